@@ -1,5 +1,5 @@
-// The house rules: arrows point down only. docs/design/0002-three-floors.md says why.
-// `npm run check` runs them; scripts/rules/layers.test.ts proves that each one bites.
+// The layer rules: imports point down only. docs/design/0002-three-floors.md explains them.
+// `npm run check` runs them; scripts/rules/layers.test.ts proves that each one detects a violation.
 
 /** Core's rooms, lowest first. A room may use those on lower lines only; the top one has none above it to look up to. @type {string[][]} */
 export const coreRooms = [
@@ -8,7 +8,7 @@ export const coreRooms = [
   ["inventory"],
   ["demand"],
   ["policy", "twin", "control"],
-  ["scoring"],
+  ["planning", "scoring"],
   ["physics"],
 ];
 

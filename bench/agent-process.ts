@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
-import { imageSettings } from "../src/programs/agent/image-settings.ts";
+import { type StartOptions, startOptions } from "../src/programs/start-options.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
 const PATIENCE_MS = 120_000;
@@ -38,10 +38,14 @@ export class AgentProcess {
   }
 
   /** Resolves when the agent has synced with the cluster. */
-  static async start(program: string, variables: Readonly<Record<string, string>>): Promise<AgentProcess> {
+  static async start(
+    program: string,
+    variables: Readonly<Record<string, string>>,
+    options: StartOptions = startOptions.agent,
+  ): Promise<AgentProcess> {
     const [port = 0] = await freePorts(1);
-    const own = { ...imageSettings, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };
-    const child = spawn(process.execPath, [program, "agent"], {
+    const own = { ...options.environment, METRICS_ADDR: `127.0.0.1:${port}`, LOG_LEVEL: "fatal", ...variables };
+    const child = spawn(process.execPath, [...options.node, program, "agent"], {
       stdio: ["ignore", 2, "inherit"],
       env: { PATH: process.env["PATH"], ...own },
     });

@@ -3,10 +3,10 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiVersion, labels } from "../src/core/api/index.ts";
-import { ControlService } from "../src/programs/agent/control-service.ts";
-import { imageSettings } from "../src/programs/agent/image-settings.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
-import { layMachine, limitFile } from "../test/agent/machine.ts";
+import { FakeControlService } from "../src/programs/agent/testing/fake-control-service.ts";
+import { startCommand, startOptions } from "../src/programs/start-options.ts";
+import { createMachineFiles, limitFile } from "../test/agent/machine-files.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import type { Identity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
@@ -37,14 +37,10 @@ const twins = `/apis/${apiVersion}/nodetwins`;
 const applied = "application/apply-patch+yaml";
 const inPool = { "bench/pool": "true" };
 
-const settings = Object.entries(imageSettings)
-  .map((setting) => setting.join("="))
-  .join(" and ");
-
 const closing: (() => Promise<void> | void)[] = [];
 
 export const scenario: Scenario = {
-  about: `The agent from the bundle, in a process of its own with ${settings}, on a real control plane: one node of ${shape.cpus} CPUs and ${shape.gpus} GPUs among ${FEW} and among ${MANY}, and a pool of ${POOL} of which ${DEAD} never answer; once, because it takes minutes`,
+  about: `The agent from the bundle, started by ${startCommand("agent", startOptions.agent)}, on a real control plane: one node of ${shape.cpus} CPUs and ${shape.gpus} GPUs among ${FEW} and among ${MANY}, and a pool of ${POOL} of which ${DEAD} never answer; once, because it takes minutes`,
   repeats: 1,
   measure: async () => {
     const figures: Record<string, Figure> = {};
@@ -127,7 +123,7 @@ async function daemonset(
 ): Promise<void> {
   for (const interval of [SHORT, USUAL]) {
     const folder = mkdtempSync(join(tmpdir(), "joulie-agent-bench-"));
-    layMachine(folder, shape);
+    createMachineFiles(folder, shape);
     const agent = await AgentProcess.start(program, {
       KUBECONFIG: identity.kubeconfig,
       NODE_NAME: "node-00000",
@@ -194,7 +190,7 @@ async function controlPool(
   plane: ControlPlane,
   identity: Identity,
 ): Promise<void> {
-  const service = new ControlService();
+  const service = new FakeControlService();
   await service.listen();
   closing.push(async () => service.close());
   const names = numbered("node", POOL);
@@ -209,14 +205,18 @@ async function controlPool(
   await plane.api.create(`/apis/${apiVersion}/telemetryprofiles`, route);
   const state = mkdtempSync(join(tmpdir(), "joulie-agent-bench-"));
   const begun = performance.now();
-  const agent = await AgentProcess.start(program, {
-    KUBECONFIG: identity.kubeconfig,
-    AGENT_MODE: "pool",
-    POOL_NODE_SELECTOR: "bench/pool=true",
-    POOL_SHARD_ID: "0",
-    STATE_DIR: state,
-    RECONCILE_INTERVAL: `${POOL_INTERVAL_S}s`,
-  });
+  const agent = await AgentProcess.start(
+    program,
+    {
+      KUBECONFIG: identity.kubeconfig,
+      AGENT_MODE: "pool",
+      POOL_NODE_SELECTOR: "bench/pool=true",
+      POOL_SHARD_ID: "0",
+      STATE_DIR: state,
+      RECONCILE_INTERVAL: `${POOL_INTERVAL_S}s`,
+    },
+    startOptions.agentPool,
+  );
   try {
     const capped = () => names.filter((name) => service.node(name).capWatts === 240).length;
     await agent.until(async () => capped() >= POOL - DEAD, "in control of all live nodes");
@@ -225,9 +225,9 @@ async function controlPool(
     // By then all nodes have reported a first status, and dead nodes are known.
     await sleep(2 * POOL_INTERVAL_S * 1000);
     const before = { ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
-    service.asked.length = 0;
+    service.requests.length = 0;
     await sleep(POOL_INTERVALS * POOL_INTERVAL_S * 1000);
-    const asked = service.asked.filter((path) => path.startsWith("/telemetry/"));
+    const asked = service.requests.filter((path) => path.startsWith("/telemetry/"));
     const processor = processorSeconds(agent.pid) - before.processor;
     const ticks = await agent.ticks();
     const live = asked.filter((path) => !service.silent.has(path.slice("/telemetry/".length)));

@@ -3,16 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
+import { startOptions } from "../src/programs/start-options.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
 const PATIENCE_MS = 60_000;
 
-/**
- * A small semi-space: 30 MB bodies pass through it, and by default Node lets it grow to several times the live data.
- * A single malloc arena, because each thread's arena keeps its peak. See docs/guides/scheduler.md.
- */
-export const nodeOptions = ["--max-semi-space-size=1"];
-export const environment = { MALLOC_ARENA_MAX: "1" };
+const { node: nodeOptions, environment } = startOptions.extender;
 
 export class ExtenderProcess {
   readonly port: number;
@@ -31,9 +27,14 @@ export class ExtenderProcess {
 
   /** Our extender from the bundle, as in the image; resolves when it has synced. */
   static async ours(kubeconfig: string): Promise<ExtenderProcess> {
-    const [port = 0, metrics = 0] = await freePorts(2);
     const main = join(import.meta.dirname, "../dist/joulie.mjs");
     await bundle(main);
+    return ExtenderProcess.bundled(main, kubeconfig);
+  }
+
+  /** The extender of a bundle, also of another version. */
+  static async bundled(main: string, kubeconfig: string): Promise<ExtenderProcess> {
+    const [port = 0, metrics = 0] = await freePorts(2);
     const child = run([...nodeOptions, main, "extender"], {
       ...environment,
       KUBECONFIG: kubeconfig,

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { startCommand, startOptions } from "../src/programs/start-options.ts";
 import type { ApiCommand } from "./extender-api.ts";
 import { ExtenderClient, quantile } from "./extender-client.ts";
 import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
-import { ExtenderProcess, environment, nodeOptions } from "./extender-process.ts";
+import { ExtenderProcess } from "./extender-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
@@ -23,7 +24,7 @@ const shown = (size: number) => size.toLocaleString("en");
 const cell = (who: string, size: number, mode: Mode, verb: string) => `${who}: ${shown(size)} ${mode}, ${verb}`;
 
 export const scenario: Scenario = {
-  about: `One pod after the other over one connection, as kube-scheduler asks, of an extender in a process of its own from the bundle, with ${nodeOptions.join(" ")} and ${Object.entries(environment).join().replace(",", "=")}; against the plain way (JSON.parse, the literal formula, JSON.stringify) in the same run. Times are from the first byte sent to the last received, the client's share included`,
+  about: `One pod after the other over one connection, as kube-scheduler asks, of an extender in a process of its own started by ${startCommand("extender", startOptions.extender)}; against the plain way (JSON.parse, the literal formula, JSON.stringify) in the same run. Times are from the first byte sent to the last received, the client's share included`,
   repeats: 1,
   measure: async () => {
     const figures: Record<string, Figure> = { "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN } };

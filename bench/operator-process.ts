@@ -2,17 +2,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { startOptions } from "../src/programs/start-options.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const main = join(import.meta.dirname, "../src/main.ts");
-
-/**
- * A small heap, as docs/guides/operator.md recommends: by default on a large machine Node lets garbage grow to
- * several times the live objects.
- */
-export const nodeOptions = ["--max-semi-space-size=8", "--max-old-space-size=256"];
 
 /** CPU seconds of a process, user and system. */
 export function processorSeconds(pid: number): number {
@@ -50,7 +45,7 @@ export class OperatorProcess {
   static async start(variables: Readonly<Record<string, string>>): Promise<OperatorProcess> {
     const [port = 0] = await freePorts(1);
     const own = { METRICS_ADDR: `127.0.0.1:${port}`, POD_NAME: "bench", LOG_LEVEL: "warn", ...variables };
-    const child = spawn(process.execPath, [...nodeOptions, main, "operator"], {
+    const child = spawn(process.execPath, [...startOptions.operator.node, main, "operator"], {
       stdio: ["ignore", 2, "inherit"],
       env: { PATH: process.env["PATH"], ...own },
     });

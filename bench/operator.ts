@@ -2,9 +2,10 @@ import { loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiVersion, labels } from "../src/core/api/index.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
+import { startOptions } from "../src/programs/start-options.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import { numbered } from "../test/controlplane/objects.ts";
-import { memoryOf, nodeOptions, type OperatorMessage, OperatorProcess, processorSeconds } from "./operator-process.ts";
+import { memoryOf, type OperatorMessage, OperatorProcess, processorSeconds } from "./operator-process.ts";
 import type { Figure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
@@ -33,7 +34,7 @@ interface Spent {
 }
 
 export const scenario: Scenario = {
-  about: `The operator, in a process of its own from source, on a real control plane with ${NODES} nodes and ${PODS} pods; with ${nodeOptions.join(" ")}; once, because it takes minutes`,
+  about: `The operator, in a process of its own from source, on a real control plane with ${NODES} nodes and ${PODS} pods; with ${startOptions.operator.node.join(" ")}; once, because it takes minutes`,
   repeats: 1,
   measure: async () => {
     plane = await startControlPlane();

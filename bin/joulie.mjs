@@ -17,7 +17,9 @@ if (isNewEnough(process.versions.node)) {
     await import(pathToFileURL(entry).href);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
-    console.error(`joulie: a part is missing (${error.message}); run "npm install" in ${root}, then again`);
+    console.error(
+      `joulie: a part is missing (${error.message}); run "npm install" in ${root}, then again (JOULIE_E_INSTALLATION)`,
+    );
     process.exit(2);
   }
 } else {
@@ -32,7 +34,7 @@ if (isNewEnough(process.versions.node)) {
   for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   child.on("error", (error) => {
-    console.error(`joulie: could not start ${node}: ${error.message}`);
+    console.error(`joulie: could not start ${node}: ${error.message} (JOULIE_E_NODE_VERSION)`);
     process.exit(2);
   });
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));

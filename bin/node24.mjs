@@ -43,4 +43,4 @@ function versionOf(node) {
 /** The one line a person reads when there is no way to a Node that is new enough. */
 export const noNodeMessage = () =>
   `joulie: needs Node ${NEEDED_MAJOR} or newer, this is ${process.versions.node} and no other was found; ` +
-  `install Node ${NEEDED_MAJOR}, or run "npm install" here (it brings one for Linux on x64 and arm64)`;
+  `install Node ${NEEDED_MAJOR}, or run "npm install" here (it brings one for Linux on x64 and arm64) (JOULIE_E_NODE_VERSION)`;

@@ -1,4 +1,5 @@
 import type { Figure, Scenario } from "../bench/scenario.ts";
+import { renderTable } from "../src/core/units/index.ts";
 
 interface Machine {
   readonly cpu: string;
@@ -76,22 +77,9 @@ export function renderReport(about: string, report: BenchmarkReport): string {
     about,
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}, ${report.repeats} repeats`,
     "",
-    table(rows),
-    "",
+    renderTable(rows),
     ...goals,
   ].join("\n");
 }
 
 const short = (value: number) => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3));
-
-function table(rows: string[][]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}

@@ -4,25 +4,24 @@ import { milliseconds } from "./core/units/index.ts";
 import { run } from "./programs/cli/index.ts";
 import { programs } from "./programs/index.ts";
 
-/** For what is still being written. */
+/** Time for pending output before the process is ended. */
 const LINGERING = milliseconds(1000);
 
 let unread = false;
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   const left = error.code === "EPIPE" || (error.code === "EIO" && process.stdout.isTTY);
   if (!left) {
-    process.stderr.write(`joulie: could not write to standard output: ${error.message}\n`);
+    process.stderr.write(`joulie: could not write to standard output: ${error.message} (JOULIE_E_OUTPUT)\n`);
     process.exit(1);
   }
-  // Each line that still comes fails anew.
+  // Each further line fails as well.
   if (unread) return;
   unread = true;
-  // A reader that closes early, such as `| head -1`, has seen enough, and a terminal that was closed (EIO) shows nothing any
-  // more: that is no fault. Whoever ends in good order on a signal has something to put in order here, too, and must not take
-  // it for a second, impatient one: Ctrl-C ends both sides of a pipe.
+  // A reader that closes early, such as `| head -1`, and a closed terminal (EIO) are not errors. A program that cleans up on
+  // a signal cleans up here as well. It does not count this as a second signal: Ctrl-C ends both sides of a pipe.
   if (!process.emit("SIGHUP", "SIGHUP")) process.exit(0);
 });
-// Where nobody can be told, the exit code still tells.
+// Without standard error, the exit code still reports the failure.
 process.stderr.on("error", () => {});
 
 process.exitCode = await run(process.argv.slice(2), programs, {
@@ -31,6 +30,6 @@ process.exitCode = await run(process.argv.slice(2), programs, {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
 });
-// The program has come to its end. A call into a driver that hangs would keep the process for ever.
+// The program has ended. A hung driver call would otherwise keep the process alive.
 const { systemClock } = await import("./platform/clock/index.ts");
 systemClock.after(LINGERING, () => process.exit(), { background: true });

@@ -23,16 +23,16 @@ function fakeNode(version: string): string {
 describe("finding Node 24", () => {
   const nowhere = { version: "20.20.2", platform: "plan9", arch: "vax" };
 
-  it("stays on the Node that runs when that is new enough", () => {
+  it("uses the running Node if it is new enough", () => {
     expect(findNode(root, { version: "26.1.0", execPath: "/opt/node" })).toBe("/opt/node");
   });
 
-  it("takes the first of the PATH that is new enough", () => {
+  it("uses the first Node on the PATH that is new enough", () => {
     const path = [fakeNode("18.20.1"), join(scratch, "missing"), fakeNode("25.0.0"), fakeNode("24.1.0")].join(":");
     expect(findNode(root, { ...nowhere, path })).toBe(join(scratch, "node-25.0.0", "node"));
   });
 
-  it("takes the one npm installed before the PATH", () => {
+  it("prefers the Node that npm installed to the PATH", () => {
     const installed = join(scratch, "package", "node_modules", "node-plan9-vax");
     mkdirSync(installed, { recursive: true });
     writeFileSync(join(installed, "package.json"), "{}");
@@ -42,7 +42,7 @@ describe("finding Node 24", () => {
     );
   });
 
-  it("finds none where there is none", () => {
+  it("returns undefined if no Node is new enough", () => {
     expect(findNode(root, { ...nowhere, path: fakeNode("22.0.0") })).toBeUndefined();
     expect(findNode(root, { ...nowhere, path: undefined })).toBeUndefined();
   });
@@ -55,7 +55,7 @@ const isOlder = (node: string) => {
 };
 
 describe("bin/joulie.mjs", () => {
-  it("starts under an older Node, passing arguments and exit code on", () => {
+  it("starts under an older Node and forwards arguments and exit code", () => {
     // Where the machine has none, an older Node is played by a preload that changes the version a program sees.
     const older = systemNodes.find(isOlder);
     const preload = join(scratch, "older.cjs");
@@ -72,7 +72,7 @@ describe("bin/joulie.mjs", () => {
     expect(joulie("--help").stdout.toString()).toContain("operator");
   });
 
-  it("runs the bundle where there are no sources and no packages", async () => {
+  it("runs the bundle without sources and packages", async () => {
     const installed = join(scratch, "installed");
     cpSync(join(root, "bin"), join(installed, "bin"), { recursive: true });
     await bundle(join(installed, "dist", "joulie.mjs"));
@@ -82,7 +82,7 @@ describe("bin/joulie.mjs", () => {
     expect(fromBundle).toContain("operator");
   });
 
-  it("says in one line that packages are missing", () => {
+  it("reports missing packages in one line", () => {
     const bare = join(scratch, "bare");
     cpSync(join(root, "bin"), join(bare, "bin"), { recursive: true });
     const run = spawnSync(process.execPath, ["bin/joulie.mjs", "--help"], { cwd: bare });
@@ -90,7 +90,7 @@ describe("bin/joulie.mjs", () => {
     expect(run.stderr.toString()).toMatch(/^joulie: a part is missing \(.*\); run "npm install" in .*\n$/);
   });
 
-  it("lets one Ctrl-C of a terminal count once", async () => {
+  it("counts one Ctrl-C of a terminal once", async () => {
     const group = join(scratch, "group");
     cpSync(join(root, "bin"), join(group, "bin"), { recursive: true });
     mkdirSync(join(group, "dist"));
@@ -115,7 +115,7 @@ describe("bin/joulie.mjs", () => {
     expect(code).toBe(5);
   });
 
-  it("says in one line that no Node 24 can be found", () => {
+  it("reports a missing Node 24 in one line", () => {
     const stranded = join(scratch, "stranded");
     cpSync(join(root, "bin"), join(stranded, "bin"), { recursive: true });
     // The version a program sees is read once, so an older Node is played by a preload that changes it.

@@ -17,7 +17,7 @@ const expressionsOf = (pod: Pod) =>
   ) ?? [];
 
 describe("docs/guides/placement.md", () => {
-  it("every example is what it says, by the code that decides", () => {
+  it("the code classifies every example as the guide says", () => {
     expect(examples.map(({ says }) => says)).toEqual(["performance", "performance", "eco"]);
     for (const { says, pod } of examples) {
       const { performanceSensitive, constraint } = podSummaryOf(pod, labels.powerProfile);

@@ -56,7 +56,7 @@ function cloneWith(npm: string | undefined) {
 const goodNpm = "mkdir -p node_modules && touch node_modules/.package-lock.json";
 
 describe("scripts/setup.mjs", () => {
-  it("installs once, runs the script with its arguments and passes its exit code on", () => {
+  it("installs once, runs the script with its arguments and forwards its exit code", () => {
     const { clone, run, installs } = cloneWith(goodNpm);
     expect(run("hello.ts", "you")).toMatchObject({ status: 0, stdout: "hello you\n" });
     expect(installs()).toBe(1);
@@ -65,7 +65,7 @@ describe("scripts/setup.mjs", () => {
     expect(installs()).toBe(1);
   });
 
-  it("installs again when the lock file is newer than what is installed", () => {
+  it("installs again if the lock file is newer than the installation", () => {
     const { clone, run, installs } = cloneWith(goodNpm);
     run("hello.ts");
     const later = new Date(2100, 0);
@@ -74,7 +74,7 @@ describe("scripts/setup.mjs", () => {
     expect(installs()).toBe(2);
   });
 
-  it("says in one line what is wrong when npm fails, and does not run the script", () => {
+  it("reports a failure of npm in one line and does not run the script", () => {
     const { run } = cloneWith("exit 1");
     const { status, stdout, stderr } = run("hello.ts");
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
@@ -83,7 +83,7 @@ describe("scripts/setup.mjs", () => {
     );
   });
 
-  it("names a script that is not there", () => {
+  it("names a missing script", () => {
     const { run } = cloneWith(goodNpm);
     const { status, stderr } = run("nope.ts");
     expect(status).toBe(2);

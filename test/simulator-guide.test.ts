@@ -102,7 +102,7 @@ describe("docs/guides/model.md", () => {
     expect(shown).toBe(tables());
   });
 
-  it("says of every figure how it is known", () => {
+  it("states the source of every figure", () => {
     expect(tables().match(/undefined|\[0\]/)).toBeNull();
     for (const word of ["measured", "vendor", "assumed"]) expect(model).toContain(`**${word}**`);
   });

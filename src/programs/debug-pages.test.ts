@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
-import { Trial as AgentTrial } from "./agent/trial.ts";
-import { Trial as ExtenderTrial } from "./extender/trial.ts";
-import { Trial as OperatorTrial } from "./operator/trial.ts";
+import { AgentTestHarness } from "./agent/testing/agent-test-harness.ts";
+import { ExtenderHarness } from "./extender/testing/extender-harness.ts";
+import { OperatorTestHarness } from "./operator/testing/test-harness.ts";
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -43,22 +43,22 @@ async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Pr
 
 const programs: Readonly<Record<string, (variables: Variables) => Promise<Running>>> = {
   operator: async (variables) => {
-    const trial = await OperatorTrial.begin();
+    const trial = await OperatorTestHarness.begin();
     endings.push(async () => trial.end());
     const posted = watchPosts(trial);
     const { logs } = trial.start(variables);
     return { url: `${await urlIn(logs)}/debug/plan`, posted, logs };
   },
   agent: async (variables) => {
-    const trial = new AgentTrial();
-    endings.push(async () => trial.end());
+    const trial = new AgentTestHarness();
+    endings.push(async () => trial.close());
     await trial.createNode("a");
     const posted = watchPosts(trial);
     const { logs } = trial.start(variables);
     return { url: `${await urlIn(logs)}/debug/node`, posted, logs };
   },
   extender: async (variables) => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     endings.push(async () => trial.end());
     const posted = watchPosts(trial);
     const extender = await trial.start(variables);

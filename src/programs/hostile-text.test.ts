@@ -6,9 +6,9 @@ import { instant, joules, milliseconds, percent, seconds, watts } from "../core/
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
-import type { HostMachine } from "./agent/host.ts";
-import { probeText } from "./agent/probe-text.ts";
-import { restoreAll } from "./agent/restore.ts";
+import type { HostMachine } from "./agent/host/host.ts";
+import { probeText } from "./agent/probe/probe-text.ts";
+import { restoreAll } from "./agent/restore/restore.ts";
 import { run } from "./cli/index.ts";
 import { demoConfig } from "./demo/config.ts";
 import type { DemoCluster } from "./demo/demo-cluster.ts";

@@ -9,15 +9,15 @@ import { crdOf, kinds, labels, type NodeTwin } from "../../src/core/api/index.ts
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { EmbeddedApi, type ListeningServer } from "../../src/platform/embedded/index.ts";
-import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
+import { buildNvmlStub, type NvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { differences, layMachine, limitFile, treeOf } from "./machine.ts";
+import { createMachineFiles, differences, limitFile, readTree } from "./machine-files.ts";
 
 const shape = { cpus: 4, packages: 2, gpus: 0 };
-/** What Kubernetes gives a pod to end. */
+/** The termination grace period of a pod. */
 const GRACE_MS = 30_000;
-/** NVML may take 30 s to start: whatever happens sooner has not waited for it. */
+/** The agent gives NVML 30 s to start. What happens sooner has not waited for it. */
 const SOONER_THAN_NVML_MS = 25_000;
 const NODE = "worker";
 
@@ -47,11 +47,11 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true });
 });
 
-/** A machine and a node of its own, with a driver that hangs while `hang` exists. */
+/** A machine and its node, with a driver that hangs while the file `hang` exists. */
 async function machine(name: string, variable: "STUB_NVML_INIT_HANG" | "STUB_NVML_HANG") {
   const folder = join(scratch, name);
   mkdirSync(folder);
-  layMachine(folder, shape);
+  createMachineFiles(folder, shape);
   const hang = join(folder, "hang");
   writeFileSync(hang, "");
   const node = `${NODE}-${name}`;
@@ -82,7 +82,7 @@ async function machine(name: string, variable: "STUB_NVML_INIT_HANG" | "STUB_NVM
     const twin = (await client.get(resources.nodeTwins, { name: node })) as unknown as NodeTwin;
     return twin.status?.controlStatus?.gpu;
   };
-  return { folder, hang, env, packageWatts, gpuStatus, pristine: treeOf(join(folder, "sys")) };
+  return { folder, hang, env, packageWatts, gpuStatus, pristine: readTree(join(folder, "sys")) };
 }
 
 function joulie(args: readonly string[], env: NodeJS.ProcessEnv) {
@@ -107,13 +107,13 @@ async function until(
   throw new Error(`not within ${within} ms: ${typeof what === "string" ? what : what()}`);
 }
 
-/** The end of a process; fails where it is still there after the grace. */
+/** Waits for a process to exit; "still running" after the grace period. */
 async function endWithinGrace<Ended>(ended: Promise<Ended>): Promise<Ended | "still running"> {
   return Promise.race([ended, systemClock.sleep(milliseconds(GRACE_MS)).then(() => "still running" as const)]);
 }
 
 describe.concurrent("an agent whose NVIDIA driver hangs", { timeout: 150_000 }, () => {
-  it("AGT-48 caps the CPUs before nvmlInit returns, and on SIGTERM restores them and exits within its grace", async () => {
+  it("AGT-48 caps the CPUs before nvmlInit returns, and on SIGTERM restores them and exits within its grace period", async () => {
     const { folder, env, packageWatts, pristine } = await machine("init", "STUB_NVML_INIT_HANG");
     const { child, ended, output } = joulie(["agent"], env);
     await until(
@@ -127,36 +127,36 @@ describe.concurrent("an agent whose NVIDIA driver hangs", { timeout: 150_000 }, 
     );
     child.kill("SIGTERM");
     expect(await endWithinGrace(ended)).toMatchObject({ code: 0, signal: null });
-    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
+    expect(differences(readTree(join(folder, "sys")), pristine)).toEqual([]);
   });
 
-  it("AGT-48 exits within its grace when a board hangs after it was capped, and restores what answers", async () => {
+  it("AGT-48 exits within its grace period when a capped board hangs, and restores the boards that answer", async () => {
     const { folder, hang, env, packageWatts, gpuStatus, pristine } = await machine("board", "STUB_NVML_HANG");
     rmSync(hang);
     const { child, ended } = joulie(["agent"], env);
     await until(async () => (await gpuStatus())?.result === "applied", "the GPUs are capped");
     writeFileSync(hang, "");
     const hung = async () => (await gpuStatus())?.message?.includes("has not returned since") === true;
-    await until(hung, "the driver is said to hang");
-    // The same words at the next ticks: each change would be a write to the API.
+    await until(hung, "the status reports the hanging driver");
+    // The message stays the same at the next ticks: each change would be a write to the API server.
     const before = await gpuStatus();
     await systemClock.sleep(milliseconds(5000));
     expect(await gpuStatus()).toEqual(before);
     expect(packageWatts()).toBe(200);
     child.kill("SIGTERM");
     expect(await endWithinGrace(ended)).toMatchObject({ code: 0, signal: null });
-    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
-    // The boards carry our cap still: the journal keeps their originals for the next start.
+    expect(differences(readTree(join(folder, "sys")), pristine)).toEqual([]);
+    // The boards are still capped: the journal keeps their originals for the next start.
     expect(readFileSync(join(folder, "state/originals.json"), "utf8")).toContain("GPU-");
   });
 
-  it("`agent probe` exits, names what hangs and writes nothing", async () => {
+  it("`agent probe` exits, names the hanging call and writes nothing", async () => {
     const { folder, env, pristine } = await machine("probe", "STUB_NVML_INIT_HANG");
     rmSync(join(folder, "state"), { recursive: true });
     const { code, output } = await joulie(["agent", "probe"], env).ended;
     expect(code).toBe(0);
     expect(output).toContain("nvmlInit_v2");
-    expect(differences(treeOf(join(folder, "sys")), pristine)).toEqual([]);
+    expect(differences(readTree(join(folder, "sys")), pristine)).toEqual([]);
     expect(existsSync(join(folder, "state"))).toBe(false);
   });
 });

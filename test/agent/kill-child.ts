@@ -1,16 +1,16 @@
-// A process that goes through the whole cycle and kills itself at one of its own file operations.
+// A process that runs the whole cycle and kills itself at one of its file operations.
 import fs from "node:fs";
 import files, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { gone, phases, startAgent } from "./cycle.ts";
+import { noTarget, phases, startAgent } from "./cap-lifecycle.ts";
 
 const [folder = "", killAt = "0", how = ""] = process.argv.slice(2);
 const { writeFileSync, writeSync, openSync } = fs;
 const { open, rename } = files;
 const done: string[] = [];
 
-/** Nothing of the process outlives this: no handler runs, no buffer is written. */
+/** Called before each file operation. SIGKILL runs no handler and flushes no buffer. */
 function before(what: string, half: () => void = () => undefined): void {
   done.push(what);
   if (done.length !== Number(killAt)) return;
@@ -51,7 +51,7 @@ function counted(handle: FileHandle): FileHandle {
 }
 
 const agent = await startAgent(folder);
-for (const [index, phase] of [...phases, gone].entries()) {
+for (const [index, phase] of [...phases, noTarget].entries()) {
   writeFileSync(join(folder, "phase"), String(index));
   await agent.enforce(phase);
 }

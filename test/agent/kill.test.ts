@@ -1,4 +1,4 @@
-// SIGKILL at every single file operation of a whole cap/uncap cycle: what the next start finds, it puts right.
+// SIGKILL at every file operation of a complete cap and restore cycle: the next start repairs the state.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,30 +7,30 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../scripts/bundle.ts";
-import { gone, type Phase, phases, shape, startAgent } from "./cycle.ts";
-import { differences, layMachine, treeOf } from "./machine.ts";
+import { noTarget, type Phase, phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { createMachineFiles, differences, readTree } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-agent-kill-"));
 const program = join(scratch, "child.mjs");
 const pristine = join(scratch, "pristine");
-const steps = [...phases, gone];
-/** How a run that nobody disturbs leaves the machine after each phase. */
+const steps = [...phases, noTarget];
+/** The machine's files after each phase of a run without a kill. */
 const undisturbed: ReadonlyMap<string, string>[] = [];
 let originals: ReadonlyMap<string, string>;
 let operations: readonly string[];
-/** Processes at once. */
+/** Number of parallel processes. */
 const AT_ONCE = 2;
 const MINUTES = { timeout: 300_000 };
 
 beforeAll(async () => {
   await bundle(program, fileURLToPath(import.meta.resolve("./kill-child.ts")));
-  layMachine(pristine, shape);
-  originals = treeOf(join(pristine, "sys"));
+  createMachineFiles(pristine, shape);
+  originals = readTree(join(pristine, "sys"));
   const folder = newMachine("undisturbed");
   const agent = await startAgent(folder);
   for (const phase of steps) {
     await agent.enforce(phase);
-    undisturbed.push(treeOf(join(folder, "sys")));
+    undisturbed.push(readTree(join(folder, "sys")));
   }
   await agent.close();
   const counted = newMachine("counted");
@@ -42,12 +42,12 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 
 function newMachine(name: string, from = pristine): string {
   const folder = join(scratch, name);
-  // Links as they are: they lead from one place of the tree to another.
+  // Copies links verbatim, because they are relative to the tree.
   cpSync(from, folder, { recursive: true, verbatimSymlinks: true });
   return folder;
 }
 
-/** Exit code and signal of a process that goes through the cycle and is killed at one of its operations. */
+/** Runs a process through the cycle and kills it at an operation. Returns its exit code and signal. */
 async function run(folder: string, killAt: number, how = ""): Promise<unknown[]> {
   const child = spawn(process.execPath, [program, folder, String(killAt), how], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -56,34 +56,37 @@ async function run(folder: string, killAt: number, how = ""): Promise<unknown[]>
   return once(child, "exit");
 }
 
-/** A start after the end of another: what it leaves, and what it still knows. */
-async function startOn(folder: string, phase: Phase): Promise<{ tree: ReadonlyMap<string, string>; kept: string[] }> {
+/** Starts an agent on the files of a killed one. Returns the files and the journalled originals afterwards. */
+async function startOn(
+  folder: string,
+  phase: Phase,
+): Promise<{ tree: ReadonlyMap<string, string>; originals: string[] }> {
   const agent = await startAgent(folder);
   await agent.enforce(phase);
   await agent.close();
-  const kept = Array.from(agent.journal.entries(), ({ original }) => original);
-  return { tree: treeOf(join(folder, "sys")), kept };
+  const journalled = Array.from(agent.journal.entries(), ({ original }) => original);
+  return { tree: readTree(join(folder, "sys")), originals: journalled };
 }
 
-/** What is wrong after both kinds of start: with the target gone, and with it still there. */
+/** Differences after a start without a target, and after a start with the target. */
 async function faults(folder: string): Promise<readonly string[]> {
   const index = Number(readFileSync(join(folder, "phase"), "utf8"));
   const still = newMachine(`${folder.slice(scratch.length + 1)}-still`, folder);
-  const restored = await startOn(folder, gone);
-  const enforced = await startOn(still, steps[index] ?? gone);
-  const after = await startOn(still, gone);
+  const restored = await startOn(folder, noTarget);
+  const enforced = await startOn(still, steps[index] ?? noTarget);
+  const after = await startOn(still, noTarget);
   rmSync(folder, { recursive: true });
   rmSync(still, { recursive: true });
   const should = undisturbed[index] ?? originals;
   return [
     ...differences(restored.tree, originals).map((what) => `target gone: ${what}`),
-    ...restored.kept.map((what) => `target gone: still kept: ${what}`),
+    ...restored.originals.map((what) => `target gone: still in the journal: ${what}`),
     ...differences(enforced.tree, should).map((what) => `target there: ${what}`),
     ...differences(after.tree, originals).map((what) => `target there, then gone: ${what}`),
   ];
 }
 
-/** Kills at all these operations; what was wrong after which. */
+/** Kills at each of these operations. Returns all faults. */
 async function killAtEach(points: readonly number[], how: string): Promise<readonly string[]> {
   const wrong: string[] = [];
   const queue = points.values();
@@ -100,7 +103,7 @@ async function killAtEach(points: readonly number[], how: string): Promise<reado
 }
 
 describe("an agent that is killed", MINUTES, () => {
-  it("X-59 X-91 before any operation: originals come back with the target gone, the target holds while it is there", async ({
+  it("X-59 X-91 before any operation restores the originals without a target, and enforces a target that is still there", async ({
     annotate,
   }) => {
     const points = operations.map((_, index) => index + 1);
@@ -111,7 +114,7 @@ describe("an agent that is killed", MINUTES, () => {
     expect(points.length).toBeGreaterThan(100);
   });
 
-  it("X-59 X-91 in the middle of each write to the journal", async () => {
+  it("X-59 X-91 in the middle of each journal write recovers in the same way", async () => {
     const points = operations.flatMap((what, index) => (what === "journal" ? [index + 1] : []));
     expect(await killAtEach(points, "torn")).toEqual([]);
     expect(points.length).toBeGreaterThan(5);

@@ -1,11 +1,11 @@
-// A machine of files with GPUs on its PCI bus, and without the libraries and tools that drive them.
+// A machine with GPUs on its PCI bus, but without their libraries and tools.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { phases, shape, startAgent } from "./cycle.ts";
-import { layMachine } from "./machine.ts";
+import { phases, shape, startAgent } from "./cap-lifecycle.ts";
+import { createMachineFiles } from "./machine-files.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "joulie-missing-tools-"));
 const { PATH } = process.env;
@@ -19,12 +19,12 @@ afterAll(() => {
 
 describe("GPUs without their tools", () => {
   it.each([
-    { vendor: "0x10de", says: [/no-such-nvml\.so\.1 does not load .*install/, /nvidia-smi is not installed: install/] },
+    { vendor: "0x10de", says: [/cannot load .*no-such-nvml\.so\.1 .*install/, /nvidia-smi is not installed: install/] },
     { vendor: "0x1002", says: [/modprobe amdgpu/, /rocm-smi is not installed: install/] },
-  ])("X-65 of vendor $vendor are blocked with what to install, not an error; the CPUs are capped", async (gpu) => {
+  ])("X-65 of vendor $vendor are blocked with what to install, and the CPUs are capped", async (gpu) => {
     const folder = join(scratch, gpu.vendor);
     mkdirSync(folder);
-    layMachine(folder, { ...shape, gpus: 0 });
+    createMachineFiles(folder, { ...shape, gpus: 0 });
     const device = join(folder, "sys/bus/pci/devices/0000:17:00.0");
     mkdirSync(device, { recursive: true });
     writeFileSync(join(device, "vendor"), gpu.vendor);

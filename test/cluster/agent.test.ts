@@ -1,4 +1,4 @@
-// The agent on a real API server, with no more rights than it says it needs, on machines that are folders of files.
+// The agent on a real API server, with exactly the permissions of permissions.ts, on machines of files.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { labels, type NodeHardware } from "../../src/core/api/index.ts";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { Identity } from "../controlplane/identities.ts";
-import { AgentScene, hardwares, ORIGINAL, routes, soon, twins } from "./agent-scene.ts";
+import { AgentClusterHarness, hardwares, ORIGINAL, routes, soon, twins } from "./agent-harness.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 const capped = { cpu: { packagePowerCapWatts: 240 }, gpu: { powerCap: { scope: "perGpu", capWattsPerGpu: 500 } } };
@@ -18,23 +18,23 @@ const CAPPED = "240 240 500 500";
 
 describe("the agent on a real control plane", () => {
   let plane: ControlPlane;
-  let own: Identity;
+  let daemonset: Identity;
   let pool: Identity;
-  let scene: AgentScene;
-  let service: ControlService;
+  let harness: AgentClusterHarness;
+  let service: FakeControlService;
   beforeAll(async () => {
     plane = await startControlPlane({ audit: true });
-    own = await plane.identity(agentPermissions("daemonset"), { name: "joulie-agent" });
+    daemonset = await plane.identity(agentPermissions("daemonset"), { name: "joulie-agent" });
     pool = await plane.identity(agentPermissions("pool"), { name: "joulie-agent-pool" });
   });
   afterAll(async () => plane.stop());
   beforeEach(async () => {
-    scene = new AgentScene(plane);
-    service = new ControlService();
+    harness = new AgentClusterHarness(plane);
+    service = new FakeControlService();
     await service.listen();
   });
   afterEach(async () => {
-    await scene.end();
+    await harness.close();
     await service.close();
   });
 
@@ -50,23 +50,23 @@ describe("the agent on a real control plane", () => {
       .map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, "")}`);
 
   it("AGT-05 AGT-23 X-08 X-17 X-63 enforces a target, reports it in the twin and the node's profile, and keeps the operator's fields", async () => {
-    const machine = scene.machine();
-    await scene.node("flow-a.example.com");
-    await scene.node("flow-b");
-    await scene.route("own", { target: { scope: "node", nodeName: "flow-a.example.com" } });
-    await scene.target("flow-a.example.com", capped);
-    await scene.target("flow-b", { cpu: { packagePowerCapWatts: 100 } });
+    const machine = harness.machine();
+    await harness.node("flow-a.example.com");
+    await harness.node("flow-b");
+    await harness.route("own", { target: { scope: "node", nodeName: "flow-a.example.com" } });
+    await harness.target("flow-a.example.com", capped);
+    await harness.target("flow-b", { cpu: { packagePowerCapWatts: 100 } });
     const before = plane.audited().length;
-    const agent = scene.start(own, { NODE_NAME: "flow-a.example.com", ...machine.variables });
-    await machine.comesToHave(CAPPED);
-    const { status } = await scene.comesToTell("flow-a.example.com", "cpu", "rapl applied");
+    const agent = harness.start(daemonset, { NODE_NAME: "flow-a.example.com", ...machine.variables });
+    await machine.waitForLimits(CAPPED);
+    const { status } = await harness.waitForStatus("flow-a.example.com", "cpu", "rapl applied");
     expect(status).toMatchObject({
       schedulableClass: "eco",
       predictedPowerHeadroomScore: 42,
       controlStatus: { cpu: { message: expect.stringContaining("240 W per package") }, gpu: { result: "applied" } },
     });
     await vi.waitFor(async () => {
-      expect((await scene.profile("own")).status?.control).toMatchObject({
+      expect((await harness.profile("own")).status?.control).toMatchObject({
         cpu: { backend: "rapl", result: "applied", observed: { capWatts: 240 } },
         gpu: { backend: "amdgpu", result: "applied" },
       });
@@ -77,11 +77,11 @@ describe("the agent on a real control plane", () => {
       soon,
     );
     expect(hardware.status).toMatchObject({ cpu: { sockets: 2, totalCores: 8 }, gpu: { present: true, count: 2 } });
-    // A change is enforced at once, not at the next interval; what the operator writes next does not erase it.
-    await scene.target("flow-a.example.com", { cpu: { packagePowerCapWatts: 200 } });
-    await machine.comesToHave("200 200 750 740");
+    // A changed target is enforced at once, and the operator's write does not erase the agent's fields.
+    await harness.target("flow-a.example.com", { cpu: { packagePowerCapWatts: 200 } });
+    await machine.waitForLimits("200 200 750 740");
     await vi.waitFor(async () => {
-      const twin = await scene.twin("flow-a.example.com");
+      const twin = await harness.twin("flow-a.example.com");
       expect(twin.status?.controlStatus?.cpu?.message).toContain("200 W per package");
       expect(twin.status?.controlStatus?.gpu?.result).toBe("none");
       expect(twin.status?.predictedPowerHeadroomScore).toBe(42);
@@ -89,13 +89,13 @@ describe("the agent on a real control plane", () => {
     expect(await agent.page("/readyz")).toContain("[+] synced");
     expect(await agent.page("/metrics")).toContain('joulie_backend_mode{node="flow-a.example.com",mode="rapl"} 1');
 
-    // X-63: not of another node.
-    const asked = plane
+    // X-63: it writes nothing about other nodes.
+    const requests = plane
       .audited()
       .slice(before)
-      .filter(({ user }) => user === own.user);
-    expect(asked.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
-    const written = new Set(writesOf(own).filter((what) => !what.includes("/events")));
+      .filter(({ user }) => user === daemonset.user);
+    expect(requests.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
+    const written = new Set(writesOf(daemonset).filter((what) => !what.includes("/events")));
     expect(written).toEqual(
       new Set([
         `patch ${twins}/flow-a.example.com/status`,
@@ -104,110 +104,114 @@ describe("the agent on a real control plane", () => {
         `patch ${hardwares}/flow-a.example.com/status`,
       ]),
     );
-    expect((await scene.twin("flow-b")).status?.controlStatus).toBeUndefined();
-    // What it reads is its own node's, too.
-    const lists = asked.filter(({ verb, resource }) => verb === "list" && resource !== "telemetryprofiles");
+    expect((await harness.twin("flow-b")).status?.controlStatus).toBeUndefined();
+    // It lists only objects of its own node.
+    const lists = requests.filter(({ verb, resource }) => verb === "list" && resource !== "telemetryprofiles");
     expect(lists.filter(({ path }) => !path.includes("metadata.name%3Dflow-a.example.com"))).toEqual([]);
   });
 
-  it("X-56 asks nothing and writes little while nothing changes", async () => {
-    const machine = scene.machine();
-    await scene.node("idle-a");
-    await scene.target("idle-a", capped);
-    scene.start(own, { NODE_NAME: "idle-a", ...machine.variables });
-    await machine.comesToHave(CAPPED);
-    // The first reading takes two ticks, and is news.
+  it("X-56 sends no requests except heartbeats while nothing changes", async () => {
+    const machine = harness.machine();
+    await harness.node("idle-a");
+    await harness.target("idle-a", capped);
+    harness.start(daemonset, { NODE_NAME: "idle-a", ...machine.variables });
+    await machine.waitForLimits(CAPPED);
+    // The first reading takes two ticks and is written.
     await vi.waitFor(async () => {
-      const { cpu, gpu } = (await scene.twin("idle-a")).status?.controlStatus ?? {};
+      const { cpu, gpu } = (await harness.twin("idle-a")).status?.controlStatus ?? {};
       expect([cpu?.observedPowerWatts, gpu?.observedPowerWatts]).toEqual([0, 382]);
     }, soon);
     await sleep(2000);
-    const asked = () => plane.audited().filter(({ user }) => user === own.user);
-    const before = asked().length;
+    const requestsOf = () => plane.audited().filter(({ user }) => user === daemonset.user);
+    const before = requestsOf().length;
     await sleep(30_000);
     // Half a minute has thirty ticks and at most one heartbeat.
-    const requests = asked()
+    const requests = requestsOf()
       .slice(before)
       .map(({ verb, path }) => `${verb} ${path.replace(/\?.*/, "")}`);
     expect([[], [`patch ${twins}/idle-a/status`]]).toContainEqual(requests);
   });
 
-  it("X-58 while the API is frozen the last target stays enforced and DVFS goes on", async () => {
-    const machine = scene.machine();
+  it("X-58 keeps enforcing the last target and DVFS while the API server is frozen", async () => {
+    const machine = harness.machine();
     machine.draw(20);
-    await scene.node("frozen-a");
-    await scene.target("frozen-a", capped);
+    await harness.node("frozen-a");
+    await harness.target("frozen-a", capped);
     const variables = { NODE_NAME: "frozen-a", TELEMETRY_CPU_CONTROL_MODE: "dvfs", DVFS_COOLDOWN: "1s" };
-    scene.start(own, { ...variables, DVFS_STEP_PCT: "50", ...machine.variables });
-    await machine.comesToHave("350 340 500 500");
-    await scene.comesToTell("frozen-a", "cpu", "dvfs applied");
+    harness.start(daemonset, { ...variables, DVFS_STEP_PCT: "50", ...machine.variables });
+    await machine.waitForLimits("350 340 500 500");
+    await harness.waitForStatus("frozen-a", "cpu", "dvfs applied");
     await plane.apiserver.freeze();
     try {
       machine.draw(400);
-      await machine.comesToHave("350 340 500 500 slow 8");
+      await machine.waitForLimits("350 340 500 500 slow 8");
       machine.draw(20);
-      await machine.comesToHave("350 340 500 500");
+      await machine.waitForLimits("350 340 500 500");
     } finally {
       plane.apiserver.thaw();
     }
-    await scene.target("frozen-a", {});
-    await machine.comesToHave(ORIGINAL);
-    expect((await scene.comesToTell("frozen-a", "gpu", "amdgpu none")).status?.schedulableClass).toBe("eco");
+    await harness.target("frozen-a", {});
+    await machine.waitForLimits(ORIGINAL);
+    expect((await harness.waitForStatus("frozen-a", "gpu", "amdgpu none")).status?.schedulableClass).toBe("eco");
   });
 
-  it("AGT-12 AGT-13 X-10 X-49 a route that changes while it runs takes the old one's caps back: host, http, none", async () => {
-    const machine = scene.machine();
-    await scene.node("route-a");
-    await scene.target("route-a", { cpu: { packagePowerCapWatts: 240 } });
+  it("AGT-12 AGT-13 X-10 X-49 restores the caps of the old route when the route changes: host, http, none", async () => {
+    const machine = harness.machine();
+    await harness.node("route-a");
+    await harness.target("route-a", { cpu: { packagePowerCapWatts: 240 } });
     Object.assign(service.node("route-a"), { power: 300, capWatts: 700 });
-    scene.start(own, { NODE_NAME: "route-a", TELEMETRY_ALLOWED_ENDPOINTS: service.origin, ...machine.variables });
-    await machine.comesToHave("240 240 750 740");
-    await scene.route("own", overHttp({ scope: "node", nodeName: "route-a" }));
-    await machine.comesToHave(ORIGINAL);
-    await scene.comesToTell("route-a", "cpu", "http applied");
+    harness.start(daemonset, {
+      NODE_NAME: "route-a",
+      TELEMETRY_ALLOWED_ENDPOINTS: service.origin,
+      ...machine.variables,
+    });
+    await machine.waitForLimits("240 240 750 740");
+    await harness.route("own", overHttp({ scope: "node", nodeName: "route-a" }));
+    await machine.waitForLimits(ORIGINAL);
+    await harness.waitForStatus("route-a", "cpu", "http applied");
     expect(service.node("route-a").capWatts).toBe(240);
     await vi.waitFor(async () => {
-      expect((await scene.profile("own")).status?.control?.cpu).toMatchObject({ backend: "http", result: "applied" });
+      expect((await harness.profile("own")).status?.control?.cpu).toMatchObject({ backend: "http", result: "applied" });
     }, soon);
-    await scene.route("own", {
+    await harness.route("own", {
       target: { scope: "node", nodeName: "route-a" },
       controls: { cpu: { type: "none" }, gpu: { type: "none" } },
     });
-    await scene.comesToTell("route-a", "cpu", "none none");
+    await harness.waitForStatus("route-a", "cpu", "none none");
     await vi.waitFor(() => expect(service.node("route-a").capWatts).toBe(700), soon);
     expect(machine.limits).toBe(ORIGINAL);
     await plane.api.remove(`${routes}/own`);
-    await machine.comesToHave("240 240 750 740");
+    await machine.waitForLimits("240 240 750 740");
   });
 
-  it("AGT-01 AGT-09 X-39 pool mode controls its nodes over HTTP, the live ones whatever the dead do, and never its host", async () => {
-    const machine = scene.machine();
+  it("AGT-01 AGT-09 X-39 controls nodes over HTTP in pool mode despite dead ones, and never its own host", async () => {
+    const machine = harness.machine();
     const names = ["pool-a", "pool-b", "pool-dead"];
     for (const name of names) {
-      await scene.node(name);
-      await scene.target(name, { cpu: { packagePowerCapWatts: 240 } });
+      await harness.node(name);
+      await harness.target(name, { cpu: { packagePowerCapWatts: 240 } });
       Object.assign(service.node(name), { power: 300, capWatts: 700 });
     }
     service.silent.add("pool-dead");
-    await scene.route("all", overHttp({ scope: "cluster" }));
-    const agent = scene.start(pool, { AGENT_MODE: "pool", POOL_SHARD_ID: "0", ...machine.variables });
+    await harness.route("all", overHttp({ scope: "cluster" }));
+    const agent = harness.start(pool, { AGENT_MODE: "pool", POOL_SHARD_ID: "0", ...machine.variables });
     for (const name of ["pool-a", "pool-b"]) {
-      const { status } = await scene.comesToTell(name, "cpu", "http applied");
+      const { status } = await harness.waitForStatus(name, "cpu", "http applied");
       expect(status?.controlStatus?.cpu?.observedPowerWatts).toBe(300);
       expect(status?.schedulableClass).toBe("eco");
       expect(service.node(name).capWatts).toBe(240);
     }
     await vi.waitFor(async () => {
-      const { cpu } = (await scene.twin("pool-dead")).status?.controlStatus ?? {};
+      const { cpu } = (await harness.twin("pool-dead")).status?.controlStatus ?? {};
       expect(cpu).toMatchObject({
         result: expect.stringMatching(/blocked|error/),
-        message: expect.stringContaining("no answer within 2s"),
+        message: expect.stringContaining("no response within 2s"),
       });
     }, soon);
-    await scene.target("pool-a", { cpu: { packagePowerCapWatts: 200 } });
+    await harness.target("pool-a", { cpu: { packagePowerCapWatts: 200 } });
     await vi.waitFor(() => expect(service.node("pool-a").capWatts).toBe(200), soon);
-    // A node that leaves the pool is restored. What telemetry shows may be a cap of ours, so that where no maximum is known it
-    // goes as high as no package is.
+    // A node that leaves the pool is restored. The cap in telemetry may be the agent's own, so without a known maximum it
+    // restores a value above every package.
     await plane.api.mergePatch("/api/v1/nodes/pool-b", { metadata: { labels: { [labels.managed]: null } } });
     await vi.waitFor(() => expect(service.node("pool-b").capWatts).toBe(1000), soon);
     await agent.stop();
@@ -216,41 +220,41 @@ describe("the agent on a real control plane", () => {
     expect(plane.audited().filter(({ user, code }) => user === pool.user && code === 403)).toEqual([]);
   });
 
-  it("X-42 SIMULATE_ONLY tells what it would do, and does nothing", async () => {
-    const machine = scene.machine();
-    await scene.node("simulated");
-    await scene.target("simulated", capped);
-    scene.start(own, { NODE_NAME: "simulated", SIMULATE_ONLY: "true", ...machine.variables });
-    const { status } = await scene.comesToTell("simulated", "cpu", "rapl none");
+  it("X-42 reports what it would do with SIMULATE_ONLY, and changes nothing", async () => {
+    const machine = harness.machine();
+    await harness.node("simulated");
+    await harness.target("simulated", capped);
+    harness.start(daemonset, { NODE_NAME: "simulated", SIMULATE_ONLY: "true", ...machine.variables });
+    const { status } = await harness.waitForStatus("simulated", "cpu", "rapl none");
     expect(status?.controlStatus?.cpu?.message).toContain("would");
     expect(status?.controlStatus?.gpu).toMatchObject({ result: "none", message: expect.stringContaining("500 W") });
     expect(machine.limits).toBe(ORIGINAL);
     expect(readdirSync(join(machine.folder, "state"))).toEqual([]);
   });
 
-  it("X-41 a node that loses its label is restored, and nothing more is written about it", async () => {
-    const machine = scene.machine();
-    await scene.node("leaves");
-    await scene.target("leaves", capped);
-    scene.start(own, { NODE_NAME: "leaves", RESTORE_ON_EXIT: "false", ...machine.variables });
-    await machine.comesToHave(CAPPED);
-    await scene.comesToTell("leaves", "cpu", "rapl applied");
+  it("X-41 restores a node that loses its label, and writes nothing more about it", async () => {
+    const machine = harness.machine();
+    await harness.node("leaves");
+    await harness.target("leaves", capped);
+    harness.start(daemonset, { NODE_NAME: "leaves", RESTORE_ON_EXIT: "false", ...machine.variables });
+    await machine.waitForLimits(CAPPED);
+    await harness.waitForStatus("leaves", "cpu", "rapl applied");
     await plane.api.mergePatch("/api/v1/nodes/leaves", { metadata: { labels: { [labels.managed]: null } } });
-    await machine.comesToHave(ORIGINAL);
+    await machine.waitForLimits(ORIGINAL);
     await sleep(1000);
-    const before = writesOf(own).length;
+    const before = writesOf(daemonset).length;
     await sleep(4000);
-    expect(writesOf(own).slice(before)).toEqual([]);
+    expect(writesOf(daemonset).slice(before)).toEqual([]);
   });
 
-  it("X-41 X-91 `joulie agent` with a kubeconfig shuts down gracefully on a signal, and a restart repairs what a killed agent left", async () => {
-    const machine = scene.machine();
-    await scene.node("process");
-    await scene.target("process", capped);
+  it("X-41 X-91 restores on SIGTERM, and `joulie agent restore` restores what a killed agent left", async () => {
+    const machine = harness.machine();
+    await harness.node("process");
+    await harness.target("process", capped);
     const run = (...args: readonly string[]) => {
       const child = spawn(process.execPath, [main, "agent", ...args], {
         env: {
-          KUBECONFIG: own.kubeconfig,
+          KUBECONFIG: daemonset.kubeconfig,
           NODE_NAME: "process",
           METRICS_ADDR: "127.0.0.1:0",
           ...machine.variables,
@@ -260,16 +264,16 @@ describe("the agent on a real control plane", () => {
       return { child, exit: once(child, "exit") };
     };
     const first = run();
-    await machine.comesToHave(CAPPED);
-    await scene.comesToTell("process", "cpu", "rapl applied");
+    await machine.waitForLimits(CAPPED);
+    await harness.waitForStatus("process", "cpu", "rapl applied");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
     expect(machine.limits).toBe(ORIGINAL);
-    const { status } = await scene.twin("process");
+    const { status } = await harness.twin("process");
     expect(status?.controlStatus?.cpu).toMatchObject({ result: "none", message: expect.stringContaining("restored") });
 
     const second = run();
-    await machine.comesToHave(CAPPED);
+    await machine.waitForLimits(CAPPED);
     second.child.kill("SIGKILL");
     await second.exit;
     expect(machine.limits).toBe(CAPPED);

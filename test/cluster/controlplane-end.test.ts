@@ -22,7 +22,7 @@ describe("the end of a control plane", () => {
     await plane.stop();
   });
 
-  it("comes with the death of the process that started it, even if that had frozen it; the next one tidies up", async () => {
+  it("follows the death of the process that started it, even if that process had frozen it; the next one cleans up", async () => {
     const harness = join(import.meta.dirname, "../controlplane/harness.ts");
     const script = `
       import { startControlPlane } from ${JSON.stringify(harness)};

@@ -32,7 +32,7 @@ describe("a real control plane", () => {
     expect(stdout).toContain(`Server Version: ${plane.version}`);
   });
 
-  it("accepts every CRD of the chart, without a word against its schema", async () => {
+  it("accepts every CRD of the chart without a schema warning", async () => {
     const { items } = await plane.api.get<{ items: Crd[] }>(crds);
     expect(items.map((crd) => crd.spec.names.kind).toSorted()).toEqual(kinds.map(({ kind }) => kind).toSorted());
     for (const crd of items) {
@@ -65,14 +65,14 @@ describe("a real control plane", () => {
       "expected nodeName where scope is node",
     ],
   ];
-  it.each(refused)("refuses %s", async (_, plural, object, why) => {
+  it.each(refused)("rejects %s", async (_, plural, object, why) => {
     await expect(plane.api.create(`/apis/${apiVersion}/${plural}`, object)).rejects.toMatchObject({
       status: 422,
       message: expect.stringContaining(why),
     });
   });
 
-  it("forbids a ServiceAccount what its rules do not allow, and records the caller in the audit log", async () => {
+  it("rejects calls that the rules of a ServiceAccount do not allow and records the caller in the audit log", async () => {
     const reader = await plane.identity([
       { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list"] },
       { namespace: "rack-a", apiGroups: [""], resources: ["pods"], verbs: ["list"] },
@@ -100,7 +100,7 @@ describe("a real control plane", () => {
     ]);
   });
 
-  it("knows the node of a pod whose token it is", async () => {
+  it("derives the node from the token of a pod", async () => {
     await plane.createNodes(["bound"]);
     const namespace = "agents";
     await plane.createPods(["agent"], { namespace, spec: { nodeName: "bound", serviceAccountName: "agent" } });
@@ -117,7 +117,7 @@ describe("a real control plane", () => {
     }
   });
 
-  it("takes nodes and pods in bulk, and counts the requests it answered", async () => {
+  it("creates nodes and pods in bulk and counts the answered requests", async () => {
     const nodes = numbered("bulk", 300);
     const requests = await plane.requestsDuring(async () => {
       await plane.createNodes(nodes, (_, index) => ({ labels: { "joulie.io/rack": `r${index % 3}` } }));
@@ -171,7 +171,7 @@ describe("a real control plane", () => {
     expect(node).toBe("gpu-node");
   });
 
-  it("collects a NodeTwin once the Node that owns it is gone, and only that", async () => {
+  it("garbage-collects the NodeTwin of a deleted Node, and no other", async () => {
     await plane.createNodes(["owner"]);
     const { metadata } = await plane.api.get("/api/v1/nodes/owner");
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "owner", uid: metadata.uid }];

@@ -125,7 +125,7 @@ describe("the demo", () => {
     ["Ctrl-C", "SIGINT"],
     ["a closed terminal", "SIGHUP"],
   ] as const)(
-    "ends at once on %s while it still starts, and blames nobody for it",
+    "exits at once on %s during the start, without an error",
     async (_, signal) => {
       demo = new Demo("--nodes", "200");
       await demo.says(/look inside/);
@@ -138,7 +138,7 @@ describe("the demo", () => {
   );
 
   it.each([
-    ["nobody reads what it says", undefined],
+    ["its output is not read", undefined],
     ["Ctrl-C ends its reader as well", "SIGINT"],
   ] as const)(
     "ends in good order when %s, and leaves nothing behind",

@@ -1,4 +1,4 @@
-// The extender under a real kube-scheduler, registered as the guide says, with no more rights than it says it needs.
+// The extender under a real kube-scheduler, registered as in the guide, with exactly the permissions it declares.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -28,7 +28,7 @@ interface Registration {
 }
 
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler.yaml");
-// src/programs/extender/scheduling.test.ts holds its fields to the seed.
+// src/programs/extender/scheduler-configuration.test.ts checks its fields.
 const registration = parse(readFileSync(guide, "utf8")) as Registration;
 const soon = { timeout: 30_000, interval: 100 };
 const twins = `/apis/${apiVersion}/nodetwins`;
@@ -87,7 +87,7 @@ describe.each([
     };
   }
 
-  /** As the operator does: the twin, then the label. */
+  /** Writes the twin, then the label, like the operator. */
   async function publish(node: string, schedulableClass: string): Promise<void> {
     const profile = schedulableClass === "performance" ? "performance" : "eco";
     await plane.api
@@ -117,14 +117,14 @@ describe.each([
     return counts;
   }
 
-  it("SCH-54 SCH-55 SCH-56 kube-scheduler has read the registration field by field", async () => {
+  it("SCH-54 SCH-55 SCH-56 kube-scheduler reads every field of the registration", async () => {
     const read = (await plane.schedulerConfig()) as Record<string, { readonly extenders?: readonly object[] }>;
-    // It leaves out what is false.
+    // kube-scheduler omits fields that are false.
     const extenders = Object.values(read).flatMap((config) =>
       (config.extenders ?? []).map((one) => ({ enableHTTPS: false, nodeCacheCapable: false, ...one })),
     );
     const [guided] = registration.extenders;
-    // What is not in the file is kube-scheduler's own default: no other verbs, and 5 s.
+    // Fields that are not in the file have kube-scheduler's defaults: no other verbs, and 5 s.
     expect(extenders).toEqual([
       { ...guided, urlPrefix: `http://127.0.0.1:${port}`, nodeCacheCapable, httpTimeout: "5s" },
     ]);
@@ -164,15 +164,15 @@ describe.each([
     await plane.createPods(numbered("even", 24), { spec: { nodeSelector: { pair: "yes" } } });
     await vi.waitFor(async () => expect(await placed("even")).not.toHaveProperty("nowhere"), soon);
     const { full = 0, empty = 0 } = await placed("even");
-    // The extender has no twin of either and scores both alike. Nodes that came back from its answer are new to kube-scheduler's
-    // score plugins, and without pods: both look empty, and the place is left to chance.
+    // The extender has no twin of either node and scores both alike. kube-scheduler builds new node objects without pods from an
+    // answer with whole Nodes: both look empty to its score plugins, and the choice is random.
     expect({ everyPodFoundIt: full === 0, placed: full + empty }).toEqual({
       everyPodFoundIt: nodeCacheCapable,
       placed: 24,
     });
   });
 
-  it("SCH-56 scheduling goes on when the extender stops in the middle of a burst, and heeds it again when it is back", async () => {
+  it("SCH-56 scheduling continues when the extender stops during a burst, and uses it again when it is back", async () => {
     const burst = plane.createPods(numbered("burst", 150), classed("standard"));
     await vi.waitFor(
       async () => expect(Object.keys(await placed("burst")).filter((node) => node !== "nowhere")).not.toEqual([]),

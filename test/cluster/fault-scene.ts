@@ -1,4 +1,4 @@
-// Six nodes, operators on them, and a witness: what every fault happens to.
+// The setup of every fault test: six nodes, operators, and a witness that records every object version.
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
@@ -26,7 +26,7 @@ export interface Listed<Item = object> {
   readonly items: readonly (Item & { readonly metadata: { readonly name: string } })[];
 }
 
-/** How a node is shown: profile and cap of the target, class, and the two labels. */
+/** The published state of a node: profile and cap of the target, class, and the two labels. */
 export const performance = "performance 100 performance performance false";
 export const eco = "eco 60 eco eco false";
 export const draining = "eco 100 draining eco true";
@@ -64,7 +64,7 @@ export class Scene {
     }
   }
 
-  /** An operator in this process, with its wire tapped; `own` is where its world differs from ours. */
+  /** Starts an operator in this process and records its requests. */
   start(
     who: Identity,
     variables: Readonly<Record<string, string>> = {},
@@ -108,7 +108,7 @@ export class Scene {
     }
   }
 
-  /** A performance pod on a node, by way of a binding as the scheduler makes it. */
+  /** Binds a performance pod to a node, as the scheduler does. */
   async bind(name: string, node = ""): Promise<void> {
     await this.#plane.createPods([name], { annotations: { "joulie.io/workload-class": "performance" } });
     const target = { apiVersion: "v1", kind: "Node", name: node };
@@ -120,7 +120,7 @@ export class Scene {
     await this.#plane.api.mergePatch(`${pods}/${name}/status`, { status: { phase: "Succeeded" } });
   }
 
-  /** Pods come and go and plans change, through whatever happens meanwhile; in the end no pod is left. */
+  /** Binds and finishes pods and changes plans while `work` runs; finishes all pods at the end. */
   async unrest(work: () => Promise<void>): Promise<void> {
     const over = new AbortController();
     const rounds = this.#rounds(over.signal);
@@ -136,7 +136,7 @@ export class Scene {
 
   async #rounds(over: AbortSignal): Promise<void> {
     const names: string[] = [];
-    // Refused where the server is away: that is the fault, not the test's.
+    // Errors are expected while the server is down.
     const tried = async (what: Promise<unknown>) => what.catch(() => undefined);
     for (let round = 0; !over.aborted; round++) {
       const name = `pod-${this.#name}-${round}`;

@@ -130,11 +130,11 @@ describe("kubectl on the embedded API", () => {
       "nodetwin.joulie.io/w.example\n",
     );
     expect(await said("get nodes -l joulie.io/managed=true --chunk-size=1 -o name")).toContain("node/w.example\n");
-    const missing = await kubectl("get nt nobody");
-    expect(missing.stderr).toBe('Error from server (NotFound): nodetwins.joulie.io "nobody" not found\n');
+    const missing = await kubectl("get nt missing");
+    expect(missing.stderr).toBe('Error from server (NotFound): nodetwins.joulie.io "missing" not found\n');
   });
 
-  it("get -w: changes as they come", async () => {
+  it("get -w: prints changes", async () => {
     await said("apply --server-side --validate=false -f -", twin("watched"));
     const child = spawn(binary, ["kubectl", "get", "nt", "-w", "--no-headers", "-o", "wide"], {
       env: { ...process.env, HOME: folder, KUBECONFIG: kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
@@ -257,7 +257,7 @@ describe("kubectl on the embedded API", () => {
     expect(await said("explain nodetwin.spec.cpu")).toContain("packagePowerCapPctOfMax\t<number>");
   });
 
-  it("delete: one, several, and by selector, each waited for", async () => {
+  it("delete: one, several, and by selector, each with waiting", async () => {
     const names = ["x1", "x2", "x3"];
     const labelled = names.map((name) => ({ ...twin(name), metadata: { name, labels: { gone: "soon" } } }));
     await said("apply --server-side --validate=false -f -", [...labelled, pod("deleted")]);

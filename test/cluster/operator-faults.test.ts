@@ -15,7 +15,7 @@ const lease = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/joul
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const main = join(import.meta.dirname, "../../src/main.ts");
 
-describe("the operator through faults of a real control plane", () => {
+describe("the operator during faults of a real control plane", () => {
   let plane: ControlPlane;
   let identity: Identity;
   let other: Identity;
@@ -40,7 +40,7 @@ describe("the operator through faults of a real control plane", () => {
       .filter((one) => one.user === user && ["patch", "create", "delete"].includes(one.verb))
       .filter(({ resource }) => resource === "nodes" || resource === "nodetwins");
 
-  it("X-55 a rival who keeps writing one node's labels and targets: conflicts stay on that node, and it is safe too", async () => {
+  it("X-55 limits conflicts to the node whose labels and targets another writer keeps changing, and keeps it safe", async () => {
     const operator = scene.start(identity, { WRITE_NODE_POWER_PROFILES: "true" });
     await scene.plan(scene.nodes.slice(0, 3));
     await scene.comesToShow(scene.wanted(scene.nodes.slice(0, 3)));
@@ -89,10 +89,10 @@ describe("the operator through faults of a real control plane", () => {
     );
     expect(conflicts.length).toBeGreaterThan(0);
     expect(new Set(conflicts.map(({ path }) => path.split("?")[0]?.split("/").at(-1)))).toEqual(new Set([contested]));
-    expect(operator.logged("a pass failed; the next one tries again")).toEqual([]);
+    expect(operator.logged("planning pass failed; the next pass retries")).toEqual([]);
   });
 
-  it("X-55 writes that are forbidden for one node: the others are served, it is told once, and it heals", async () => {
+  it("X-55 writes the other nodes while writes to one node are forbidden, reports it once, and recovers", async () => {
     const operator = scene.start(identity);
     await scene.plan(scene.nodes.slice(0, 3));
     await scene.comesToShow(scene.wanted(scene.nodes.slice(0, 3)));
@@ -154,7 +154,7 @@ describe("the operator through faults of a real control plane", () => {
     await plane.api.remove(`${admission}/validatingadmissionpolicies/${name}`);
   });
 
-  it("X-24 without the right to read pods no node goes down, yet all are published; with it they do", async () => {
+  it("X-24 downgrades no node without permission to read pods, but publishes all; downgrades with it", async () => {
     const rules = operatorPermissions("joulie-system");
     const blind = await plane.identity(
       rules.filter(({ resources }) => !resources.includes("pods")),
@@ -173,7 +173,7 @@ describe("the operator through faults of a real control plane", () => {
     expect({ broken, lowered }).toEqual({ broken: [], lowered: 2 });
   });
 
-  it("X-24 pods whose watch brings nothing while the rest of the API works: nodes go up and none goes down", async () => {
+  it("X-24 promotes but downgrades no node while only the pod watch is silent", async () => {
     // What takes two minutes takes twelve seconds.
     const ioClock = hurried(10);
     let cut: CutTransport | undefined;
@@ -200,7 +200,7 @@ describe("the operator through faults of a real control plane", () => {
     expect((await scene.verdict()).broken).toEqual([]);
   });
 
-  it("X-57 of two operators one decides: the leader's process stands still, comes back, and its successor's lease is taken", async () => {
+  it("X-57 one of two operators leads while the leader's process is paused and resumed, and its successor loses the lease", async () => {
     const env = { ...process.env, ...settings, KUBECONFIG: identity.kubeconfig, POD_NAME: "first", LOG_LEVEL: "error" };
     const child = spawn(process.execPath, [main, "operator"], { stdio: "inherit", env });
     const ended = new Promise((resolve) => child.once("exit", resolve));

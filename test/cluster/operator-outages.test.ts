@@ -9,7 +9,7 @@ import { Scene } from "./fault-scene.ts";
 /** Far longer than a leader may go without a renewal (10 s), than any call may take, and than a silent watch is trusted unasked. */
 const FROZEN_MS = 60_000;
 
-describe("the operator through outages of a real control plane", () => {
+describe("the operator during outages of a real control plane", () => {
   let plane: ControlPlane;
   let identity: Identity;
   let scene: Scene;
@@ -25,7 +25,7 @@ describe("the operator through outages of a real control plane", () => {
   });
   afterEach(async () => scene.close());
 
-  it("X-22 holds to its order while pods come and go, with nothing failing", async () => {
+  it("X-22 keeps the write order while pods come and go, without faults", async () => {
     scene.start(identity);
     await scene.unrest(async () => sleep(10_000));
     await scene.converges();
@@ -36,7 +36,7 @@ describe("the operator through outages of a real control plane", () => {
     expect(scene.witness.gaps).toBe(0);
   });
 
-  it("the witness sees eco caps under a performance pod where they are asked for", async () => {
+  it("the safety observer detects eco caps over a performance pod when they are forced", async () => {
     await scene.plan(scene.nodes.slice(0, 3));
     await scene.bind("worker", scene.nodes[3]);
     scene.start(identity, { DRAINING_CAPS: "eco" });
@@ -48,7 +48,7 @@ describe("the operator through outages of a real control plane", () => {
     expect(broken.join()).toMatch(/^d-\d+ at \d+: eco caps although worker had been seen by \d+,/);
   });
 
-  it("X-22 an API server frozen for a minute: it leads again, converges, and was safe all along", {
+  it("X-22 leads again, converges and stays safe when the API server is frozen for a minute", {
     timeout: 240_000,
   }, async () => {
     const operator = scene.start(identity);
@@ -66,7 +66,7 @@ describe("the operator through outages of a real control plane", () => {
     expect(scene.witness.gaps).toBe(0);
   });
 
-  it("X-22 an API server that crashes and comes back", async () => {
+  it("X-22 recovers from a crash of the API server", async () => {
     scene.start(identity);
     await scene.unrest(async () => {
       await sleep(4000);
@@ -80,7 +80,7 @@ describe("the operator through outages of a real control plane", () => {
     expect(lowered).toBeGreaterThan(2);
   });
 
-  it("X-22 an etcd that is restarted under the API server", async () => {
+  it("X-22 recovers from a restart of etcd", async () => {
     scene.start(identity);
     await scene.unrest(async () => {
       await sleep(4000);

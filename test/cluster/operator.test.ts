@@ -107,7 +107,7 @@ describe("the operator on a real control plane", () => {
   const finish = async (pod: string) =>
     plane.api.mergePatch(`/api/v1/namespaces/default/pods/${pod}/status`, { status: { phase: "Succeeded" } });
 
-  it("OPR-16 OPR-20 OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 X-22 goes through every edge of the state machine with real pods", async () => {
+  it("OPR-16 OPR-20 OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 X-22 takes every transition of the state machine with real pods", async () => {
     await plane.createNodes(["fsm-a", "fsm-b"], { labels: managed });
     await plane.createPods(["worker"], { ...performancePod, phase: "Running", spec: { nodeName: "fsm-b" } });
     start({ PROFILE_MIN_DWELL: "0s" });
@@ -130,7 +130,7 @@ describe("the operator on a real control plane", () => {
     expect(new Set(reasons)).toEqual(new Set(["DowngradeDeferred", "ProfilePerformance", "ProfileEco"]));
   });
 
-  it("X-22 eco caps that got no answer are refused when they come late to a node that has a pod by then", async () => {
+  it("X-22 the server rejects delayed eco caps on a node that has a pod by then", async () => {
     await plane.createNodes(["late"], { labels: managed });
     let sendLate: (() => Promise<ApiResponse>) | undefined;
     start({ STATIC_HP_FRAC: "0" }, (inner) => ({
@@ -153,7 +153,7 @@ describe("the operator on a real control plane", () => {
     expect(await shown("late")).toEqual({ ...eco, cap: 100 });
   });
 
-  it("X-06 respects a pin, which stays as the person wrote it", async () => {
+  it("X-06 applies a pin and leaves it unchanged", async () => {
     await plane.createNodes(["pin-a", "pin-b"], { labels: managed });
     const spec = { nodeName: "pin-a", profile: "eco", cpu: { packagePowerCapPctOfMax: 45 } };
     await plane.api.create(profiles, { apiVersion, kind: "NodePowerProfile", metadata: { name: "pin-a" }, spec });
@@ -170,7 +170,7 @@ describe("the operator on a real control plane", () => {
     }, soon);
   });
 
-  it("OPR-05 OPR-08 works with labels alone, takes late NodeHardware in, and leaves the agent's fields alone", async () => {
+  it("OPR-05 OPR-08 works with labels only, uses NodeHardware that appears later, and keeps the agent's fields", async () => {
     await plane.createNodes(["hw-a.example.com", "hw-b.example.com"], { labels: managed });
     start();
     await comesToShow("hw-a.example.com", performance);
@@ -200,7 +200,7 @@ describe("the operator on a real control plane", () => {
     expect(status?.powerMeasurement).toMatchObject({ source: "agent", measuredNodePowerW: 99 });
   });
 
-  it("X-41 X-63 clears up after a node that leaves, and after one that is gone", async () => {
+  it("X-41 X-63 cleans up after an unmanaged node and after a deleted one", async () => {
     await plane.createNodes(["out-a", "out-b"], { labels: { ...managed, mine: "too" } });
     start();
     await comesToShow("out-a", performance);
@@ -215,7 +215,7 @@ describe("the operator on a real control plane", () => {
     await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
   });
 
-  it("OPR-15 OPR-18 under other label keys it removes its former labels, and none that another party has set", async () => {
+  it("OPR-15 OPR-18 removes its former labels after the keys changed, and no label of another manager", async () => {
     await plane.createNodes(["key-a", "key-b"], { labels: { ...managed, mine: "too" } });
     // With what the API server itself has set.
     const [ofA, ofB] = [await labelsOf("key-a"), await labelsOf("key-b")];
@@ -265,7 +265,7 @@ describe("the operator on a real control plane", () => {
     expect((await plane.api.get<{ spec: { holderIdentity?: string } }>(lease)).spec.holderIdentity ?? "").toBe("");
   });
 
-  it("X-12 X-98 names a missing CRD once, goes on once it is installed, and warns on a Pod whose class is misspelt", async () => {
+  it("X-12 X-98 logs a missing CRD once, continues after its installation, and warns about a Pod with an invalid class", async () => {
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     await plane.api.remove(`${definitions}/nodepowerprofiles.joulie.io`);
     await vi.waitFor(async () => expect(plane.api.get(profiles)).rejects.toThrow("404"), soon);
@@ -286,7 +286,7 @@ describe("the operator on a real control plane", () => {
     }, soon);
   });
 
-  it("OPR-01 OPR-28 with exactly its own rights nothing is refused, and no pod is touched", async () => {
+  it("OPR-01 OPR-28 works with exactly its own permissions and modifies no pod", async () => {
     const { user } = identity;
     const own = plane.audited().filter((request) => request.user === user);
     expect(own.length).toBeGreaterThan(0);

@@ -63,7 +63,7 @@ describe("the simulator on a real control plane", () => {
 
   const pods = async () => (await plane.api.get<PodList>("/api/v1/namespaces/default/pods")).items;
 
-  it("has nodes that are ready, and jobs that are placed, run and succeed", async () => {
+  it("registers ready nodes and submits jobs that are scheduled, run and succeed", async () => {
     const nodes = await plane.kubectl(["get", "nodes", "--no-headers"]);
     expect(nodes.stdout.trim().split("\n")).toHaveLength(12);
     expect(nodes.stdout.match(/\bReady\b/g)).toHaveLength(12);
@@ -79,14 +79,14 @@ describe("the simulator on a real control plane", () => {
     }, soon);
   });
 
-  it("says when a deleted pod has ended", async () => {
+  it("confirms the termination of a deleted pod", async () => {
     const [victim] = (await pods()).filter(({ status }) => status.phase === "Running");
     const name = victim?.metadata.name ?? "";
     await plane.kubectl(["delete", "pod", name, "--wait=true", "--timeout=20s"]);
     expect((await pods()).map(({ metadata }) => metadata.name)).not.toContain(name);
   });
 
-  it("makes a node its own again that was deleted, or replaced by another simulated one", async () => {
+  it("registers a node again that was deleted or replaced by another simulated node", async () => {
     const path = "/api/v1/nodes/sim-001";
     const before = await plane.api.get<LiveNode>(path);
     await plane.kubectl(["delete", "node", "sim-001", "--wait=true"]);
@@ -99,7 +99,7 @@ describe("the simulator on a real control plane", () => {
     }, soon);
   });
 
-  it("leaves nothing behind, and was refused nothing", async () => {
+  it("removes all its objects, and no request was rejected", async () => {
     const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
     expect(metrics).toContain("# TYPE joulie_simulator_write_errors_total");
     expect(metrics).not.toMatch(/^joulie_simulator_write_errors_total\S* [1-9]/m);

@@ -37,7 +37,7 @@ export function applyContract(hand: () => Hand): void {
     expect(ok(await hand().get(path)).status).toEqual({ schedulableClass: "eco" });
   });
 
-  it("creates what is not there (201), and then changes it (200)", async () => {
+  it("creates a missing object (201) and changes an existing one (200)", async () => {
     const name = hand().unique("apply");
     const first = await hand().apply(`${paths.twins}/${name}`, twin(name), "one");
     expect([first.status, first.body.metadata.generation]).toEqual([201, 1]);
@@ -45,7 +45,7 @@ export function applyContract(hand: () => Hand): void {
     expect([second.status, second.body.metadata.generation, second.body.spec.profile]).toEqual([200, 2, "performance"]);
   });
 
-  it("reads a configuration as YAML, too", async () => {
+  it("also accepts a configuration as YAML", async () => {
     const name = hand().unique("yaml");
     const yaml = [
       `apiVersion: ${twin(name).apiVersion}`,
@@ -56,7 +56,7 @@ export function applyContract(hand: () => Hand): void {
     expect((await hand().apply(`${paths.twins}/${name}`, yaml, "one")).status).toBe(201);
   });
 
-  it("writes nothing where an apply says what it said before", async () => {
+  it("writes nothing when an apply repeats the previous one", async () => {
     const name = hand().unique("again");
     const path = `${paths.twins}/${name}`;
     const before = ok(await hand().apply(path, twin(name, { policy: { name: "p" } }), "one"));
@@ -64,7 +64,7 @@ export function applyContract(hand: () => Hand): void {
     expect(after.metadata).toEqual(before.metadata);
   });
 
-  it("refuses a field that another manager holds with another value, naming both; force takes it", async () => {
+  it("rejects a field that another manager owns with another value and names both; force takes it over", async () => {
     const name = hand().unique("conflict");
     const path = `${paths.twins}/${name}`;
     ok(await hand().apply(path, twin(name, { profile: "eco" }), "one"));
@@ -83,7 +83,7 @@ export function applyContract(hand: () => Hand): void {
     expect((await hand().apply(path, twin(name, { profile: "eco" }), "one")).status).toBe(409);
   });
 
-  it("lets managers share a value, and removes it when the last of them stops saying it", async () => {
+  it("lets managers share a value and removes it when the last manager omits it", async () => {
     const name = hand().unique("shared");
     const path = `${paths.twins}/${name}`;
     const draining = { scheduling: { draining: true } };
@@ -93,7 +93,7 @@ export function applyContract(hand: () => Hand): void {
     expect(ok(await hand().apply(path, twin(name), "two")).spec.scheduling).toBeUndefined();
   });
 
-  it("holds what a plain patch changed against an apply of another value", async () => {
+  it("reports a conflict when an apply changes a value that a plain patch set", async () => {
     const name = hand().unique("updated");
     const path = `${paths.twins}/${name}`;
     ok(await hand().apply(path, twin(name, { policy: { name: "mine" } }), "one"));
@@ -105,7 +105,7 @@ export function applyContract(hand: () => Hand): void {
     expect(body.details.causes[0].message).toContain('conflict with "person"');
   });
 
-  it("owns the items of a list by their key, one by one", async () => {
+  it("tracks ownership of list items by key", async () => {
     const name = hand().unique("conditions");
     const path = `${paths.twins}/${name}`;
     await hand().create(paths.twins, twin(name));
@@ -119,7 +119,7 @@ export function applyContract(hand: () => Hand): void {
     expect(await shown()).toEqual({ B: "True" });
   });
 
-  it("owns labels one by one", async () => {
+  it("tracks ownership of each label separately", async () => {
     const name = hand().unique("labels");
     const path = `${paths.nodes}/${name}`;
     await hand().create(paths.nodes, node(name, { theirs: "kept" }));
@@ -158,7 +158,7 @@ export function applyContract(hand: () => Hand): void {
     ]);
   });
 
-  it("wants a field manager, the kind and the right name", async () => {
+  it("requires a field manager, the kind and the matching name", async () => {
     const name = hand().unique("nameless");
     const path = `${paths.twins}/${name}`;
     const headers = { "content-type": "application/apply-patch+yaml" };
@@ -168,7 +168,7 @@ export function applyContract(hand: () => Hand): void {
     expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("checks what it applied: a bad value is 422 and changes nothing", async () => {
+  it("validates the applied object: an invalid value is rejected with 422 and changes nothing", async () => {
     const name = hand().unique("checked");
     const path = `${paths.twins}/${name}`;
     ok(await hand().apply(path, twin(name), "one"));

@@ -3,7 +3,7 @@ import { type Any, type Hand, ok } from "./hand.ts";
 import { condition, lease, node, paths, pod } from "./samples.ts";
 
 export function kubernetesContract(hand: () => Hand): void {
-  it("changes node labels with each kind of patch and leaves the rest", async () => {
+  it("changes only the given node labels with each kind of patch", async () => {
     const name = hand().unique("node");
     const path = `${paths.nodes}/${name}`;
     await hand().create(paths.nodes, node(name, { a: "1", b: "1" }));
@@ -31,7 +31,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect(ok(await hand().patch(path, one, "strategic")).spec.taints).toEqual([taint("b")]);
   });
 
-  it("keeps a node's status from writes to the node, and the node from writes to its status", async () => {
+  it("ignores the status in writes to a node, and all else in writes to its status", async () => {
     const name = hand().unique("node");
     const path = `${paths.nodes}/${name}`;
     await hand().create(paths.nodes, node(name));
@@ -44,7 +44,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect(patched.spec.unschedulable).toBeUndefined();
   });
 
-  it("starts a pod as Pending, whatever it says of itself, and reports its status through its own door", async () => {
+  it("creates a pod as Pending whatever its status says, and accepts its status through the subresource only", async () => {
     const name = hand().unique("pod");
     const created = await hand().create(paths.pods, { ...pod(name), status: { phase: "Running" } });
     expect(created.status.phase).toBe("Pending");
@@ -53,14 +53,14 @@ export function kubernetesContract(hand: () => Hand): void {
     expect(running.status.phase).toBe("Running");
   });
 
-  it("takes a pod replaced as it was written for unchanged", async () => {
+  it("treats a PUT of the pod as it was created as unchanged", async () => {
     const name = hand().unique("pod");
     const { metadata } = await hand().create(paths.pods, pod(name));
     const replaced = ok(await hand().send("PUT", `${paths.pods}/${name}`, pod(name)));
     expect(replaced.metadata.resourceVersion).toBe(metadata.resourceVersion);
   });
 
-  it("asks for as much as the limit where a container names no request", async () => {
+  it("defaults a missing container request to the limit", async () => {
     const name = hand().unique("pod");
     const resources = { limits: { cpu: "2", memory: "1Gi" }, requests: { cpu: "1" } };
     const containers = [{ name: "main", image: "example.org/none", resources }];
@@ -68,7 +68,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect(spec.containers[0].resources.requests).toEqual({ cpu: "1", memory: "1Gi" });
   });
 
-  it("binds a pod to a node once: then 409", async () => {
+  it("binds a pod to a node once and rejects a second binding with 409", async () => {
     const name = hand().unique("pod");
     const path = `${paths.pods}/${name}`;
     await hand().create(paths.pods, pod(name));
@@ -90,7 +90,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect((await hand().send("POST", `${path}/binding`, other)).status).toBe(400);
   });
 
-  it("refuses to move a pod or to change what it asks for: 422", async () => {
+  it("rejects a change of a pod's node or resources with 422", async () => {
     const name = hand().unique("pod");
     await hand().create(paths.pods, pod(name));
     for (const spec of [{ nodeName: "one" }, { nodeSelector: { a: "b" } }, { schedulerName: "other" }]) {
@@ -115,7 +115,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.pods}/${bound}`)).status).toBe(404);
   });
 
-  it("evicts a pod as it would delete it, with the grace that is asked for", async () => {
+  it("evicts a pod like a delete, with the requested grace period", async () => {
     const name = hand().unique("pod");
     const path = `${paths.pods}/${name}`;
     const eviction = (subject: string, deleteOptions: object = {}) => ({
@@ -138,13 +138,13 @@ export function kubernetesContract(hand: () => Hand): void {
     expect([400, 404]).toContain(other.status);
   });
 
-  it("puts nothing into a namespace that is not there: 404", async () => {
+  it("rejects a create in a missing namespace with 404", async () => {
     const { status, body } = await hand().send("POST", "/api/v1/namespaces/nowhere/pods", pod("x"));
     expect([status, body.reason]).toEqual([404, "NotFound"]);
     expect(body.message).toBe('namespaces "nowhere" not found');
   });
 
-  it("lets one of two holders take a lease, and keeps its times to the microsecond", async () => {
+  it("lets one of two candidates take a lease and stores its times with microseconds", async () => {
     const name = hand().unique("lease");
     const path = `${paths.leases}/${name}`;
     const renewTime = "2030-01-31T12:00:00.123456Z";
@@ -163,7 +163,7 @@ export function kubernetesContract(hand: () => Hand): void {
     expect((await hand().send("POST", paths.leases, zero)).status).toBe(422);
   });
 
-  it("shows an event of events.k8s.io in the core group, too", async () => {
+  it("serves an event of events.k8s.io in the core group as well", async () => {
     const name = hand().unique("event");
     await hand().create(paths.events, {
       apiVersion: "events.k8s.io/v1",

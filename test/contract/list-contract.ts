@@ -30,7 +30,7 @@ export function listContract(hand: () => Hand): void {
     ["tier=a,big=yes", [0]],
     ["tier=b,big=yes", []],
   ];
-  it.each(selectors)("finds by labels: %s", async (selector, expected) => {
+  it.each(selectors)("selects by labels: %s", async (selector, expected) => {
     const { group, names } = await labelledNodes([{ tier: "a", big: "yes" }, { tier: "b" }, {}]);
     const { status, body } = await hand().get(
       `${paths.nodes}?${query({ labelSelector: `group=${group},${selector}` })}`,
@@ -39,7 +39,7 @@ export function listContract(hand: () => Hand): void {
     expect(namesOf(body)).toEqual(expected.map((index) => names[index]));
   });
 
-  it("finds by name, and refuses a field that cannot be selected by: 400", async () => {
+  it("selects by name and rejects an unsupported field selector with 400", async () => {
     const { names } = await labelledNodes([{}, {}]);
     const found = ok(await hand().get(`${paths.nodes}?${query({ fieldSelector: `metadata.name=${names[1]}` })}`));
     expect(namesOf(found)).toEqual([names[1]]);
@@ -47,7 +47,7 @@ export function listContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.nodes}?labelSelector=a%20in%20b`)).status).toBe(400);
   });
 
-  it("finds pods by their node and phase", async () => {
+  it("selects pods by node and phase", async () => {
     const group = hand().unique("group");
     const free = hand().unique("pod");
     const bound = hand().unique("pod");
@@ -62,7 +62,7 @@ export function listContract(hand: () => Hand): void {
     expect(await find(`metadata.namespace=default,metadata.name=${free}`)).toEqual([free]);
   });
 
-  it("finds TelemetryProfiles by the fields their CRD declares", async () => {
+  it("selects TelemetryProfiles by the selectable fields of their CRD", async () => {
     const [one, other, all] = [hand().unique("tp"), hand().unique("tp"), hand().unique("tp")];
     const target = hand().unique("node");
     await hand().create(paths.telemetryProfiles, telemetryProfile(one, { scope: "node", nodeName: target }));
@@ -75,7 +75,7 @@ export function listContract(hand: () => Hand): void {
     expect(await find("spec.target.scope=cluster")).not.toContain(one);
   });
 
-  it("lists in pages of one moment, whatever happens in between", async () => {
+  it("lists in pages of one consistent snapshot", async () => {
     const { group, names } = await labelledNodes([{}, {}, {}, {}, {}]);
     const labelSelector = `group=${group}`;
     const first = ok(await hand().get(`${paths.nodes}?${query({ labelSelector, limit: "2" })}`));
@@ -93,7 +93,7 @@ export function listContract(hand: () => Hand): void {
     expect(namesOf(now)).toEqual([names[0], names[1], names[2], `${group}-2a`, names[4]]);
   });
 
-  it("says how many are left, and refuses a token that is none", async () => {
+  it("reports the number of remaining items and rejects an invalid continue token", async () => {
     await labelledNodes([{}, {}, {}]);
     const all = ok(await hand().get(paths.nodes));
     const { metadata, items } = ok(await hand().get(`${paths.nodes}?limit=1`));
@@ -102,7 +102,7 @@ export function listContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.nodes}?limit=1&continue=nonsense`)).status).toBe(400);
   });
 
-  it("never shows objects of one kind as another's, whatever token it is given", async () => {
+  it("never returns objects of another kind for a foreign continue token", async () => {
     await labelledNodes([{}, {}]);
     const { metadata } = ok(await hand().get(`${paths.nodes}?limit=1`));
     const { status, body } = await hand().get(`${paths.namespaces}?${query({ continue: metadata.continue })}`);
@@ -114,7 +114,7 @@ export function listContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.nodes}?${query(at)}`)).status).toBe(400);
   });
 
-  it("names the kind once for built-in kinds, and with each custom object", async () => {
+  it("omits the kind in items of built-in lists and includes it in custom objects", async () => {
     const name = hand().unique("kinds");
     await hand().create(paths.nodes, node(name));
     await hand().create(paths.twins, twin(name));
@@ -125,7 +125,7 @@ export function listContract(hand: () => Hand): void {
     expect(Number(nodes.metadata.resourceVersion)).toBeGreaterThan(0);
   });
 
-  it("describes itself: versions, groups, kinds with their short names and subresources", async () => {
+  it("serves discovery: versions, groups, and kinds with short names and subresources", async () => {
     expect(ok(await hand().get("/version"))).toMatchObject({ major: "1" });
     const { groups } = ok(await hand().get("/apis"));
     expect(groups.map((group: Any) => group.name)).toEqual(

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
-import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
-import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
+import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
+import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
 const section = /^## 4\..*?(?=^## 5\.)/ms.exec(contract)?.[0] ?? "";
@@ -30,7 +30,7 @@ function served(lines: readonly string[]): string[] {
 
 describe("the metrics of contract 4", () => {
   it("X-14 joulie operator serves each of its metrics, with the labels listed", async () => {
-    const trial = await OperatorTrial.begin();
+    const trial = await OperatorTestHarness.begin();
     for (const name of ["a", "b"]) await trial.createNode(name);
     trial.usage = { a: "much" };
     trial.api.faults.add({
@@ -38,7 +38,7 @@ describe("the metrics of contract 4", () => {
       when: ({ method, path }) => method === "PATCH" && path.startsWith("/api/v1/nodes/a"),
     });
     const operator = trial.start();
-    await trial.pass(10);
+    await trial.advance(10);
     const seen = served(await operator.series("joulie_"));
     await trial.end();
     expect(listed("operator").length).toBeGreaterThanOrEqual(6);
@@ -46,9 +46,9 @@ describe("the metrics of contract 4", () => {
   });
 
   it("X-14 joulie extender serves each of its metrics, with the labels listed", async () => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     await trial.createNode("a");
-    await trial.twin("a", calm);
+    await trial.twin("a", calmTwinStatus);
     const extender = await trial.start();
     await extender.filter(pod("performance"), ["a"]);
     await extender.scores(pod("performance"), ["a"]);
@@ -59,24 +59,24 @@ describe("the metrics of contract 4", () => {
   });
 
   it("X-14 joulie agent serves each of its metrics, with the labels listed", async () => {
-    const trial = new AgentTrial();
+    const trial = new AgentTestHarness();
     await trial.createNode("a");
     await trial.target("a", { cpu: { packagePowerCapWatts: 210 } });
     trial.machine.draw(600);
     const agent = trial.start();
-    await trial.pass(45);
+    await trial.advance(45);
     const underRapl = await agent.series("joulie_");
     trial.machine.rapl.absent = "powercap is not mounted";
-    await trial.pass(70);
+    await trial.advance(70);
     const underDvfs = await agent.series("joulie_");
     trial.machine.rapl.absent = undefined;
     trial.machine.rapl.refusal = { result: "error", message: "EIO" };
     await agent.stop();
     const strict = trial.start({ TELEMETRY_CPU_CONTROL_MODE: "rapl" });
-    await trial.pass(45);
+    await trial.advance(45);
     const afterErrors = await strict.series("joulie_");
     trial.machine.rapl.refusal = undefined;
-    await trial.end();
+    await trial.close();
     expect(listed("agent").length).toBeGreaterThanOrEqual(15);
     expect(served([...underRapl, ...underDvfs, ...afterErrors])).toEqual(expect.arrayContaining(listed("agent")));
   });

@@ -4,7 +4,7 @@ import { type Hand, ok } from "./hand.ts";
 import { node, paths, twin, twinStatus } from "./samples.ts";
 
 export function objectContract(hand: () => Hand): void {
-  it("X-02 keeps `a.b` and `a-b` apart as two objects, dots and all", async () => {
+  it("X-02 stores `a.b` and `a-b` as two different objects", async () => {
     const stem = hand().unique("x02");
     for (const name of [`${stem}.b`, `${stem}-b`]) await hand().create(paths.twins, twin(name));
     await hand().patch(`${paths.twins}/${stem}.b`, { spec: { profile: "performance" } });
@@ -17,7 +17,7 @@ export function objectContract(hand: () => Hand): void {
     expect(dotted.metadata.uid).not.toBe(dashed.metadata.uid);
   });
 
-  it("gives a new object its uid, resourceVersion, generation and creation time, and answers 201", async () => {
+  it("assigns uid, resourceVersion, generation and creation time to a new object and responds with 201", async () => {
     const name = hand().unique("new");
     const { status, body } = await hand().send("POST", paths.twins, twin(name));
     expect(status).toBe(201);
@@ -28,7 +28,7 @@ export function objectContract(hand: () => Hand): void {
     expect(ok(await hand().get(`${paths.twins}/${name}`))).toEqual(body);
   });
 
-  it("refuses to create what is there already: 409 AlreadyExists", async () => {
+  it("rejects the create of an existing object with 409 AlreadyExists", async () => {
     const name = hand().unique("twice");
     await hand().create(paths.twins, twin(name));
     const { status, body } = await hand().send("POST", paths.twins, twin(name));
@@ -37,8 +37,8 @@ export function objectContract(hand: () => Hand): void {
     expect(body.message).toBe(`nodetwins.${apiGroup} "${name}" already exists`);
   });
 
-  it("says 404 NotFound for an object, and for a path, that is not there", async () => {
-    const name = hand().unique("nobody");
+  it("responds with 404 NotFound for a missing object and an unknown path", async () => {
+    const name = hand().unique("missing");
     const { status, body } = await hand().get(`${paths.twins}/${name}`);
     expect(status).toBe(404);
     expect(body).toMatchObject({ reason: "NotFound", message: `nodetwins.${apiGroup} "${name}" not found` });
@@ -47,7 +47,7 @@ export function objectContract(hand: () => Hand): void {
     expect((await hand().patch(`${paths.twins}/${name}`, { spec: {} })).status).toBe(404);
   });
 
-  it("makes a name from generateName", async () => {
+  it("generates a name from generateName", async () => {
     const { metadata } = await hand().create(paths.nodes, {
       ...node("x"),
       metadata: { generateName: "made-" },
@@ -55,7 +55,7 @@ export function objectContract(hand: () => Hand): void {
     expect(metadata.name).toMatch(/^made-[a-z0-9]{5}$/);
   });
 
-  it("drops fields a CRD does not know, or refuses them where asked to be strict", async () => {
+  it("drops fields that the CRD does not declare, or rejects them with strict validation", async () => {
     const name = hand().unique("unknown");
     const body = twin(name, { colour: "red", cpu: { packagePowerCapWatts: 100, volts: 1 } });
     const strict = await hand().send("POST", `${paths.twins}?fieldValidation=Strict`, body);
@@ -65,14 +65,14 @@ export function objectContract(hand: () => Hand): void {
     expect(spec).toEqual({ nodeName: name, profile: "eco", cpu: { packagePowerCapWatts: 100 } });
   });
 
-  it("keeps whole numbers and fractions as they came", async () => {
+  it("stores integers and fractions unchanged", async () => {
     const name = hand().unique("numbers");
     await hand().create(paths.twins, twin(name, { cpu: { packagePowerCapWatts: 720, packagePowerCapPctOfMax: 62.5 } }));
     const { spec } = ok(await hand().get(`${paths.twins}/${name}`));
     expect(spec.cpu).toEqual({ packagePowerCapWatts: 720, packagePowerCapPctOfMax: 62.5 });
   });
 
-  it("refuses an update that does not know the newest resourceVersion: 409 Conflict", async () => {
+  it("rejects an update with an outdated resourceVersion with 409 Conflict", async () => {
     const name = hand().unique("stale");
     const first = await hand().create(paths.twins, twin(name));
     ok(await hand().patch(`${paths.twins}/${name}`, { spec: { profile: "performance" } }));
@@ -88,7 +88,7 @@ export function objectContract(hand: () => Hand): void {
     expect((await hand().patch(`${paths.twins}/${name}`, patch)).status).toBe(409);
   });
 
-  it("lets one of many who saw the same resourceVersion win", async () => {
+  it("accepts one of many concurrent updates with the same resourceVersion", async () => {
     const name = hand().unique("race");
     const { metadata } = await hand().create(paths.twins, twin(name));
     const answers = await Promise.all(
@@ -105,7 +105,7 @@ export function objectContract(hand: () => Hand): void {
     ]);
   });
 
-  it("wants a resourceVersion for a PUT of a custom resource", async () => {
+  it("requires a resourceVersion in a PUT of a custom resource", async () => {
     const name = hand().unique("put");
     await hand().create(paths.twins, twin(name));
     const { status, body } = await hand().send("PUT", `${paths.twins}/${name}`, twin(name, { profile: "performance" }));
@@ -113,7 +113,7 @@ export function objectContract(hand: () => Hand): void {
     expect(body.message).toContain("metadata.resourceVersion");
   });
 
-  it("merges a merge patch: null takes away, lists replace", async () => {
+  it("applies a merge patch: null removes a field, lists are replaced", async () => {
     const name = hand().unique("merge");
     await hand().create(paths.twins, twin(name, { cpu: { packagePowerCapWatts: 100 }, policy: { name: "p" } }));
     const { spec } = ok(
@@ -128,7 +128,7 @@ export function objectContract(hand: () => Hand): void {
     });
   });
 
-  it("carries a JSON patch out whole or not at all", async () => {
+  it("applies a JSON patch completely or not at all", async () => {
     const name = hand().unique("json");
     await hand().create(paths.twins, twin(name, { policy: { name: "p" } }));
     const failing = [
@@ -146,14 +146,14 @@ export function objectContract(hand: () => Hand): void {
     expect(spec).toEqual({ nodeName: name, profile: "eco", scheduling: { draining: true } });
   });
 
-  it("takes no strategic merge patch for a custom resource: 415", async () => {
+  it("rejects a strategic merge patch of a custom resource with 415", async () => {
     const name = hand().unique("strategic");
     await hand().create(paths.twins, twin(name));
     const { status, body } = await hand().patch(`${paths.twins}/${name}`, { spec: {} }, "strategic");
     expect([status, body.reason]).toEqual([415, "UnsupportedMediaType"]);
   });
 
-  it("keeps spec and status apart, both ways, and counts generations of the spec only", async () => {
+  it("separates writes of spec and status and increments the generation for the spec only", async () => {
     const name = hand().unique("doors");
     const path = `${paths.twins}/${name}`;
     const created = await hand().create(paths.twins, { ...twin(name), status: { schedulableClass: "eco" } });
@@ -180,14 +180,14 @@ export function objectContract(hand: () => Hand): void {
     expect((await hand().apply(`${paths.twins}/${name}x/status`, twinStatus(`${name}x`, {}), "m")).status).toBe(404);
   });
 
-  it("writes nothing where nothing changes: the resourceVersion stays", async () => {
+  it("keeps the resourceVersion when a write changes nothing", async () => {
     const name = hand().unique("same");
     const before = await hand().create(paths.twins, twin(name, { policy: { name: "p" } }));
     const after = ok(await hand().patch(`${paths.twins}/${name}`, { spec: { policy: { name: "p" } } }));
     expect(after.metadata.resourceVersion).toBe(before.metadata.resourceVersion);
   });
 
-  it("keeps nothing of a dry run", async () => {
+  it("stores nothing in a dry run", async () => {
     const name = hand().unique("dry");
     const { status, body } = await hand().send("POST", `${paths.twins}?dryRun=All`, twin(name));
     expect([status, body.metadata.name]).toEqual([201, name]);

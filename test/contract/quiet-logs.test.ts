@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { Trial as AgentTrial } from "../../src/programs/agent/trial.ts";
-import { calm, Trial as ExtenderTrial, pod } from "../../src/programs/extender/trial.ts";
-import { Trial as OperatorTrial } from "../../src/programs/operator/trial.ts";
+import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
+import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const NODES = 60;
 /** A line for each node would be five times as many. */
@@ -11,15 +11,15 @@ const names = Array.from({ length: NODES }, (_, index) => `node-${index}`);
 
 describe("logs at the default level", () => {
   it("X-61 the operator writes no line per node when all of them change, are refused or leave", async () => {
-    const trial = await OperatorTrial.begin();
+    const trial = await OperatorTestHarness.begin();
     for (const name of names) await trial.createNode(name);
     const first = trial.start({ STATIC_HP_FRAC: "1" });
-    await trial.pass(70);
+    await trial.advance(70);
     expect(first.logs.length).toBeLessThan(FEW);
     await first.stop();
 
     const second = trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.pass(130);
+    await trial.advance(130);
     expect((await trial.shown("node-59")).spec).toBe("eco");
     expect(second.logs.length).toBeLessThan(FEW);
 
@@ -29,39 +29,39 @@ describe("logs at the default level", () => {
       when: ({ method, path }) => method === "PATCH" && path.includes("/nodetwins/"),
     });
     for (const name of names) await trial.label(name, { "joulie.io/hw.cpu-cores": "512" });
-    await trial.pass(130);
+    await trial.advance(130);
     expect((await second.series("write_errors_total")).length).toBeGreaterThan(0);
     expect(second.logs.length).toBeLessThan(FEW);
     heal();
 
     second.logs.splice(1);
     for (const name of names) await trial.label(name, { "joulie.io/managed": null });
-    await trial.pass(130);
+    await trial.advance(130);
     expect(await trial.findTwin("node-59")).toBeUndefined();
     expect(second.logs.length).toBeLessThan(FEW);
     await trial.end();
   });
 
   it("X-61 the extender writes no line per node, nor per request", async () => {
-    const trial = new ExtenderTrial();
+    const trial = new ExtenderHarness();
     for (const name of names) {
       await trial.createNode(name);
-      await trial.twin(name, calm);
+      await trial.twin(name, calmTwinStatus);
     }
     const extender = await trial.start();
     for (let round = 0; round < 20; round++) {
       await extender.filter(pod("performance"), names);
       await extender.scores(pod("standard"), names);
     }
-    for (const name of names) await trial.twin(name, { ...calm, schedulableClass: "eco" });
+    for (const name of names) await trial.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
     await trial.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
     expect(extender.logs.length).toBeLessThan(FEW);
     await trial.end();
   });
 
   it("X-61 a pool's agent writes no line per node, whether its nodes answer or not", async () => {
-    const trial = new AgentTrial();
-    const service = new ControlService();
+    const trial = new AgentTestHarness();
+    const service = new FakeControlService();
     await service.listen();
     const http = (endpoint: string) => ({ type: "http", http: { endpoint, timeoutSeconds: 2 } });
     await trial.route("all", {
@@ -86,7 +86,7 @@ describe("logs at the default level", () => {
     await trial.until(async () => (await failed()) === NODES);
     expect(agent.logs.length).toBeLessThan(FEW);
     service.silent.clear();
-    await trial.end();
+    await trial.close();
     await service.close();
   });
 });

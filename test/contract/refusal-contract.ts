@@ -15,7 +15,7 @@ export function refusalContract(hand: () => Hand): void {
     ["text that does not fit its pattern", { nodeName: "Not A Name" }, "spec.nodeName"],
     ["text that is too long", { policy: { name: "x".repeat(254) } }, "spec.policy.name"],
   ];
-  it.each(refused)("refuses %s: 422 Invalid, naming the field", async (_what, spec, field) => {
+  it.each(refused)("rejects %s with 422 Invalid and names the field", async (_what, spec, field) => {
     const name = hand().unique("bad");
     const { status, body } = await hand().send("POST", paths.twins, twin(name, spec));
     expect(status).toBe(422);
@@ -25,7 +25,7 @@ export function refusalContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
   });
 
-  it("refuses two conditions of one type, and a date that is none", async () => {
+  it("rejects two conditions of one type and an invalid date", async () => {
     const name = hand().unique("conditions");
     await hand().create(paths.twins, twin(name));
     const one = {
@@ -41,7 +41,7 @@ export function refusalContract(hand: () => Hand): void {
     expect((await hand().patch(`${paths.twins}/${name}/status`, { status: { conditions: [one] } })).status).toBe(200);
   });
 
-  it("bounds a JSON patch: 10,000 operations (413), and copies no larger than a body (422)", async () => {
+  it("limits a JSON patch to 10,000 operations (413) and copies to the size of a body (422)", async () => {
     const name = hand().unique("json");
     const path = `${paths.twins}/${name}`;
     await hand().create(paths.twins, twin(name));
@@ -53,7 +53,7 @@ export function refusalContract(hand: () => Hand): void {
     expect(ok(await hand().get(path)).spec).toEqual(twin(name).spec);
   });
 
-  it("refuses what it cannot read: bad JSON 400, a number beyond JSON 400, a wrong kind 422, an unknown patch 415", async () => {
+  it("rejects unreadable requests: bad JSON 400, a number out of range 400, a wrong kind 422, an unknown patch type 415", async () => {
     const name = hand().unique("garbled");
     expect((await hand().send("POST", paths.twins, "{")).status).toBe(400);
     const huge = JSON.stringify(twin(name, { cpu: { packagePowerCapWatts: 1234 } })).replace("1234", "1e999");
@@ -73,7 +73,7 @@ export function refusalContract(hand: () => Hand): void {
     expect((await hand().send("POST", paths.twins, { ...twin("x"), metadata: { name: "Bad_Name" } })).status).toBe(422);
   });
 
-  it("refuses an object of 100,000 levels, and goes on: 400", async () => {
+  it("rejects an object with 100,000 levels with 400 and keeps serving", async () => {
     const name = hand().unique("deep");
     const deep = JSON.stringify(twin(name)).replace("{", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)},`);
     for (const path of [paths.twins, paths.nodes]) expect((await hand().send("POST", path, deep)).status).toBe(400);
@@ -81,7 +81,7 @@ export function refusalContract(hand: () => Hand): void {
     for (const path of [paths.twins, paths.nodes]) ok(await hand().get(path));
   });
 
-  it("lets no CRD take the place of a built-in kind: 422", async () => {
+  it("rejects a CRD with the name of a built-in kind with 422", async () => {
     const names = { plural: "leases", singular: "lease", kind: "Lease", listKind: "LeaseList" };
     const schema = { openAPIV3Schema: { type: "object" } };
     const crd = {

@@ -6,7 +6,7 @@ export function removalContract(hand: () => Hand): void {
   const gone = async (path: string) =>
     eventually(async () => ((await hand().get(path)).status === 404 ? true : undefined));
 
-  it("deletes only the object meant: a precondition on uid or resourceVersion that fails is 409", async () => {
+  it("rejects a delete whose precondition on uid or resourceVersion fails with 409", async () => {
     const name = hand().unique("precondition");
     const path = `${paths.twins}/${name}`;
     const { metadata } = await hand().create(paths.twins, twin(name));
@@ -17,7 +17,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().send("DELETE", path)).status).toBe(404);
   });
 
-  it("keeps an object with finalizers until the last is taken away", async () => {
+  it("keeps an object with finalizers until the last one is removed", async () => {
     const name = hand().unique("finalizer");
     const path = `${paths.twins}/${name}`;
     await hand().create(paths.twins, twin(name, {}, { finalizers: ["example.org/hold"] }));
@@ -43,7 +43,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("keeps a bound pod until its grace has ended and its last finalizer is gone, whichever comes first", async () => {
+  it("keeps a bound pod until its grace period has ended and its last finalizer is removed, in either order", async () => {
     const names = [hand().unique("grace"), hand().unique("grace")];
     const [ended, released] = names.map((name) => `${paths.pods}/${name}`) as [string, string];
     for (const name of names) {
@@ -63,7 +63,7 @@ export function removalContract(hand: () => Hand): void {
     for (const path of [ended, released]) expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("takes any whole number of seconds as grace, and nothing else: 400", async () => {
+  it("accepts any integer as grace period and rejects other values with 400", async () => {
     const name = hand().unique("grace");
     const path = `${paths.pods}/${name}`;
     await hand().create(paths.pods, pod(name, {}, { nodeName: "somewhere" }));
@@ -79,7 +79,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("keeps the namespaces a cluster needs: 403, and deletes namespaces one by one only: 405", async () => {
+  it("rejects the delete of required namespaces (403) and of all namespaces at once (405)", async () => {
     for (const name of ["default", "kube-system", "kube-public"]) {
       const { status, body } = await hand().send("DELETE", `${paths.namespaces}/${name}`);
       expect([status, body.reason, body.details.name]).toEqual([403, "Forbidden", name]);
@@ -87,7 +87,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().send("DELETE", `${paths.namespaces}?dryRun=All`)).status).toBe(405);
   });
 
-  it("takes along what the object owned, once no owner is left", async () => {
+  it("deletes dependents when their last owner is deleted", async () => {
     const [first, second] = [hand().unique("owner"), hand().unique("owner")];
     const owners = await Promise.all([first, second].map(async (name) => hand().create(paths.nodes, node(name))));
     const references = owners.map(({ metadata }) => ({
@@ -114,7 +114,7 @@ export function removalContract(hand: () => Hand): void {
     expect(await gone(`${paths.twins}/${name}`)).toBe(true);
   });
 
-  it("leaves what it owned where orphans are asked for", async () => {
+  it("keeps dependents with the propagation policy Orphan", async () => {
     const owned = async (name: string) => {
       const { metadata } = await hand().create(paths.nodes, node(name));
       const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid as string };
@@ -134,7 +134,7 @@ export function removalContract(hand: () => Hand): void {
     expect(left.metadata.ownerReferences ?? []).toEqual([]);
   });
 
-  it("deletes a selection at once", async () => {
+  it("deletes all objects of a selection in one request", async () => {
     const group = hand().unique("group");
     const names = [`${group}-a`, `${group}-b`, `${group}-c`];
     for (const [index, name] of names.entries()) {
@@ -146,7 +146,7 @@ export function removalContract(hand: () => Hand): void {
     expect(items.map((item: { metadata: { name: string } }) => item.metadata.name)).toEqual([names[0]]);
   });
 
-  it("takes one slash at a path's end for nothing, and a part left empty for a path that is not there: 404", async () => {
+  it("ignores one slash at the end of a path and responds with 404 for an empty path segment", async () => {
     const group = hand().unique("group");
     await hand().create(paths.twins, twin(group, {}, { labels: { group } }));
     expect(ok(await hand().get(`${paths.twins}/${group}/`)).metadata.name).toBe(group);
@@ -158,7 +158,7 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.twins}/${group}`)).status).toBe(404);
   });
 
-  it("gives a name that was deleted to another object: another uid", async () => {
+  it("assigns a new uid to an object that reuses a deleted name", async () => {
     const name = hand().unique("reborn");
     const first = await hand().create(paths.twins, twin(name));
     ok(await hand().send("DELETE", `${paths.twins}/${name}`));

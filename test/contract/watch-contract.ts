@@ -7,7 +7,7 @@ const seen = (events: readonly { type: string; object: Any }[]) =>
   events.map(({ type, object }) => [type, object.metadata.name]);
 
 export function watchContract(hand: () => Hand): void {
-  it("tells every change after a list, once and in order, each at a higher resourceVersion", async () => {
+  it("sends every change after a list once, in order, with increasing resourceVersions", async () => {
     const name = hand().unique("watched");
     const { metadata } = ok(await hand().get(paths.twins));
     await hand().create(paths.twins, twin(name));
@@ -29,7 +29,7 @@ export function watchContract(hand: () => Hand): void {
     });
   });
 
-  it("begins with what is there where no resourceVersion is given", async () => {
+  it("starts with the existing objects if no resourceVersion is given", async () => {
     const group = hand().unique("group");
     for (const name of [`${group}-a`, `${group}-b`]) await hand().create(paths.nodes, node(name, { group }));
     const watch = await hand().watch(`${paths.nodes}?${query({ labelSelector: `group=${group}` })}`);
@@ -41,7 +41,7 @@ export function watchContract(hand: () => Hand): void {
     await watch.close();
   });
 
-  it("sends the state first and marks its end where initial events are asked for", async () => {
+  it("sends the initial events first and marks their end if requested", async () => {
     const group = hand().unique("group");
     await hand().create(paths.nodes, node(group, { group }));
     const watch = await hand().watch(
@@ -64,7 +64,7 @@ export function watchContract(hand: () => Hand): void {
     await watch.close();
   });
 
-  it("shows an object that enters a selection as added, and one that leaves it as deleted, as it was", async () => {
+  it("sends ADDED for an object that enters a selection, and DELETED with its last state for one that leaves", async () => {
     const group = hand().unique("group");
     await hand().create(paths.nodes, node(group, { group }));
     const { metadata } = ok(await hand().get(paths.nodes));
@@ -83,7 +83,7 @@ export function watchContract(hand: () => Hand): void {
     expect(events[2]?.object.metadata.labels).toMatchObject({ chosen: "yes", other: "x" });
   });
 
-  it("follows pods onto a node by field", async () => {
+  it("sends pods that are bound to the node of a field selector", async () => {
     const name = hand().unique("pod");
     const target = hand().unique("node");
     const { metadata } = ok(await hand().get(paths.pods));
@@ -97,7 +97,7 @@ export function watchContract(hand: () => Hand): void {
     expect([event?.type, event?.object.spec.nodeName]).toEqual(["ADDED", target]);
   });
 
-  it("watches one namespace and leaves out the others", async () => {
+  it("sends events of the watched namespace only", async () => {
     const other = hand().unique("namespace");
     await hand().create(paths.namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: other } });
     const name = hand().unique("pod");
@@ -112,7 +112,7 @@ export function watchContract(hand: () => Hand): void {
     expect(event?.object.metadata.namespace).toBe(other);
   });
 
-  it("ends by itself after timeoutSeconds", async () => {
+  it("ends after timeoutSeconds", async () => {
     const { metadata } = ok(await hand().get(paths.hardwares));
     const watch = await hand().watch(
       `${paths.hardwares}?${query({ resourceVersion: metadata.resourceVersion, timeoutSeconds: "1" })}`,
@@ -120,7 +120,7 @@ export function watchContract(hand: () => Hand): void {
     expect(await watch.next()).toBeUndefined();
   });
 
-  it("does not end where timeoutSeconds is 0", async () => {
+  it("does not end with timeoutSeconds=0", async () => {
     const { metadata } = ok(await hand().get(paths.twins));
     const watch = await hand().watch(
       `${paths.twins}?${query({ resourceVersion: metadata.resourceVersion, timeoutSeconds: "0" })}`,
@@ -131,7 +131,7 @@ export function watchContract(hand: () => Hand): void {
     await watch.close();
   });
 
-  it("says 410 Expired where it no longer knows what came after a resourceVersion", async () => {
+  it("responds with 410 Expired if the history after a resourceVersion is gone", async () => {
     const watch = await hand().watch(`${paths.twins}?resourceVersion=1`);
     const event = await watch.next();
     await watch.close();
@@ -140,7 +140,7 @@ export function watchContract(hand: () => Hand): void {
     expect(event?.object).toMatchObject({ kind: "Status", status: "Failure", reason: "Expired", code: 410 });
   });
 
-  it("keeps many watches of one kind equal", async () => {
+  it("sends the same events to many watches of one kind", async () => {
     const { metadata } = ok(await hand().get(paths.twins));
     const path = `${paths.twins}?${query({ resourceVersion: metadata.resourceVersion })}`;
     const watches = await Promise.all(Array.from({ length: 5 }, async () => hand().watch(path)));

@@ -31,7 +31,7 @@ const builds = () => readFileSync(join(folder, "builds"), "utf8").trimEnd().spli
 const quiet = () => {};
 
 describe("the control plane's binary", () => {
-  it("without Go is not available, and says why", async () => {
+  it("is unavailable without Go and gives the reason", async () => {
     vi.stubEnv("PATH", folder);
     const result = await buildControlPlane(quiet);
     expect(result).toEqual({ available: false, reason: expect.stringContaining("no usable Go") });
@@ -61,7 +61,7 @@ describe("the control plane's binary", () => {
     expect(builds()[0]).toContain("-trimpath");
   });
 
-  it("is built by the next one when a builder died", async () => {
+  it("is built by the next process if a builder died", async () => {
     fakeGo('echo binary > "$out"');
     const first = await buildControlPlane(quiet);
     if (!first.available) throw new Error(first.reason);
@@ -74,7 +74,7 @@ describe("the control plane's binary", () => {
     expect(readdirSync(dirname(first.path))).toEqual(["controlplane"]);
   });
 
-  it("leaves alone what a builder elsewhere has not finished", async () => {
+  it("does not touch the unfinished build of another machine", async () => {
     fakeGo('echo binary > "$out"');
     const first = await buildControlPlane(quiet);
     if (!first.available) throw new Error(first.reason);
@@ -95,7 +95,7 @@ describe("the control plane's binary", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("that does not build is an error with the compiler's words, and leaves nothing behind", async () => {
+  it("reports a failed build with the compiler's message and leaves no files behind", async () => {
     fakeGo('echo half > "$out"; echo "main.go:1: no such thing" >&2; exit 1');
     await expect(buildControlPlane(quiet)).rejects.toThrow("main.go:1: no such thing");
     const result = await locateControlPlane();

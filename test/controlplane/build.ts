@@ -145,8 +145,8 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
 }
 
 /**
- * Removes a lock as long as it is the one with that content. Two who find the same dead one must not both remove it, for by then it
- * may be the other's: what was moved away is looked at again, and put back where it was meant for nobody here.
+ * Removes a lock as long as it is the one with that content. Two processes may find the same dead lock, and the second one must not remove
+ * the new lock of the first: the content is compared again after the lock was moved away, and another lock is put back.
  */
 export function removeLock(lock: string, content: string): void {
   if (contentOf(lock) !== content) return;

@@ -33,7 +33,7 @@ function startOf(pid: number): string {
 export const ownerMark = (pid: number = process.pid): string => `${pid}-${here}-${startOf(pid)}`;
 
 /**
- * Whether the owner a text begins with is gone; undefined of one who lives elsewhere, whom nobody here can see. A pid alone, as marks
+ * Whether the owner a text begins with is gone; undefined if it runs on another machine or in another container. A pid alone, as marks
  * once were, is judged by itself.
  */
 export function isGone(text: string): boolean | undefined {

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { answersOk } from "./programs.ts";
 
-it("hangs up on a program that accepts a connection and never says a word", async () => {
+it("closes the connection to a program that accepts it and never responds", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const accepted = once(server, "connection");

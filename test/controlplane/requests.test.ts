@@ -12,7 +12,7 @@ describe("counts of requests", () => {
     expect(requestCounts("")).toEqual([]);
   });
 
-  it("are told as what came in between", () => {
+  it("are reported as the difference between two scrapes", () => {
     const before = requestCounts([line("APPLY", "200", "", "3"), line("GET", "200", "", "5")].join("\n"));
     const after = requestCounts(
       [line("APPLY", "200", "", "4"), line("GET", "200", "", "5"), line("GET", "404", "", "2")].join("\n"),

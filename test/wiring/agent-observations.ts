@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { watts } from "../../src/core/units/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
-import { ControlService } from "../../src/programs/agent/control-service.ts";
-import { type Agent, Trial } from "../../src/programs/agent/trial.ts";
+import { AgentTestHarness, type AgentUnderTest } from "../../src/programs/agent/testing/agent-test-harness.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { serveSecurely } from "./secure-service.ts";
 
 /** In the table's values; the observations put the address of their own service in its place. */
@@ -19,9 +19,9 @@ export const FOLDER = "/folder.test";
 export const FREE = "127.0.0.78:28080";
 
 interface Scene {
-  readonly trial: Trial;
-  readonly service: ControlService;
-  readonly agent: Agent;
+  readonly harness: AgentTestHarness;
+  readonly service: FakeControlService;
+  readonly agent: AgentUnderTest;
 }
 
 const H100 = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
@@ -32,65 +32,65 @@ const CATALOGUE =
 async function onNode<Seen>(
   variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
-  before: (trial: Trial, service: ControlService) => Promise<void> | void = () => undefined,
+  before: (harness: AgentTestHarness, service: FakeControlService) => Promise<void> | void = () => undefined,
 ): Promise<Seen> {
-  const [trial, service, secure] = [new Trial(), new ControlService(), await serveSecurely()];
+  const [harness, service, secure] = [new AgentTestHarness(), new FakeControlService(), await serveSecurely()];
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
     await service.listen();
     await writeFile(join(folder, "token"), "s3cret");
     await writeFile(join(folder, "catalogue.yaml"), CATALOGUE);
     await writeFile(join(folder, "ca.crt"), secure.certificate);
-    const { gpu } = trial.machine;
+    const { gpu } = harness.machine;
     gpu.absent = undefined;
     for (const id of ["GPU-0", "GPU-1"]) {
       gpu.add(id, { min: watts(100), max: watts(700) });
       gpu.draws.set(id, 150);
     }
-    await trial.createNode("a", H100);
-    await trial.target("a", { cpu: { packagePowerCapPctOfMax: 60 }, gpu: { powerCap: { capPctOfMax: 60 } } });
-    await before(trial, service);
+    await harness.createNode("a", H100);
+    await harness.target("a", { cpu: { packagePowerCapPctOfMax: 60 }, gpu: { powerCap: { capPctOfMax: 60 } } });
+    await before(harness, service);
     const own = Object.entries(variables).map(([name, text = ""]) => [
       name,
       text.replace(SERVICE, new URL(service.control).origin).replace(SECURE, secure.url).replace(FOLDER, folder),
     ]);
-    const agent = trial.start(Object.fromEntries(own) as Record<string, string>);
-    await trial.pass(2);
-    return await look({ trial, service, agent });
+    const agent = harness.start(Object.fromEntries(own) as Record<string, string>);
+    await harness.advance(2);
+    return await look({ harness, service, agent });
   } finally {
-    trial.api.faults.clear();
-    trial.api.faults.thaw();
-    await trial.end();
+    harness.api.faults.clear();
+    harness.api.faults.thaw();
+    await harness.close();
     await Promise.all([service.close(), secure.close()]);
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const limits = ({ machine }: Trial): string =>
+const limits = ({ machine }: AgentTestHarness): string =>
   `CPU ${[...machine.rapl.limits.values()].join(" ")}, GPU ${[...machine.gpu.limits.values()].join(" ")}`;
 
 /** The limits in force. */
 export const enforced = async (variables: RawValues): Promise<string> =>
-  onNode(variables, async ({ trial }) => limits(trial));
+  onNode(variables, async ({ harness }) => limits(harness));
 
 /** The limits that an agent leaves behind. */
 export const leftBehind = async (variables: RawValues): Promise<string> =>
-  onNode(variables, async ({ trial, agent }) => {
+  onNode(variables, async ({ harness, agent }) => {
     await agent.stop();
-    return limits(trial);
+    return limits(harness);
   });
 
 /** The limits when the API has not answered for five minutes. */
 export const withoutApi = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
-    async ({ trial }) => {
-      await trial.pass(20);
-      trial.api.faults.freeze();
-      await trial.pass(300);
-      return limits(trial);
+    async ({ harness }) => {
+      await harness.advance(20);
+      harness.api.faults.freeze();
+      await harness.advance(300);
+      return limits(harness);
     },
-    async (trial) => trial.target("a", { profile: "performance", cpu: { packagePowerCapWatts: 300 } }),
+    async (harness) => harness.target("a", { profile: "performance", cpu: { packagePowerCapWatts: 300 } }),
   );
 
 /** Which node's status it writes. */
@@ -98,23 +98,23 @@ export const nodeReported = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
     async ({ agent }) =>
-      [...new Set(agent.written().map(({ path }) => /nodetwins\/(\w+)/.exec(path)?.[1]))].join(" ").trim(),
-    async (trial) => {
-      await trial.createNode("b");
-      await trial.target("b", {});
+      [...new Set(agent.takeWrites().map(({ path }) => /nodetwins\/(\w+)/.exec(path)?.[1]))].join(" ").trim(),
+    async (harness) => {
+      await harness.createNode("b");
+      await harness.target("b", {});
     },
   );
 
 /** How often power is measured in a minute. */
 export const ticks = async (variables: RawValues): Promise<number> =>
-  onNode(variables, async ({ trial }) => {
+  onNode(variables, async ({ harness }) => {
     let samples = 0;
-    const sample = trial.machine.energy.sample.bind(trial.machine.energy);
-    trial.machine.energy.sample = () => {
+    const sample = harness.machine.energy.sample.bind(harness.machine.energy);
+    harness.machine.energy.sample = () => {
       samples++;
       return sample();
     };
-    await trial.pass(60);
+    await harness.advance(60);
     return samples;
   });
 
@@ -133,28 +133,28 @@ export const served = async (variables: RawValues): Promise<boolean> =>
 export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
-    async ({ trial }) => {
-      await trial.pass(30);
-      const events = (await trial.hand.listAll(resources.events)).items as unknown as { reportingInstance: string }[];
+    async ({ harness }) => {
+      await harness.advance(30);
+      const events = (await harness.user.listAll(resources.events)).items as unknown as { reportingInstance: string }[];
       return events[0]?.reportingInstance;
     },
-    (trial) => {
-      trial.machine.rapl.refusal = { result: "error", message: "EIO" };
-      trial.machine.throttle.absent = "none";
+    (harness) => {
+      harness.machine.rapl.refusal = { result: "error", message: "EIO" };
+      harness.machine.throttle.absent = "none";
     },
   );
 
 /** What each mode is like: what it says of itself, and what it does to the machine it runs on. */
 export const mode = async (variables: RawValues): Promise<unknown> =>
-  onNode(variables, async ({ trial, agent }) => {
-    await trial.pass(45);
+  onNode(variables, async ({ harness, agent }) => {
+    await harness.advance(45);
     const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes?: string[] };
     return {
       said: agent.logs.find(({ url }) => url !== undefined)?.["mode"],
       nodes,
-      writes: trial.machine.writes.length,
-      cpu: (await trial.told())?.cpu?.result,
-      kept: (await trial.told())?.cpu?.message?.includes("never touches its own host"),
+      writes: harness.machine.writes.length,
+      cpu: (await harness.controlStatus())?.cpu?.result,
+      kept: (await harness.controlStatus())?.cpu?.message?.includes("never touches its own host"),
     };
   });
 
@@ -162,13 +162,13 @@ export const mode = async (variables: RawValues): Promise<unknown> =>
 export const poolNodes = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
-    async ({ trial, agent }) => {
-      await trial.pass(5);
+    async ({ harness, agent }) => {
+      await harness.advance(5);
       const { nodes } = JSON.parse((await agent.page("/debug/node")).text) as { nodes?: string[] };
       return nodes?.toSorted().join(" ") ?? "none";
     },
-    async (trial) => {
-      for (const name of "bcdef") await trial.createNode(name, name > "d" ? { pool: "west" } : {});
+    async (harness) => {
+      for (const name of "bcdef") await harness.createNode(name, name > "d" ? { pool: "west" } : {});
     },
   ).catch((error: unknown) => String(error).replace(/.*?(NODE_NAME is not set|POOL_SHARD_ID is not set).*/s, "$1"));
 
@@ -176,13 +176,13 @@ export const poolNodes = async (variables: RawValues): Promise<string> =>
 export const throttling = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
-    async ({ trial }) => {
-      const { machine } = trial;
+    async ({ harness }) => {
+      const { machine } = harness;
       const seen: number[] = [];
       const watch = async (power: number, seconds: number) => {
         machine.draw(power);
         for (let passed = 0; passed < seconds; passed += 10) {
-          await trial.pass(10);
+          await harness.advance(10);
           seen.push(machine.throttle.throttlePct);
         }
       };
@@ -192,10 +192,10 @@ export const throttling = async (variables: RawValues): Promise<string> =>
       await watch(360, 120);
       return seen.join(" ");
     },
-    async (trial) => {
-      trial.machine.rapl.absent = "no RAPL";
-      trial.machine.draw(380);
-      await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    async (harness) => {
+      harness.machine.rapl.absent = "no RAPL";
+      harness.machine.draw(380);
+      await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
     },
   );
 
@@ -203,13 +203,13 @@ export const throttling = async (variables: RawValues): Promise<string> =>
 export const routed = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
-    async ({ trial, service }) => {
-      await trial.passSlowly(22);
-      const { cpu, gpu } = (await trial.told()) ?? {};
+    async ({ harness, service }) => {
+      await harness.advanceInSteps(22);
+      const { cpu, gpu } = (await harness.controlStatus()) ?? {};
       return {
         cpu: `${cpu?.result} by ${cpu?.backend}, ${cpu?.observedPowerWatts?.toFixed(0) ?? "?"} W`,
         gpu: `${gpu?.result} by ${gpu?.backend}, ${gpu?.observedPowerWatts?.toFixed(0) ?? "?"} W`,
-        commands: service.told,
+        commands: service.commandTexts,
       };
     },
     (_, service) =>
@@ -229,18 +229,18 @@ export const modes = async (variables: RawValues): Promise<unknown> =>
 export const givenUp = async (variables: RawValues): Promise<boolean> =>
   onNode(
     variables,
-    async ({ trial, service }) => {
-      await trial.until(() => service.asked.length > 0);
-      await trial.passSlowly(10);
-      return (await trial.told())?.cpu?.result === "error";
+    async ({ harness, service }) => {
+      await harness.until(() => service.requests.length > 0);
+      await harness.advanceInSteps(10);
+      return (await harness.controlStatus())?.cpu?.result === "error";
     },
     (_, service) => void service.silent.add("a"),
   );
 
 /** What the service is told of who asks. */
 export const authorization = async (variables: RawValues): Promise<unknown> =>
-  onNode(variables, async ({ trial, service }) => {
-    await trial.until(() => service.asked.length > 0);
+  onNode(variables, async ({ harness, service }) => {
+    await harness.until(() => service.requests.length > 0);
     return [...service.authorizations];
   });
 
@@ -255,12 +255,12 @@ export const debugPage = async (variables: RawValues): Promise<number> =>
 export const named = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
-    async ({ trial }) => {
-      await trial.passSlowly(10);
-      return (await trial.told())?.gpu?.result;
+    async ({ harness }) => {
+      await harness.advanceInSteps(10);
+      return (await harness.controlStatus())?.gpu?.result;
     },
-    async (trial, service) =>
-      trial.route("own", {
+    async (harness, service) =>
+      harness.route("own", {
         target: { scope: "node", nodeName: "a" },
         controls: { gpu: { type: "http", http: { endpoint: service.control } } },
       }),
@@ -275,9 +275,9 @@ export const unencrypted = async (variables: RawValues): Promise<string> =>
       TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: "http://service.invalid/{node}",
       ...variables,
     },
-    async ({ trial }) => {
-      await trial.until(async () => (await trial.told())?.gpu?.message !== undefined);
-      const { message = "" } = (await trial.told())?.gpu ?? {};
-      return message.includes("unencrypted") ? "not allowed" : message.includes("no answer") ? "tried" : message;
+    async ({ harness }) => {
+      await harness.until(async () => (await harness.controlStatus())?.gpu?.message !== undefined);
+      const { message = "" } = (await harness.controlStatus())?.gpu ?? {};
+      return message.includes("unencrypted") ? "not allowed" : message.includes("no response") ? "tried" : message;
     },
   );

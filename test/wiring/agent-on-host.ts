@@ -6,9 +6,7 @@ import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import type { EmbeddedApi } from "../../src/platform/embedded/index.ts";
-import type { HostTree } from "../../src/platform/hardware/fake-host.ts";
-import { buildNvmlStub } from "../../src/platform/hardware/nvml-stub.ts";
-import { scratchTree } from "../../src/platform/hardware/scratch-tree.ts";
+import type { HostTree } from "../../src/platform/hardware/testing/fake-host.ts";
 import {
   epycCpuinfo,
   intelPstate,
@@ -16,12 +14,14 @@ import {
   sapphireRapids,
   virtualCpuinfo,
   xeonCpuinfo,
-} from "../../src/platform/hardware/testdata/index.ts";
+} from "../../src/platform/hardware/testing/index.ts";
+import { buildNvmlStub } from "../../src/platform/hardware/testing/nvml-stub.ts";
+import { scratchTree } from "../../src/platform/hardware/testing/scratch-tree.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { probeConfig } from "../../src/programs/agent/config.ts";
-import { probe } from "../../src/programs/agent/probe.ts";
-import type { Probe } from "../../src/programs/agent/probe-text.ts";
+import { probe } from "../../src/programs/agent/probe/probe.ts";
+import type { Probe } from "../../src/programs/agent/probe/probe-text.ts";
 import { runJoulie, withApi } from "./started-program.ts";
 import { configured } from "./variable-table.ts";
 
@@ -145,7 +145,7 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
 
 /** What is said of NVML. */
 function nvmlOf(text: string, here: string, there: string): string {
-  const [said = "nothing"] = /NVML is not used|NVML's library \S+/.exec(text) ?? [];
+  const [said = "nothing"] = /NVML is not used|NVML library \S+/.exec(text) ?? [];
   return said.replace(here, HERE).replace(there, THERE);
 }
 

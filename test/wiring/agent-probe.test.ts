@@ -36,7 +36,7 @@ const table: VariableTable = {
   NVML_LIBRARY: {
     ...inJson,
     value: `${THERE}/libnvidia-ml.so`,
-    changed: { nvml: `NVML's library ${THERE}/libnvidia-ml.so` },
+    changed: { nvml: `NVML library ${THERE}/libnvidia-ml.so` },
   },
   STATE_DIR: {
     value: `${THERE}/state`,

@@ -8,7 +8,12 @@ const allowed = { ...trusted, TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${SERVICE}/c
 const usual = {
   beside: hereOnly,
   observe: restored,
-  byDefault: { rapl: ": restored", "a http": "not an allowed endpoint", gpu: "is known on", limits: [350, 0] },
+  byDefault: {
+    rapl: ": restored",
+    "a http": "not an allowed endpoint",
+    gpu: 'no GPU "GPU-1" on this node',
+    limits: [350, 0],
+  },
 };
 const endpoint = {
   ...usual,
@@ -19,26 +24,26 @@ const endpoint = {
 
 const table: VariableTable = {
   HOST_SYS_ROOT: { ...usual, value: `${THERE}/sys`, changed: { limits: [0, 350] } },
-  // By its boot id the firmware has set the package anew since: it is left alone.
+  // The boot id has changed, so the firmware has reset the package: it is not restored.
   HOST_PROC_ROOT: { ...usual, value: `${THERE}/proc`, changed: { limits: [210, 0] } },
   NVML_LIBRARY: {
     ...usual,
     value: `${THERE}/libnvidia-ml.so`,
-    changed: { gpu: `NVML's library ${THERE}/libnvidia-ml.so` },
+    changed: { gpu: `NVML library ${THERE}/libnvidia-ml.so` },
   },
   STATE_DIR: [
     {
       ...usual,
       value: `${THERE}/state`,
       changed: {
-        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; what it has set it then restores by itself`,
+        "": `an agent is running with STATE_DIR=${THERE}/state: stop it first; it restores its limits when it stops (JOULIE_E_STATE_DIR)`,
       },
     },
-    { ...usual, value: `${THERE}/kept`, changed: { gpu: "is known on", limits: [210, 0] } },
+    { ...usual, value: `${THERE}/kept`, changed: { gpu: 'no GPU "GPU-1" on this node', limits: [210, 0] } },
     {
       ...usual,
       value: `${THERE}/empty`,
-      changed: { "": `nothing to restore: no original limit is kept in ${THERE}/empty` },
+      changed: { "": `nothing to restore: no original limit is stored in ${THERE}/empty` },
     },
   ],
   // A pool's agent calls services on loopback without further ado.
@@ -64,13 +69,13 @@ const table: VariableTable = {
       TELEMETRY_ALLOWED_ENDPOINTS: "http://service.invalid",
     },
     byDefault: { "b http": "unencrypted" },
-    changed: { "b http": "no answer" },
+    changed: { "b http": "no response" },
   },
   TELEMETRY_HTTP_CA_FILE: {
     ...usual,
     value: `${HERE}/ca.crt`,
     beside: { ...hereOnly, TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${SERVICE}/control/{node}` },
-    byDefault: { "a http": "no answer" },
+    byDefault: { "a http": "no response" },
     changed: { "a http": ": restored" },
   },
 };

@@ -7,7 +7,7 @@ import { HostDirectory, RaplBackend } from "../../src/platform/hardware/index.ts
 import { Journal, type JournalEntry, journalFiles } from "../../src/platform/journal/index.ts";
 import { lockFolder } from "../../src/platform/lock/index.ts";
 import { restoreConfig } from "../../src/programs/agent/config.ts";
-import { restore } from "../../src/programs/agent/restore.ts";
+import { restore } from "../../src/programs/agent/restore/restore.ts";
 import { fileAt, HERE, inPlace, LIMIT, THERE, withMachines } from "./agent-on-host.ts";
 import { serveSecurely } from "./secure-service.ts";
 import { configured } from "./variable-table.ts";
@@ -71,9 +71,9 @@ function outcomeOf(line: string): string {
     /: restored$/,
     /not an allowed endpoint/,
     /unencrypted/,
-    /no answer/,
-    /NVML's library \S+/,
-    /is known on/,
+    /no response/,
+    /NVML library \S+/,
+    /no GPU "\S+" on this node/,
   ];
   return words.map((word) => word.exec(line)?.[0]).find((word) => word !== undefined) ?? line;
 }

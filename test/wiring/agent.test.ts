@@ -121,7 +121,7 @@ const table: VariableTable = {
   NVML_LIBRARY: {
     ...host,
     value: `${THERE}/libnvidia-ml.so`,
-    changed: { nvml: `NVML's library ${THERE}/libnvidia-ml.so` },
+    changed: { nvml: `NVML library ${THERE}/libnvidia-ml.so` },
   },
 
   POOL_NODE_SELECTOR: { ...inPool, value: "pool=west", beside: pool, changed: "e f" },

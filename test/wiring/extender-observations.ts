@@ -7,7 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
-import { calm, type Extender, type ExtenderOptions, Trial } from "../../src/programs/extender/trial.ts";
+import {
+  calmTwinStatus,
+  ExtenderHarness,
+  type RunningExtender,
+  type RunningExtenderOptions,
+} from "../../src/programs/extender/testing/extender-harness.ts";
 
 export const certificates = join(import.meta.dirname, "../../src/platform/kube/testdata");
 /** Loopback addresses that nothing else uses. */
@@ -23,11 +28,11 @@ const big = {
   gpu: { present: true, count: 8, vendor: "nvidia", capRangePerGpu: { minWatts: 100, maxWatts: 400 } },
 };
 const roomy = { measuredNodePowerW: 1000, nodeCappedPowerW: 4000, nodeTdpW: 4000, powerTrendWPerMin: 0 };
-const standing = { ...calm, powerMeasurement: roomy, estimatedPUE: 1.8 };
+const standing = { ...calmTwinStatus, powerMeasurement: roomy, estimatedPUE: 1.8 };
 
 interface Scene {
-  readonly trial: Trial;
-  readonly extender: Extender;
+  readonly trial: ExtenderHarness;
+  readonly extender: RunningExtender;
   /** How many requests the API got. */
   readonly asked: () => number;
 }
@@ -36,9 +41,9 @@ interface Scene {
 async function asking<Seen>(
   variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
-  options: ExtenderOptions = {},
+  options: RunningExtenderOptions = {},
 ): Promise<Seen> {
-  const trial = new Trial();
+  const trial = new ExtenderHarness();
   const folder = mkdtempSync(join(tmpdir(), "joulie-wiring-"));
   try {
     for (const name of ["calm", "draining", "old"]) {
@@ -46,7 +51,7 @@ async function asking<Seen>(
       await trial.hardware(name, big);
     }
     await trial.twin("old", standing);
-    await trial.pass(120);
+    await trial.advance(120);
     await trial.twin("calm", standing);
     await trial.twin("draining", { ...standing, schedulableClass: "draining" });
     let asked = 0;
@@ -89,7 +94,7 @@ export const scores = async (variables: RawValues): Promise<unknown> =>
 export const askedAgain = async (variables: RawValues): Promise<boolean> =>
   asking(variables, async ({ trial, asked }) => {
     const before = asked();
-    await trial.pass(60);
+    await trial.advance(60);
     return asked() > before;
   });
 
@@ -118,7 +123,7 @@ export const byLabel = async (variables: RawValues): Promise<readonly string[] |
     };
     for (const [name, label] of Object.entries(own))
       await trial.createNode(name, { [label]: name.endsWith("eco") ? "eco" : "true" });
-    await trial.pass(2);
+    await trial.advance(2);
     return (await extender.filter(podOf("performance", { cpu: "1" }), Object.keys(own))).NodeNames;
   });
 
@@ -128,7 +133,7 @@ export const labelled = async (variables: RawValues): Promise<number | undefined
     const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
     await trial.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
     await trial.twin("labelled", standing);
-    await trial.pass(2);
+    await trial.advance(2);
     return (await extender.scores(podOf("standard", { cpu: "1", "nvidia.com/gpu": "4" }), ["labelled"]))["labelled"];
   });
 

@@ -7,11 +7,15 @@ import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
-import { type Operator, performancePod, Trial } from "../../src/programs/operator/trial.ts";
+import {
+  type Operator,
+  OperatorTestHarness,
+  performancePod,
+} from "../../src/programs/operator/testing/test-harness.ts";
 
 type Variables = Record<string, string>;
 interface Scene {
-  readonly trial: Trial;
+  readonly harness: OperatorTestHarness;
   readonly operator: Operator;
 }
 
@@ -29,46 +33,46 @@ const CATALOGUE =
 /** `before` fills the cluster, then the operator starts, plans and writes. */
 async function onCluster<Seen>(
   variables: RawValues,
-  before: (trial: Trial) => Promise<void>,
+  before: (harness: OperatorTestHarness) => Promise<void>,
   look: (scene: Scene) => Promise<Seen>,
 ): Promise<Seen> {
-  const trial = await Trial.begin();
+  const harness = await OperatorTestHarness.begin();
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
     await writeFile(join(folder, "catalogue.yaml"), CATALOGUE);
-    await before(trial);
+    await before(harness);
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
-    const operator = trial.start(Object.fromEntries(own) as Variables);
+    const operator = harness.start(Object.fromEntries(own) as Variables);
     // Files take real time.
     for (let turn = 0; turn < 100 && !operator.logs.some(({ url }) => url !== undefined); turn++)
       await systemClock.sleep(milliseconds(5));
-    await trial.pass(3);
-    return await look({ trial, operator });
+    await harness.advance(3);
+    return await look({ harness, operator });
   } finally {
-    await trial.end();
+    await harness.end();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const nodesOf = async (trial: Trial, names: string, own: Variables = {}): Promise<void> => {
-  for (const name of names) await trial.createNode(name, own);
+const nodesOf = async (harness: OperatorTestHarness, names: string, own: Variables = {}): Promise<void> => {
+  for (const name of names) await harness.createNode(name, own);
 };
 
-const performancePods = async (trial: Trial, count: number): Promise<void> => {
-  for (let index = 0; index < count; index++) await trial.createPod(`wanting-${index}`, undefined, performancePod);
+const performancePods = async (harness: OperatorTestHarness, count: number): Promise<void> => {
+  for (let index = 0; index < count; index++) await harness.createPod(`wanting-${index}`, undefined, performancePod);
 };
 
 /** The profiles of ten alike nodes while 12 performance pods wait, as `performance` and `eco` nodes. */
 export const classes = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
-    async (trial) => {
-      await nodesOf(trial, "abcdefghij");
-      await performancePods(trial, 12);
+    async (harness) => {
+      await nodesOf(harness, "abcdefghij");
+      await performancePods(harness, 12);
     },
-    async ({ trial }) => {
+    async ({ harness }) => {
       const profiles = await Promise.all(
-        Array.from("abcdefghij", async (name) => (await trial.twin(name)).spec.profile),
+        Array.from("abcdefghij", async (name) => (await harness.twin(name)).spec.profile),
       );
       const performance = profiles.filter((profile) => profile === "performance").length;
       return `${performance} performance, ${profiles.length - performance} eco`;
@@ -79,14 +83,14 @@ export const classes = async (variables: RawValues): Promise<string> =>
 export const managed = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
-    async (trial) => {
-      await trial.createNode("plain");
-      await trial.createNode("blue", { team: "blue" });
-      await trial.createNode("mine", { "site.example/mine": "true" });
-      await trial.createNode("reserved", { [labels.reserved]: "true" });
+    async (harness) => {
+      await harness.createNode("plain");
+      await harness.createNode("blue", { team: "blue" });
+      await harness.createNode("mine", { "site.example/mine": "true" });
+      await harness.createNode("reserved", { [labels.reserved]: "true" });
     },
-    async ({ trial }) => {
-      const twins = await trial.hand.listAll(resources.nodeTwins);
+    async ({ harness }) => {
+      const twins = await harness.user.listAll(resources.nodeTwins);
       return twins.items
         .map(({ metadata }) => metadata.name)
         .toSorted()
@@ -98,12 +102,12 @@ export const managed = async (variables: RawValues): Promise<string> =>
 export const drainingLabels = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
-    async (trial) => {
-      await trial.createNode("a");
-      await trial.createPod("busy", "a", performancePod);
+    async (harness) => {
+      await harness.createNode("a");
+      await harness.createPod("busy", "a", performancePod);
     },
-    async ({ trial }) => {
-      const { [labels.managed]: _, ...own } = await trial.labelsOf("a");
+    async ({ harness }) => {
+      const { [labels.managed]: _, ...own } = await harness.labelsOf("a");
       return own;
     },
   );
@@ -112,24 +116,24 @@ export const drainingLabels = async (variables: RawValues): Promise<unknown> =>
 export const drainingCap = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
-    async (trial) => {
-      await trial.createNode("a");
-      await trial.createPod("busy", "a", performancePod);
+    async (harness) => {
+      await harness.createNode("a");
+      await harness.createPod("busy", "a", performancePod);
     },
-    async ({ trial }) => (await trial.twin("a")).spec.cpu?.packagePowerCapPctOfMax,
+    async ({ harness }) => (await harness.twin("a")).spec.cpu?.packagePowerCapPctOfMax,
   );
 
 /** The caps of a performance and an eco node, both with two CPUs of 360 W and eight H100. */
 export const caps = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     variables,
-    async (trial) => {
-      await nodesOf(trial, "pe", H100);
-      for (const name of "pe") await trial.pin(name, { profile: name === "p" ? "performance" : "eco" });
+    async (harness) => {
+      await nodesOf(harness, "pe", H100);
+      for (const name of "pe") await harness.pin(name, { profile: name === "p" ? "performance" : "eco" });
     },
-    async ({ trial }) => {
+    async ({ harness }) => {
       const told = async (name: string) => {
-        const { cpu, gpu } = (await trial.twin(name)).spec;
+        const { cpu, gpu } = (await harness.twin(name)).spec;
         const { packagePowerCapPctOfMax: cpuPct, packagePowerCapWatts: cpuWatts } = cpu ?? {};
         const { capPctOfMax: gpuPct, capWattsPerGpu: gpuWatts } = gpu?.powerCap ?? {};
         const either = (pct: number | undefined, watts: number | undefined) =>
@@ -147,10 +151,10 @@ export const caps = async (variables: RawValues): Promise<unknown> =>
 export const refreshes = async (variables: RawValues): Promise<number> =>
   onCluster(
     variables,
-    async (trial) => nodesOf(trial, "a"),
-    async ({ trial, operator }) => {
+    async (harness) => nodesOf(harness, "a"),
+    async ({ harness, operator }) => {
       operator.written();
-      await trial.pass(600);
+      await harness.advance(600);
       return operator.written().filter(({ path }) => path.endsWith("/nodetwins/a/status")).length;
     },
   );
@@ -159,18 +163,18 @@ export const refreshes = async (variables: RawValues): Promise<number> =>
 export const mirrored = async (variables: RawValues): Promise<readonly string[]> =>
   onCluster(
     variables,
-    async (trial) => nodesOf(trial, "ab"),
-    async ({ trial }) =>
-      (await trial.hand.listAll(resources.nodePowerProfiles)).items.map(({ metadata }) => metadata.name),
+    async (harness) => nodesOf(harness, "ab"),
+    async ({ harness }) =>
+      (await harness.user.listAll(resources.nodePowerProfiles)).items.map(({ metadata }) => metadata.name),
   );
 
 /** The Lease it leads by, and in whose name. */
 export const lease = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
-    async (trial) => void (await trial.hand.create(resources.namespaces, { metadata: { name: "power" } })),
-    async ({ trial }) => {
-      const [found] = (await trial.hand.listAll(resources.leases)).items as unknown as {
+    async (harness) => void (await harness.user.create(resources.namespaces, { metadata: { name: "power" } })),
+    async ({ harness }) => {
+      const [found] = (await harness.user.listAll(resources.leases)).items as unknown as {
         metadata: { namespace: string; name: string };
         spec: { holderIdentity: string };
       }[];
@@ -201,15 +205,15 @@ export const starts = async (variables: RawValues): Promise<boolean> =>
 export const promoted = async (variables: RawValues): Promise<string> =>
   onCluster(
     { POLICY_TYPE: "queue_aware_v1", QUEUE_HP_BASE_FRAC: "0.5", QUEUE_PERF_PER_HP_NODE: "1", ...variables },
-    async (trial) => nodesOf(trial, "ab"),
-    async ({ trial }) => {
-      await performancePods(trial, 2);
-      await trial.pass(65);
-      const before = (await trial.twin("b")).spec.profile;
+    async (harness) => nodesOf(harness, "ab"),
+    async ({ harness }) => {
+      await performancePods(harness, 2);
+      await harness.advance(65);
+      const before = (await harness.twin("b")).spec.profile;
       for (const name of ["wanting-0", "wanting-1"])
-        await trial.hand.delete(resources.pods, { name, namespace: "default" });
-      await trial.pass(125);
-      return `${before}, then ${(await trial.twin("b")).spec.profile}`;
+        await harness.user.delete(resources.pods, { name, namespace: "default" });
+      await harness.advance(125);
+      return `${before}, then ${(await harness.twin("b")).spec.profile}`;
     },
   );
 
@@ -217,10 +221,10 @@ export const promoted = async (variables: RawValues): Promise<string> =>
 export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     variables,
-    async (trial) => nodesOf(trial, "ab"),
-    async ({ trial }) => {
-      await trial.pass(10);
-      const events = (await trial.hand.listAll(resources.events)).items as unknown as { reportingInstance: string }[];
+    async (harness) => nodesOf(harness, "ab"),
+    async ({ harness }) => {
+      await harness.advance(10);
+      const events = (await harness.user.listAll(resources.events)).items as unknown as { reportingInstance: string }[];
       return events[0]?.reportingInstance;
     },
   );
@@ -249,13 +253,13 @@ export const usageAsked = async (variables: RawValues): Promise<number> => {
   let asked = 0;
   return onCluster(
     variables,
-    async (trial) => {
-      await nodesOf(trial, "a");
-      trial.usage = counted({ a: "1" }, () => asked++);
+    async (harness) => {
+      await nodesOf(harness, "a");
+      harness.usage = counted({ a: "1" }, () => asked++);
     },
-    async ({ trial }) => {
+    async ({ harness }) => {
       asked = 0;
-      await trial.pass(120);
+      await harness.advance(120);
       return asked;
     },
   );
@@ -265,12 +269,12 @@ export const usageAsked = async (variables: RawValues): Promise<number> => {
 export const swaps = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
-    async (trial) => nodesOf(trial, "ab"),
-    async ({ trial }) => {
+    async (harness) => nodesOf(harness, "ab"),
+    async ({ harness }) => {
       let seen = "";
       for (let round = 0; round < 12; round++) {
-        await trial.pass(10);
-        seen += (await trial.twin("a")).spec.profile === "eco" ? "a" : "b";
+        await harness.advance(10);
+        seen += (await harness.twin("a")).spec.profile === "eco" ? "a" : "b";
       }
       return seen;
     },

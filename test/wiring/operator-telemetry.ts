@@ -2,7 +2,7 @@
 import { labels } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
-import { type Operator, Trial } from "../../src/programs/operator/trial.ts";
+import { type Operator, OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 import { servePrometheus } from "./fake-prometheus.ts";
 
 /** In the table's values; the observations put the address of their own server in its place. */
@@ -23,7 +23,7 @@ const site: Readonly<Record<string, number>> = {
 };
 
 interface Scene {
-  readonly trial: Trial;
+  readonly harness: OperatorTestHarness;
   readonly operator: Operator;
   /** Everything the server was asked. */
   readonly asked: string[];
@@ -35,11 +35,11 @@ interface Scene {
 
 /** Node a in zone north and rack r1, and beside it node b, which no meter knows. */
 async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
-  const trial = await Trial.begin();
+  const harness = await OperatorTestHarness.begin();
   const asked: string[] = [];
   let silent = false;
   const server = await servePrometheus(
-    () => trial.clock.now(),
+    () => harness.clock.now(),
     (query) => {
       asked.push(query);
       const value = site[query];
@@ -55,29 +55,30 @@ async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Pr
     },
   );
   try {
-    await trial.createNode("a", { [labels.coolingZone]: "north", [labels.rack]: "r1" });
-    await trial.createNode("b");
+    await harness.createNode("a", { [labels.coolingZone]: "north", [labels.rack]: "r1" });
+    await harness.createNode("b");
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(PROMETHEUS, server.url)]);
-    const operator = trial.start(Object.fromEntries(own) as Record<string, string>);
+    const operator = harness.start(Object.fromEntries(own) as Record<string, string>);
     const pass = async (seconds: number, step = 0.5) => {
       for (let passed = 0; passed < seconds; passed += step) {
-        await trial.clock.advanceAsync(milliseconds(step * 1000));
+        await harness.clock.advanceAsync(milliseconds(step * 1000));
         await server.idle();
       }
     };
     await pass(10);
-    return await look({ trial, operator, asked, pass, silence: () => void (silent = true) });
+    return await look({ harness, operator, asked, pass, silence: () => void (silent = true) });
   } finally {
-    await trial.end();
+    await harness.end();
     await server.close();
   }
 }
 
 /** What the twin of node a says of its surroundings. */
 export const surroundings = async (variables: RawValues): Promise<string> =>
-  withMeters(variables, async ({ trial, pass }) => {
+  withMeters(variables, async ({ harness, pass }) => {
     await pass(10);
-    const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } = (await trial.twin("a")).status ?? {};
+    const { estimatedPUE, predictedCoolingStressScore, predictedPsuStressScore } =
+      (await harness.twin("a")).status ?? {};
     const [cooling, psu] = [predictedCoolingStressScore, predictedPsuStressScore].map((score) => score?.toFixed(1));
     return `PUE ${estimatedPUE?.toFixed(2)}, cooling ${cooling}, PSU ${psu}`;
   });
@@ -92,17 +93,17 @@ export const polledAgain = async (variables: RawValues): Promise<boolean> =>
 
 /** Where the power of node a comes from. */
 export const power = async (variables: RawValues): Promise<string> =>
-  withMeters(variables, async ({ trial }) => {
-    const { source, measuredNodePowerW } = (await trial.twin("a")).status?.powerMeasurement ?? {};
+  withMeters(variables, async ({ harness }) => {
+    const { source, measuredNodePowerW } = (await harness.twin("a")).status?.powerMeasurement ?? {};
     return `${source} ${measuredNodePowerW?.toFixed(0)} W`;
   });
 
 /** What is left of the power of node a eleven minutes after its meter fell silent. */
 export const powerLater = async (variables: RawValues): Promise<number | undefined> =>
-  withMeters(variables, async ({ trial, pass, silence }) => {
+  withMeters(variables, async ({ harness, pass, silence }) => {
     silence();
     await pass(660, 5);
-    return (await trial.twin("a")).status?.powerMeasurement?.measuredNodePowerW;
+    return (await harness.twin("a")).status?.powerMeasurement?.measuredNodePowerW;
   });
 
 /** The sources whose samples were dropped, or which have trouble, by the names they are told by. */

@@ -1,4 +1,4 @@
-// A node behind HTTPS, with a certificate that nobody trusts unless told.
+// A node behind HTTPS, with a certificate that no client trusts by default.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { selfSigned } from "../../src/platform/embedded/api/certificate.ts";

@@ -35,7 +35,7 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
     return run;
   };
   describe(`every variable of the ${program}`, () => {
-    it("has its place in the table", () => {
+    it("has a row in the table", () => {
       expect(Object.keys(table).toSorted()).toEqual(variableNames(config).toSorted());
     });
 

@@ -5,6 +5,7 @@ export {
   type TwinControlReport,
 } from "./control-report.ts";
 export { crdOf, type StructuralSchema } from "./crd.ts";
+export { type ErrorCode, errorRegistry } from "./error-registry.ts";
 export * from "./errors.ts";
 export { describeProblem, type Problem } from "./examine.ts";
 export * from "./kinds.ts";
@@ -16,7 +17,7 @@ export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profil
 export * from "./node-twin.ts";
 export { isObjectName } from "./object-name.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
-export { type ReadObject, readObject } from "./read.ts";
+export { type ReadObject, readAs, readObject } from "./read.ts";
 export { crdReference, errorReference } from "./reference.ts";
 export * from "./selector.ts";
 export * from "./telemetry-profile.ts";

@@ -23,6 +23,15 @@ export function readObject<Object>(kind: ResourceKind<Object>, value: unknown): 
   return salvage(kind, renamed);
 }
 
+/** Reads an object of a watch as one of our kinds; throws if it is not one. The reflector reports the error. */
+export const readAs =
+  <Value>(kind: ResourceKind<Value>) =>
+  (object: { readonly metadata: { readonly name: string } }): Value => {
+    const reading = readObject(kind, object);
+    if (reading.ok) return reading.value.object;
+    throw new Error(`${kind.kind} ${object.metadata.name}: ${reading.error.path} is not ${reading.error.expected}`);
+  };
+
 function isValid<Object>(kind: ResourceKind<Object>, value: unknown): value is Object {
   return kind.schema.safeParse(value).success;
 }

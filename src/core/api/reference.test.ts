@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { errorRegistry } from "./errors.ts";
+import { errorGroups, errorRegistry } from "./error-registry.ts";
+import { CodedError, errorCodeOf, JoulieError } from "./errors.ts";
 import { kinds, nodeHardwareKind, telemetryProfileKind } from "./kinds.ts";
 import { crdReference, errorReference } from "./reference.ts";
 
@@ -35,11 +36,19 @@ it("escapes pipes and line breaks in table cells", () => {
 it("lists every error code with its cause and remedy", () => {
   const page = errorReference();
   for (const [code, { cause, remedy }] of Object.entries(errorRegistry)) {
-    expect(page).toContain(`## ${code}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`);
+    expect(page).toContain(`### ${code}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`);
   }
 });
 
-it("states that usage errors have no code", () => {
-  expect(errorReference()).not.toMatch(/every error/i);
-  expect(errorReference()).toContain("have no code");
+it("groups the error codes by program", () => {
+  const sections = errorReference().split("\n## ").slice(1);
+  expect(sections.map((section) => section.split("\n", 1)[0])).toEqual(errorGroups);
+  for (const section of sections) expect(section).toContain("### JOULIE_E_");
+});
+
+it("finds the code of any error", () => {
+  expect(errorCodeOf(new CodedError("JOULIE_E_TLS", "x"))).toBe("JOULIE_E_TLS");
+  expect(errorCodeOf(new JoulieError("JOULIE_E_CONFIG_VALUE", "x"))).toBe("JOULIE_E_CONFIG_VALUE");
+  const others = [new Error("x"), Object.assign(new Error("x"), { code: "ENOENT" }), undefined, null, "toString"];
+  expect(others.map(errorCodeOf)).toEqual(others.map(() => "JOULIE_E_INTERNAL"));
 });

@@ -1,5 +1,5 @@
 import { crdOf, type StructuralSchema } from "./crd.ts";
-import { errorRegistry } from "./errors.ts";
+import { type ErrorGroup, errorGroups, errorRegistry } from "./error-registry.ts";
 import type { AnyKind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
 
@@ -110,9 +110,16 @@ export function errorReference(): string {
   return `${[
     "# Errors",
     generated,
-    "All errors that have a code. The message describes the failure; this page gives the cause and the remedy of the code. Usage errors of the launcher and the command line (Node 24 is missing, an unknown program or flag) have no code, because the message is complete.",
-    ...Object.entries(errorRegistry).map(
-      ([name, { cause, remedy }]) => `## ${name}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`,
-    ),
+    "Every failure that a user can see has a code. It stands at the end of a message, or in the field `code` or `err.code` of a log line. The message describes the single failure; this page gives the cause and the remedy that all failures of the code share.",
+    "Answers to HTTP requests carry an HTTP status instead of a code.",
+    ...errorGroups.map(errorSection),
   ].join("\n\n")}\n`;
 }
+
+const errorSection = (group: ErrorGroup): string =>
+  [
+    `## ${group}`,
+    ...Object.entries(errorRegistry)
+      .filter(([, entry]) => entry.group === group)
+      .map(([name, { cause, remedy }]) => `### ${name}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`),
+  ].join("\n\n");

@@ -1,5 +1,5 @@
 import type { CpuCap, GpuPowerCap } from "../api/index.ts";
-import { isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
+import { formatWatts, isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** The requested cap of one device: a CPU package or a GPU. */
 export interface CapIntent {
@@ -116,4 +116,3 @@ function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling
 }
 
 /** Formats watts with at most three decimals and no trailing zeros. */
-const formatWatts = (value: Watts): string => `${Number(value.toFixed(3))} W`;

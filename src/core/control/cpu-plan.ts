@@ -1,5 +1,5 @@
 import type { ControlResult } from "../api/index.ts";
-import type { Percent, Watts } from "../units/index.ts";
+import { formatWatts, type Percent, type Watts } from "../units/index.ts";
 import { percentThrottle } from "./dvfs.ts";
 import { describeCaps, describeClamping, type PackageCap, type PackageCaps, totalCap } from "./package-caps.ts";
 
@@ -131,7 +131,7 @@ function releaseRapl({ raplAvailable, inForce: { raplCaps }, raplWrite }: CpuPla
   if (raplCaps.size === 0 || raplWrite !== undefined) return {};
   return raplAvailable
     ? { actions: [{ kind: "liftRaplCap" }] }
-    : { stuck: `our RAPL cap of ${Math.min(...raplCaps.values())} W cannot be lifted: ${NO_RAPL}` };
+    : { stuck: `our RAPL cap of ${formatWatts(Math.min(...raplCaps.values()))} cannot be lifted: ${NO_RAPL}` };
 }
 
 /** While DVFS stands in for RAPL, a RAPL cap may stay unless it is lower than the requested one. */
@@ -140,7 +140,9 @@ function tighterRapl({ inForce: { raplCaps } }: CpuPlanInput, caps: readonly Pac
   const lowest = Math.min(...caps.map(({ watts }) => watts));
   // A package that is no longer reported is compared with the lowest cap of the others.
   const tighter = [...raplCaps].filter(([id, held]) => held < (asked.get(id) ?? lowest)).map(([, held]) => held);
-  return tighter.length === 0 ? {} : { stuck: `our earlier RAPL cap of ${Math.min(...tighter)} W cannot be raised` };
+  return tighter.length === 0
+    ? {}
+    : { stuck: `our earlier RAPL cap of ${formatWatts(Math.min(...tighter))} cannot be raised` };
 }
 
 function release(control: CpuPlanInput, asked: boolean): CpuPlan {
@@ -200,7 +202,12 @@ function regulate(
   }
   const actions: CpuAction[] = throttleWrite === undefined ? [{ kind: "regulate", target }] : [];
   return powerKnown
-    ? settle(control, { backend: "dvfs", releases, actions, result: "applied" }, ...why, `DVFS aims at ${target} W`)
+    ? settle(
+        control,
+        { backend: "dvfs", releases, actions, result: "applied" },
+        ...why,
+        `DVFS aims at ${formatWatts(target)}`,
+      )
     : settle(
         control,
         { backend: "dvfs", releases, actions, result: unable },

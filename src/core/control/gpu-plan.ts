@@ -1,5 +1,5 @@
 import type { ControlResult } from "../api/index.ts";
-import type { Watts } from "../units/index.ts";
+import { formatWatts, type Watts } from "../units/index.ts";
 import { type CapDevice, type CapIntent, resolveCap } from "./cap-resolution.ts";
 import { type WriteOutcome, worstFirst } from "./cpu-plan.ts";
 
@@ -68,10 +68,10 @@ const distinct = (boards: readonly GpuBoard[]): readonly GpuBoard[] => [
 ];
 
 function blockedBy(noBackend: string, boards: readonly GpuBoard[]): string {
-  const held = boards.filter(({ inForce }) => inForce !== undefined);
-  return held.length === 0
-    ? noBackend
-    : `${noBackend}; ${held.map(({ id, inForce }) => `GPU ${id} keeps our cap of ${inForce} W`).join("; ")}`;
+  const held = boards.flatMap(({ id, inForce }) =>
+    inForce === undefined ? [] : [`GPU ${id} keeps our cap of ${formatWatts(inForce)}`],
+  );
+  return [noBackend, ...held].join("; ");
 }
 
 interface Decision extends GpuPlanReport {
@@ -83,12 +83,12 @@ function decide(intent: CapIntent, { id, device, inForce, lost }: GpuBoard): Dec
   if (lost !== undefined) return { result: "error", message: lost };
   const cap = resolveCap(intent, device);
   if (cap.kind === "percent") {
-    const kept = inForce === undefined ? "" : `; our earlier cap of ${inForce} W stays`;
+    const kept = inForce === undefined ? "" : `; our earlier cap of ${formatWatts(inForce)} stays`;
     return { result: "blocked", message: `cannot convert ${cap.pctOfMax} % of an unknown maximum to watts${kept}` };
   }
   if (cap.kind === "watts") {
     const kind = inForce === cap.watts ? "checkGpuCap" : "setGpuCap";
-    const message = [`${cap.watts} W per GPU`, cap.clamped].filter((word) => word !== undefined).join("; ");
+    const message = [`${formatWatts(cap.watts)} per GPU`, cap.clamped].filter((word) => word !== undefined).join("; ");
     return { result: "applied", message, action: { kind, id, watts: cap.watts } };
   }
   const rest = cap.asked ? LIFTED : UNASKED;

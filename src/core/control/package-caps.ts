@@ -1,4 +1,4 @@
-import { isPositive, type Watts, watts } from "../units/index.ts";
+import { formatWatts, isPositive, type Watts, watts } from "../units/index.ts";
 import { type CapDevice, type CapIntent, type CapResolution, resolveCap } from "./cap-resolution.ts";
 
 /** A CPU package, or the single board of an HTTP service that represents several identical packages. */
@@ -50,9 +50,9 @@ export function capPerPackage(caps: readonly PackageCap[]): Watts | undefined {
 
 export function describeCaps(caps: readonly PackageCap[]): string {
   const [first] = caps;
-  return caps.every(({ watts: cap }) => cap === first?.watts)
-    ? `${first?.watts} W per package`
-    : caps.map(({ id, watts: cap }) => `${id} ${cap} W`).join(", ");
+  return first !== undefined && caps.every(({ watts: cap }) => cap === first.watts)
+    ? `${formatWatts(first.watts)} per package`
+    : caps.map(({ id, watts: cap }) => `${id} ${formatWatts(cap)}`).join(", ");
 }
 
 /** The requested and the clamped caps; undefined if no cap was clamped. */

@@ -15,7 +15,13 @@ export {
   lastTargetProfile,
 } from "./eligibility.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
-export { isTwinOf, type ObservationSettings, type ObservedState, observedStateOf } from "./observed-state.ts";
+export {
+  hasSameCaps,
+  isTwinOf,
+  type ObservationSettings,
+  type ObservedState,
+  observedStateOf,
+} from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export { type PowerState, type PublishedState, publishedStateOf } from "./published-state.ts";

@@ -64,9 +64,8 @@ function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerS
  * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
  */
 function whose(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
-  const [cpu, gpu] = [cpuOf(spec), gpuOf(spec)];
-  if (equals(cpu, cpuOf(performance)) && equals(gpu, gpuOf(performance))) return "performance";
-  return isWithin(cpu, cpuOf(eco)) && isWithin(gpu, gpuOf(eco)) ? "eco" : "performance";
+  if (hasSameCaps(spec, performance)) return "performance";
+  return isWithin(cpuOf(spec), cpuOf(eco)) && isWithin(gpuOf(spec), gpuOf(eco)) ? "eco" : "performance";
 }
 
 interface Cap {
@@ -84,6 +83,9 @@ const gpuOf = ({ gpu }: CapIntents): Cap => ({
 });
 
 const equals = (one: Cap, other: Cap): boolean => one.watts === other.watts && one.percent === other.percent;
+
+export const hasSameCaps = (one: CapIntents, other: CapIntents): boolean =>
+  equals(cpuOf(one), cpuOf(other)) && equals(gpuOf(one), gpuOf(other));
 
 /** No cap contains every cap. Watts are compared with watts and percent with percent; other pairs are not comparable. */
 const isWithin = (cap: Cap, most: Cap): boolean =>

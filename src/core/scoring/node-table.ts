@@ -1,8 +1,8 @@
 import type { Labels, NodeTwinStatus } from "../api/index.ts";
 import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
+import { SlotTable } from "../units/index.ts";
 import { ScoringColumns } from "./columns.ts";
-import { Slots } from "./slots.ts";
 import { readTwin } from "./twin-state.ts";
 
 /** The inputs of a slot that later events need again. */
@@ -22,7 +22,7 @@ const gpuless: GpuNode = { boards: 0 };
 export class ScoringNodeTable {
   protected readonly columns = new ScoringColumns();
   readonly #facilityMetrics: boolean;
-  readonly #slots = new Slots();
+  readonly #slots = new SlotTable();
   readonly #sources: Sources[] = [];
   readonly #gpuNodes: GpuNode[] = [];
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { PowerMeasurement } from "../api/index.ts";
 import { instant, percent, watts, wattsPerMinute } from "../units/index.ts";
-import { cappedPower, isWorthPublishing, powerMeasurement } from "./measurement.ts";
+import { cappedPower, isMeasurementWorthPublishing, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(400) }, gpu: { count: 4, maxWatts: watts(400) } };
@@ -116,7 +116,7 @@ describe("publishWorthy", () => {
     ...over,
   });
   const moves = (from: number, to: number) =>
-    isWorthPublishing(block({ measuredNodePowerW: from }), block({ measuredNodePowerW: to }));
+    isMeasurementWorthPublishing(block({ measuredNodePowerW: from }), block({ measuredNodePowerW: to }));
 
   it.each([
     [1000, 1005, true],
@@ -138,34 +138,34 @@ describe("publishWorthy", () => {
     const published = [block({ measuredNodePowerW: 1000 })];
     for (let power = 1001; power <= 1012; power++) {
       const next = block({ measuredNodePowerW: power });
-      if (isWorthPublishing(published.at(-1), next)) published.push(next);
+      if (isMeasurementWorthPublishing(published.at(-1), next)) published.push(next);
     }
     expect(published.map(({ measuredNodePowerW }) => measuredNodePowerW)).toEqual([1000, 1005, 1010]);
   });
 
   it("publishes a reading that appears or vanishes", () => {
     const { measuredNodePowerW: _, ...silent } = block();
-    expect(isWorthPublishing(silent, block())).toBe(true);
-    expect(isWorthPublishing(block(), silent)).toBe(true);
-    expect(isWorthPublishing(silent, silent)).toBe(false);
+    expect(isMeasurementWorthPublishing(silent, block())).toBe(true);
+    expect(isMeasurementWorthPublishing(block(), silent)).toBe(true);
+    expect(isMeasurementWorthPublishing(silent, silent)).toBe(false);
   });
 
   it("publishes a block that appears or vanishes", () => {
-    expect(isWorthPublishing(undefined, block())).toBe(true);
-    expect(isWorthPublishing(block(), undefined)).toBe(true);
-    expect(isWorthPublishing(undefined, undefined)).toBe(false);
+    expect(isMeasurementWorthPublishing(undefined, block())).toBe(true);
+    expect(isMeasurementWorthPublishing(block(), undefined)).toBe(true);
+    expect(isMeasurementWorthPublishing(undefined, undefined)).toBe(false);
   });
 
   it.each(["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuTdpW", "gpuTdpW", "nodeTdpW"])(
     "publishes any change of %s",
     (field) => {
-      expect(isWorthPublishing(block(), block({ [field]: 1 }))).toBe(true);
+      expect(isMeasurementWorthPublishing(block(), block({ [field]: 1 }))).toBe(true);
     },
   );
 
   it("publishes another source, and not another time alone", () => {
-    expect(isWorthPublishing(block(), block({ source: "static" }))).toBe(true);
-    expect(isWorthPublishing(block(), block({ measuredAt: "2026-03-01T12:01:00.000Z" }))).toBe(false);
+    expect(isMeasurementWorthPublishing(block(), block({ source: "static" }))).toBe(true);
+    expect(isMeasurementWorthPublishing(block(), block({ measuredAt: "2026-03-01T12:01:00.000Z" }))).toBe(false);
   });
 
   it.each([
@@ -177,6 +177,8 @@ describe("publishWorthy", () => {
     [5, undefined, true],
     [undefined, 4, false],
   ])("publishes a trend that moved by 5 W/min: %s to %s %s", (from, to, worthy) => {
-    expect(isWorthPublishing(block({ powerTrendWPerMin: from }), block({ powerTrendWPerMin: to }))).toBe(worthy);
+    expect(isMeasurementWorthPublishing(block({ powerTrendWPerMin: from }), block({ powerTrendWPerMin: to }))).toBe(
+      worthy,
+    );
   });
 });

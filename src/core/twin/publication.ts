@@ -1,4 +1,5 @@
-import type { PowerMeasurement } from "../api/index.ts";
+import type { NodeTwinStatus, PowerMeasurement } from "../api/index.ts";
+import { isMeasurementWorthPublishing } from "./measurement.ts";
 import type { TwinOutput } from "./predict.ts";
 
 type Rounding = (value: number) => number;
@@ -7,7 +8,7 @@ const toPlaces =
   (places: number): Rounding =>
   (value) =>
     // Adding 0 turns -0 into 0.
-    Number(value.toFixed(places)) + 0;
+    (Number.isInteger(value) ? value : Number(value.toFixed(places))) + 0;
 
 /** Positive values stay positive: a budget of 0 W would count as none. */
 const positive =
@@ -54,10 +55,38 @@ export function roundForPublication(output: TwinOutput): TwinOutput {
 }
 
 function rounded<Fields extends object>(fields: Fields, roundings: Readonly<Record<string, Rounding>>): Fields {
-  const entries = Object.entries(fields).map(([name, value]: [string, unknown]): [string, unknown] => {
-    const round = roundings[name];
-    return [name, round !== undefined && typeof value === "number" ? round(value) : value];
-  });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- for access by name
+  const copy = { ...fields } as Record<string, unknown>;
+  for (const name in roundings) {
+    const value = copy[name];
+    if (typeof value === "number") copy[name] = roundings[name]?.(value);
+  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same fields, and numbers stay numbers
-  return Object.fromEntries(entries) as Fields;
+  return copy as Fields;
 }
+
+/**
+ * Scores depend on the totals of whole racks and on the weather, so smaller changes wait for the heartbeat. The PUE is published
+ * with two decimals and must change by two hundredths: it may alternate between two neighbours, on every node at once.
+ */
+const SCORE_THAT_MATTERS = 1;
+const PUE_THAT_MATTERS = 0.015;
+const scores = [
+  "predictedPowerHeadroomScore",
+  "predictedCoolingStressScore",
+  "predictedPsuStressScore",
+] as const satisfies readonly (keyof TwinOutput)[];
+
+/** Whether a status must be written before the next heartbeat. This is the only such rule; compare with the published status. */
+export const isWorthPublishing = (published: NodeTwinStatus | undefined, next: TwinOutput): boolean =>
+  published === undefined ||
+  published.schedulableClass !== next.schedulableClass ||
+  published.hardwareDensityScore !== next.hardwareDensityScore ||
+  published.effectiveCapState?.cpuPct !== next.effectiveCapState?.cpuPct ||
+  published.effectiveCapState?.gpuPct !== next.effectiveCapState?.gpuPct ||
+  isMeasurementWorthPublishing(published.powerMeasurement, next.powerMeasurement) ||
+  hasMoved(published.estimatedPUE, next.estimatedPUE, PUE_THAT_MATTERS) ||
+  scores.some((score) => hasMoved(published[score], next[score], SCORE_THAT_MATTERS));
+
+const hasMoved = (from: number | undefined, to: number | undefined, by: number): boolean =>
+  from === undefined || to === undefined ? from !== to : Math.abs(to - from) >= by;

@@ -7,5 +7,7 @@ export * from "./power.ts";
 export * from "./quantity.ts";
 export type { RandomSource } from "./random.ts";
 export * from "./result.ts";
+export * from "./slot-table.ts";
 export * from "./temperature.ts";
+export * from "./text-table.ts";
 export * from "./time.ts";

@@ -15,6 +15,9 @@ export const wattsFromMicrowatts = (microwatts: number): Watts => watts(microwat
 export const wattsFromMilliwatts = (milliwatts: number): Watts => watts(milliwatts / 1e3);
 export const joulesFromMicrojoules = (microjoules: number): Joules => joules(microjoules / 1e6);
 
+/** A power in texts for people: at most `digits` decimals, no trailing zeros. */
+export const formatWatts = (value: number, digits = 3): string => `${Number(value.toFixed(digits))} W`;
+
 /** Energy of a constant power over a time. */
 export const energyOver = (power: Watts, time: Seconds): Joules => joules(power * time);
 /** Mean power of an energy over a time. */

@@ -18,6 +18,9 @@ export const milliseconds = (value: number): Milliseconds => value as Millisecon
 export const instant = (value: number): Instant => value as Instant;
 export const monotonicInstant = (value: number): MonotonicInstant => value as MonotonicInstant;
 
+/** Clocks of two machines may differ, so a sample from the future is as unreliable as an old one. */
+export const isStale = (at: Instant, now: Instant, after: Milliseconds): boolean => !(Math.abs(now - at) <= after);
+
 export const inSeconds = (length: Milliseconds): Seconds => seconds(length / 1000);
 export const between = (from: Instant, to: Instant): Milliseconds => milliseconds(to - from);
 export const after = (from: Instant, length: Milliseconds): Instant => instant(from + length);

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import { buildCatalogue, builtinCatalogue, type Catalogue } from "../../core/inventory/index.ts";
 import type { Logger } from "../log/index.ts";
+
+const CATALOG_ENTRY: ErrorCode = "JOULIE_E_CATALOG_ENTRY";
 
 /** Loads the catalogue from HARDWARE_CATALOG_PATH. Agent, operator and extender read the same file. An unreadable file stops the start. */
 export async function loadCatalogue(path: string, log: Logger): Promise<Catalogue> {
@@ -16,6 +18,6 @@ export async function loadCatalogue(path: string, log: Logger): Promise<Catalogu
     throw new JoulieError("JOULIE_E_CONFIG_VALUE", `HARDWARE_CATALOG_PATH=${path} cannot be read: ${why}`, { cause });
   }
   const { catalogue, problems } = buildCatalogue(additions);
-  for (const problem of problems) log.warn({ path, problem }, "hardware catalogue entry rejected");
+  for (const problem of problems) log.warn({ code: CATALOG_ENTRY, path, problem }, "hardware catalogue entry rejected");
   return catalogue;
 }

@@ -1,4 +1,5 @@
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
+export { Deadline, type DeadlineOptions, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
 export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { ScaledClock } from "./scaled.ts";
 export { systemClock } from "./system.ts";

@@ -7,14 +7,14 @@ import Pool from "undici/lib/dispatcher/pool.js";
 export { isLoopbackAddress, isLoopbackHost } from "./loopback.ts";
 export type { Dispatcher };
 /**
- * The four parts of undici that every program needs, by their files: its index also loads fetch, caches, cookies, WebSockets,
- * proxies and mocks, and an agent on each node of a cluster would hold all of them in memory. The version is pinned, and the
- * tests of the clients in ../kube and ../telemetry go through here.
+ * The parts of undici that every program needs, imported by file. undici's index also loads fetch, caches, cookies, WebSockets,
+ * proxies and mocks, which would take memory in the agent on every node. The version is pinned, and the tests of the clients in
+ * ../kube and ../telemetry cover these imports.
  */
 export { Agent, buildConnector, Pool };
 export type PoolOptions = WholePool.Options;
 
-/** One request over a pool or an agent; the answer's body is still under way. */
+/** Sends one request over a pool or an agent. Resolves with the headers; the caller reads the body. */
 export async function send(
   over: Pick<Dispatcher, "dispatch">,
   options: Dispatcher.RequestOptions,

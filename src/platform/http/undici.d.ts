@@ -1,5 +1,5 @@
-// What src/platform/http takes from inside undici, as narrow as it is there: `request` and its like are not on a Pool until
-// undici's index has put them there.
+// Types of the undici files that src/platform/http imports. Only undici's index adds `request` and similar methods to Pool, so they
+// are not declared here.
 declare module "undici/lib/dispatcher/pool.js" {
   import type * as undici from "undici";
   export default class Pool {

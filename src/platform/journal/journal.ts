@@ -1,4 +1,6 @@
+import { CodedError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { backoffDelay } from "../backoff/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
@@ -15,10 +17,8 @@ export interface JournalOptions {
 
 /** Enough for about 10,000 nodes. */
 const MOST_ENTRIES = 50_000;
-/** Updates of the last set value are batched, because they are not worth a disk sync each. */
-const NOTED_WITHIN: Milliseconds = milliseconds(2000);
-/** Failed writes are retried with growing pauses. */
-const LONGEST_PAUSE = 60_000;
+/** Updates of the last set value wait for the first delay, because they are not worth a disk sync each. Failures back off. */
+const BACKOFF = { first: milliseconds(2000), longest: milliseconds(60_000) };
 /** The retries before the program exits, within the two seconds that it has. */
 const FLUSH_TRIES = 4;
 const FLUSH_PAUSE: Milliseconds = milliseconds(300);
@@ -92,10 +92,12 @@ export class Journal {
     const { mostEntries = MOST_ENTRIES, files } = this.#options;
     const { lossy, unread } = this.#loaded;
     const shut = unread ?? lossy;
-    if (shut !== undefined) throw new Error(`cannot store the original limit in ${shut}`);
+    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${shut}`);
     const wrong = checkEntry(entry);
-    if (wrong !== undefined) throw new Error(`cannot store the original limit in ${files.directory}: ${wrong}`);
-    if (this.#entries.size >= mostEntries) throw new Error(`the journal in ${files.directory} is full`);
+    if (wrong !== undefined)
+      throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${files.directory}: ${wrong}`);
+    if (this.#entries.size >= mostEntries)
+      throw new CodedError("JOULIE_E_JOURNAL", `the journal in ${files.directory} is full`);
     this.#set(entry);
     try {
       await this.#write();
@@ -103,7 +105,11 @@ export class Journal {
       this.#soon();
     } catch (error) {
       this.#delete(entry);
-      throw new Error(`cannot store the original limit in ${files.directory}: ${errorText(error)}`, { cause: error });
+      throw new CodedError(
+        "JOULIE_E_JOURNAL",
+        `cannot store the original limit in ${files.directory}: ${errorText(error)}`,
+        { cause: error },
+      );
     }
   }
 
@@ -183,9 +189,9 @@ export class Journal {
   }
 
   #soon(): void {
-    const pause = Math.min(NOTED_WITHIN * 2 ** this.#failures, LONGEST_PAUSE);
+    const pause = backoffDelay(this.#failures + 1, BACKOFF);
     this.#noting ??= this.#options.clock.after(
-      milliseconds(pause),
+      pause,
       () => {
         this.#noting = undefined;
         void this.#writeNotes();
@@ -211,7 +217,7 @@ export class Journal {
   /** One write at a time; all calls during a write share the next one. */
   async #write(): Promise<void> {
     const shut = this.#loaded.unread ?? this.#loaded.sealed;
-    if (shut !== undefined) throw new Error(shut);
+    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", shut);
     if (this.#writing === undefined) {
       const writing = this.#put().finally(() => {
         this.#writing = undefined;

@@ -24,7 +24,6 @@ export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./cl
 export type { ListPage } from "./client/pages.ts";
 export { missingDefinition, pathOf, type Resource, remedyOfMissingDefinition } from "./client/resource.ts";
 export { apiVersionOf, resources } from "./client/resources.ts";
-export type { Backoff } from "./client/retry.ts";
 export type { ApiRequest, ApiResponse, Transport } from "./client/transport.ts";
 export type { EventNote, EventSubject } from "./events/event-object.ts";
 export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
+import { CodedError } from "../../core/api/index.ts";
 import { createLogger, type LoggerOptions } from "./index.ts";
 
 function captured(options: Partial<LoggerOptions> = {}) {
@@ -169,5 +170,28 @@ describe("createLogger", () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+});
+
+describe("error codes", () => {
+  const codes = (write: (log: ReturnType<typeof createLogger>) => void) => {
+    const lines: { code?: string }[] = [];
+    const destination = { write: (line: string) => lines.push(JSON.parse(line) as { code?: string }) };
+    write(createLogger({ level: "debug", program: "agent", destination }));
+    return lines.map(({ code }) => code);
+  };
+
+  it("are added to warnings and errors that log an error", () => {
+    const err = new CodedError("JOULIE_E_TLS", "no key");
+    expect(codes((log) => log.warn({ err }, "x"))).toEqual(["JOULIE_E_TLS"]);
+    expect(codes((log) => log.error({ err: new Error("bug") }, "x"))).toEqual(["JOULIE_E_INTERNAL"]);
+  });
+
+  it("do not replace a given code and are not added to other lines", () => {
+    const err = new CodedError("JOULIE_E_TLS", "no key");
+    expect(codes((log) => log.error({ code: "JOULIE_E_JOURNAL", err }, "x"))).toEqual(["JOULIE_E_JOURNAL"]);
+    expect(codes((log) => log.info({ err }, "x"))).toEqual([undefined]);
+    expect(codes((log) => log.warn("x"))).toEqual([undefined]);
+    expect(codes((log) => log.warn({ node: "a" }, "x"))).toEqual([undefined]);
   });
 });

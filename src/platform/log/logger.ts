@@ -1,5 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from "pino";
 import { prettyFactory } from "pino-pretty";
+import { errorCodeOf } from "../../core/api/index.ts";
 import { printable } from "./printable.ts";
 import { redactLine } from "./redact.ts";
 
@@ -41,10 +42,25 @@ export function createLogger({ level, format = "json", program, pod, destination
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },
-      hooks: { streamWrite: redactLine },
+      hooks: {
+        streamWrite: redactLine,
+        logMethod(args, method, severity) {
+          if (severity >= WARN) args[0] = withCode(args[0]);
+          Reflect.apply(method, this, args);
+        },
+      },
     },
     format === "pretty" ? prettyStream(output, destination === undefined && process.stdout.isTTY) : stream(output),
   );
+}
+
+/** The number of the level `warn`. */
+const WARN = 40;
+
+/** Adds the code of `err` to a line, so that users can look it up; see docs/reference/errors.md. */
+function withCode<Fields>(fields: Fields): Fields {
+  if (typeof fields !== "object" || fields === null || "code" in fields || !("err" in fields)) return fields;
+  return { code: errorCodeOf(fields.err), ...fields };
 }
 
 /** pino-pretty as a function, because pino's transport is a worker with its own file, which a bundle does not have. */

@@ -1,3 +1,5 @@
+import { SlotTable } from "../../core/units/index.ts";
+
 /** The row of a node in a table. Writes to it after the node left have no effect. */
 export interface NodeRow {
   readonly name: string;
@@ -12,9 +14,8 @@ interface Place extends NodeRow {
 /** The nodes of a table, sorted by name, with their slots. */
 export class NodeRows {
   readonly #byName = new Map<string, Place>();
-  readonly #free: number[] = [];
+  readonly #slots = new SlotTable();
   #sorted: Place[] = [];
-  #slots = 0;
 
   get size(): number {
     return this.#sorted.length;
@@ -22,7 +23,7 @@ export class NodeRows {
 
   /** Number of slots ever used: the minimum length of the columns. */
   get slots(): number {
-    return this.#slots;
+    return this.#slots.end;
   }
 
   get(name: string): NodeRow | undefined {
@@ -37,7 +38,7 @@ export class NodeRows {
   join(name: string): NodeRow {
     const known = this.#byName.get(name);
     if (known !== undefined) return known;
-    const row = { name, slot: this.#free.pop() ?? this.#slots++ };
+    const row = { name, slot: this.#slots.take(name) };
     this.#byName.set(name, row);
     this.#sorted.splice(this.#placeOf(name), 0, row);
     return row;
@@ -61,7 +62,7 @@ export class NodeRows {
   #forget(row: Place): number {
     const { slot } = row;
     this.#byName.delete(row.name);
-    this.#free.push(slot);
+    this.#slots.release(row.name);
     row.slot = -1;
     return slot;
   }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 
-/** An answer before it is sent. A body in pieces is made while it is sent, and not at all when nobody reads it. */
+/** A response before it is sent. A streamed body is produced while it is sent, and not produced if the client has gone. */
 export interface Reply {
   readonly status: number;
   readonly type: string;
@@ -16,7 +16,7 @@ export const textReply = (status: number, text: string, headers: Readonly<Record
   headers,
 });
 
-/** Sends it, at the pace at which the client reads. */
+/** Sends the response as fast as the client reads it. */
 export async function send(reply: Reply, response: ServerResponse, withBody: boolean): Promise<void> {
   const { status, type, body, headers } = reply;
   const length = typeof body === "string" ? { "content-length": Buffer.byteLength(body) } : {};
@@ -34,7 +34,7 @@ export async function send(reply: Reply, response: ServerResponse, withBody: boo
   } else {
     for await (const piece of body) {
       if (!response.write(piece)) await writable(response);
-      // The client has gone: the rest need not be made.
+      // The client has gone: do not produce the rest.
       if (response.destroyed) return;
     }
     response.end();

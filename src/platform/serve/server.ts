@@ -1,49 +1,49 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import type { Logger } from "../log/index.ts";
-import { ConnectionLimiter } from "./connection-limiter.ts";
-import { DebugAccess } from "./debug-access.ts";
-import { type Checks, healthReply } from "./health.ts";
-import { listen } from "./listen.ts";
-import { type Page, pageReply } from "./page.ts";
+import { ConnectionLimiter } from "./connections/connection-limiter.ts";
+import { closeServer, listen, serverUrl } from "./listen.ts";
+import { DebugAccess } from "./pages/debug-access.ts";
+import { type DebugPage, pageReply } from "./pages/debug-page.ts";
+import { type HealthChecks, healthReply } from "./pages/health.ts";
 import { type Reply, send, textReply } from "./reply.ts";
 
 export interface ServeOptions {
   readonly address: Address;
-  /** The variable that the address came from, for the error when it cannot be had. */
+  /** The variable that holds the address, for the error message if listening fails. */
   readonly variable?: string;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
-  /** What a restart would mend. */
-  readonly live?: Checks;
-  /** What must hold for the program to do its work. */
-  readonly ready?: Checks;
+  /** Liveness checks: failures that a restart fixes. */
+  readonly live?: HealthChecks;
+  /** Readiness checks: conditions for the program to work. */
+  readonly ready?: HealthChecks;
   /** Debug pages by path, such as `/debug/plan`. */
-  readonly pages?: Readonly<Record<string, Page>>;
-  /** Who may read them; unset, whoever asks from this machine. */
+  readonly pages?: Readonly<Record<string, DebugPage>>;
+  /** Access rules for debug pages. Default: clients on this machine only. */
   readonly debugAccess?: DebugAccess;
   readonly log: Logger;
-  /** Real time: clients do not wait for virtual one. */
+  /** Must be real time, not a virtual clock. */
   readonly clock: Clock;
   readonly limits?: Partial<ServeLimits>;
 }
 
-/** What one client can take from the others. */
+/** Limits that protect clients from each other. */
 export interface ServeLimits {
-  /** From the connection to the end of the request. */
+  /** The time from the connection to the end of the request. */
   readonly request: Milliseconds;
-  /** From the request to the last byte that the client has taken. */
+  /** The time from the request until the client has read the last byte. */
   readonly response: Milliseconds;
-  /** How long a connection may wait for its next request: longer than Prometheus waits between two scrapes. */
+  /** How long a connection may be idle: longer than the scrape interval of Prometheus. */
   readonly idle: Milliseconds;
   readonly connections: number;
-  /** How long `close` waits for answers under way. */
+  /** How long `close` waits for responses in progress. */
   readonly close: Milliseconds;
 }
 
-const usualLimits: ServeLimits = {
+const defaultLimits: ServeLimits = {
   request: milliseconds(5000),
   response: milliseconds(30_000),
   idle: milliseconds(75_000),
@@ -52,26 +52,26 @@ const usualLimits: ServeLimits = {
 };
 
 export interface Served {
-  /** Where it listens indeed: port 0 has become a real one. */
+  /** The actual address: port 0 has been replaced by the real port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** How to reach it from this machine. */
+  /** The URL on this machine. */
   readonly url: string;
-  /** Takes no more requests, finishes those under way for as long as the limit says, and frees the port. */
+  /** Accepts no further requests, waits for responses in progress up to the limit, and frees the port. */
   close(): Promise<void>;
 }
 
 /**
- * Not by `import`: that asks a module for all that it exports, and node:http exports the WebSocket of Node's own fetch, which
- * brings fetch and HTTP/2 along, 11 MiB that no program of ours has a use for.
+ * Not an `import`: that would evaluate all exports of node:http, including WebSocket, which loads fetch and HTTP/2: 11 MiB that no
+ * Joulie program needs.
  */
 const { createServer } = process.getBuiltinModule("node:http");
 
 type Route = (query: URLSearchParams, request: IncomingMessage) => Reply | Promise<Reply>;
 
-/** A program's own pages: /metrics, /livez, /readyz and what it shows to people who look for a fault. They only tell; nothing here changes anything. */
+/** Serves a program's read-only pages: /metrics, /livez, /readyz and its debug pages. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { log, clock, address, variable = "METRICS_ADDR" } = options;
-  const limits = { ...usualLimits, ...options.limits };
+  const limits = { ...defaultLimits, ...options.limits };
   let closing: Promise<void> | undefined;
   const routes = routesOf(options);
 
@@ -91,21 +91,25 @@ export async function serve(options: ServeOptions): Promise<Served> {
         if (closing !== undefined) request.socket.end();
       });
       answer(routes, request, response, log).catch((error: unknown) => {
-        log.error({ err: error, path: pathOf(request) }, "an answer broke off");
+        log.error({ err: error, path: pathOf(request) }, "response aborted");
         response.destroy();
       });
     },
   );
-  // Whatever others open, the kubelet's probe finds room.
+  // Keeps room for the kubelet's probe, however many connections other clients open.
   const connections = new ConnectionLimiter(server, limits.connections, clock);
   await listen(server, address, variable);
-  server.on("error", (error) => log.error({ err: error }, "the server for metrics and health has a problem"));
+  server.on("error", (error) => log.error({ err: error }, "the metrics and health server reported an error"));
 
   const bound = server.address() as AddressInfo;
+  const closeAll = () => {
+    log.warn("closed the connections of clients that did not read their responses in time");
+    server.closeAllConnections();
+  };
   return {
     address: { host: bound.address, port: bound.port },
-    url: urlOf(bound),
-    close: async () => (closing ??= closed(server, limits.close, clock, log)),
+    url: serverUrl("http", server),
+    close: async () => (closing ??= closeServer(server, { clock, limit: limits.close, closeAll })),
   };
 }
 
@@ -119,7 +123,7 @@ function routesOf({ metrics, live = {}, ready = {}, pages = {}, debugAccess = LO
   ]);
   for (const [path, page] of Object.entries(pages)) {
     if (routes.has(path) || !/^\/[^\s?#]*$/.test(path))
-      throw new RangeError(`a page cannot be at ${JSON.stringify(path)}`);
+      throw new RangeError(`invalid or duplicate page path ${JSON.stringify(path)}`);
     routes.set(path, async (query, request) => {
       const refusal = await debugAccess.refusal(request, path);
       if (refusal !== undefined) return textReply(refusal.status, refusal.message, refusal.headers);
@@ -139,37 +143,19 @@ async function answer(
   const route = routes.get(path);
   let reply: Reply;
   if (route === undefined) {
-    reply = textReply(404, `there is no such page here; there are ${[...routes.keys()].toSorted().join(", ")}`);
+    reply = textReply(404, `page not found; available pages: ${[...routes.keys()].toSorted().join(", ")}`);
   } else if (request.method !== "GET" && request.method !== "HEAD") {
-    // A body may follow, which nobody will read.
-    reply = textReply(405, `${path} can only be read: use GET`, { allow: "GET, HEAD", connection: "close" });
+    // Close the connection: the server does not read a request body.
+    reply = textReply(405, `${path} is read-only: use GET`, { allow: "GET, HEAD", connection: "close" });
   } else {
     try {
       reply = await route(new URLSearchParams((request.url ?? "").slice(path.length)), request);
     } catch (error) {
-      log.error({ err: error, path }, "a page failed");
-      reply = textReply(500, "this page failed; the program's log says why");
+      log.error({ err: error, path }, "page failed");
+      reply = textReply(500, "this page failed; see the program's log");
     }
   }
   await send(reply, response, request.method !== "HEAD");
 }
 
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";
-
-function urlOf({ address, port }: AddressInfo): string {
-  if (address === "::" || address === "0.0.0.0") return `http://localhost:${port}`;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
-}
-
-async function closed(server: Server, limit: Milliseconds, clock: Clock, log: Logger): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const late = clock.after(limit, () => {
-      log.warn("clients had not taken their answers in time; their connections were closed");
-      server.closeAllConnections();
-    });
-    server.close(() => {
-      late.cancel();
-      resolve();
-    });
-  });
-}

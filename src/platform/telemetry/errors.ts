@@ -1,4 +1,6 @@
-/** Why a source gave nothing, as far as somebody may want to count or act on it. Also the value of the metric's `reason`. */
+import { CodedError, type ErrorCode } from "../../core/api/index.ts";
+
+/** Why a source returned no data. Also a value of the metric label `reason`. */
 export type TelemetryErrorKind =
   | "timeout"
   | "network"
@@ -8,16 +10,22 @@ export type TelemetryErrorKind =
   | "garbled"
   /** The token or the certificates cannot be read. */
   | "credentials"
-  /** A name that makes no URL. */
+  /** The name does not form a valid URL. */
   | "bad_url"
-  /** An endpoint that no variable allows. */
+  /** No variable allows the endpoint. */
   | "not_allowed";
 
-/** A call to a source of readings that failed: `message` names the call and holds nothing of an answer's body. */
-export class TelemetryError extends Error {
+const codeOfKind: Readonly<Partial<Record<TelemetryErrorKind, ErrorCode>>> = {
+  credentials: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  bad_url: "JOULIE_E_TELEMETRY_CREDENTIALS",
+  not_allowed: "JOULIE_E_ENDPOINT_BLOCKED",
+};
+
+/** A failed call to a telemetry source. The `message` names the call and contains nothing of the response body. */
+export class TelemetryError extends CodedError {
   override readonly name = "TelemetryError";
   readonly kind: TelemetryErrorKind;
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
 
   constructor(
@@ -25,11 +33,12 @@ export class TelemetryError extends Error {
     message: string,
     { status, cause }: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(codeOfKind[kind] ?? "JOULIE_E_TELEMETRY", message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.status = status;
   }
 }
 
-/** What an error says, of whatever kind it is. */
-export const said = (error: unknown): string => (error instanceof Error ? error.message || error.name : String(error));
+/** The message of any thrown value. */
+export const errorMessage = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);

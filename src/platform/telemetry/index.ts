@@ -1,21 +1,23 @@
-export { type DropReason, isStale, STALE_AFTER } from "./drops.ts";
-export { type Access, EndpointAccess, type EndpointAccessOptions } from "./endpoint-access.ts";
+export { type DropReason, isStale, STALE_AFTER } from "./dropped-samples.ts";
 export { TelemetryError, type TelemetryErrorKind } from "./errors.ts";
 export {
   type FacilityFigure,
   FacilityPoller,
   type FacilityPollerOptions,
+  type FacilityPollReport,
   type FacilityQueries,
-  type FacilityReading,
-  type FacilityReadings,
-  type PollReport,
-} from "./facility.ts";
-export { type HttpAnswer, type HttpCall, HttpClient, type HttpClientOptions } from "./http-client.ts";
-export { HttpPower, type HttpPowerOptions } from "./http-power.ts";
-export { MetricsApi, type MetricsApiOptions, type NodeUsage, type UsageReadings } from "./metrics-api.ts";
-export { type PayloadReading, type PowerScope, powerInPayload } from "./payload.ts";
-export { powerQueries } from "./power-queries.ts";
-export { PrometheusClient, type PrometheusClientOptions, type Sample } from "./prometheus.ts";
-export { PrometheusPower, type PrometheusPowerOptions } from "./prometheus-power.ts";
-export type { NodePowerSource, NodeReadings } from "./readings.ts";
+} from "./facility/facility-poller.ts";
+export { EndpointAccess, type EndpointAccessOptions, type EndpointPermission } from "./http/endpoint-access.ts";
+export { type HttpAnswer, type HttpCall, HttpClient, type HttpClientOptions } from "./http/http-client.ts";
+export { HttpPower, type HttpPowerOptions } from "./http/http-power.ts";
+export { type PayloadReading, type PowerScope, powerInPayload } from "./http/telemetry-payload.ts";
+export { MetricsApi, type MetricsApiOptions, type UsageReadings } from "./metrics-api/metrics-api.ts";
+export type { NodePowerSource, NodeReadings } from "./node-power-source.ts";
+export { powerQueries } from "./prometheus/power-queries.ts";
+export {
+  PrometheusClient,
+  type PrometheusClientOptions,
+  type PrometheusSample,
+} from "./prometheus/prometheus-client.ts";
+export { PrometheusPower, type PrometheusPowerOptions } from "./prometheus/prometheus-power.ts";
 export { fillPromql, fillUrl, type Placeholder } from "./template.ts";

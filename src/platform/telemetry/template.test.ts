@@ -8,7 +8,7 @@ const sign = fc.oneof(
 );
 
 describe("fillUrl", () => {
-  it("X-09 a node's name is escaped in a URL and cannot leave its place", () => {
+  it("X-09 escapes a node's name in a URL, so that it cannot leave its place", () => {
     const fill = (node: string) => fillUrl("http://host/telemetry/{node}?of={node}", "{node}", node).href;
     expect(fill("a.example.com")).toBe("http://host/telemetry/a.example.com?of=a.example.com");
     expect(fill("../admin?x=1#y")).toBe("http://host/telemetry/..%2Fadmin%3Fx%3D1%23y?of=..%2Fadmin%3Fx%3D1%23y");
@@ -25,12 +25,15 @@ describe("fillUrl", () => {
   });
 
   it.each(["", ".", "..", "\ud800"])("X-09 refuses a name that has no escaped form: %j", (node) => {
-    expect(() => fillUrl("http://host/{node}/power", "{node}", node)).toThrow(/makes no URL/);
+    expect(() => fillUrl("http://host/{node}/power", "{node}", node)).toThrow(/gives an invalid URL/);
   });
 
-  it.each(["evil.example/", "a@b", "a:80", "a b", "a#", "a\\b"])("X-09 keeps a name in its host: %j", (node) => {
-    expect(() => fillUrl("http://{node}.local:9100/", "{node}", node)).toThrow(/makes no URL/);
-  });
+  it.each(["evil.example/", "a@b", "a:80", "a b", "a#", "a\\b"])(
+    "X-09 rejects a name that would change the host: %j",
+    (node) => {
+      expect(() => fillUrl("http://{node}.local:9100/", "{node}", node)).toThrow(/gives an invalid URL/);
+    },
+  );
 });
 
 describe("fillPromql", () => {
@@ -50,11 +53,11 @@ describe("fillPromql", () => {
     ['t{z="{zone}"}', "$& {zone} $1", 't{z="$& {zone} $1"}'],
     ["up", "a", "up"],
     ['t{z="{zone}', "a b", 't{z="a_b'],
-  ])("X-09 escapes for where it stands: %s with %j", (template, value, expected) => {
+  ])("X-09 escapes the value for its context: %s with %j", (template, value, expected) => {
     expect(fill(template, value)).toBe(expected);
   });
 
-  it("X-09 a value stays one string, whatever it holds", () => {
+  it("X-09 keeps any value within one string", () => {
     fc.assert(
       fc.property(fc.string({ unit: sign }), fc.constantFrom('"', "'", "`"), (value, quote) => {
         const filled = fill(`t{z=${quote}{zone}${quote}}`, value);
@@ -70,7 +73,7 @@ describe("fillPromql", () => {
 });
 
 describe("unionOf", () => {
-  it("tells its parts apart, also where one ends in a comment", () => {
+  it("labels each part, even if one ends in a comment", () => {
     expect(unionOf(["a", "sum(b) # all"])).toBe(
       'label_replace((a\n), "joulie_part", "0", "", "") or label_replace((sum(b) # all\n), "joulie_part", "1", "", "")',
     );

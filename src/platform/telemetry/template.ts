@@ -1,35 +1,35 @@
 import { abridged } from "../../core/units/index.ts";
-import { said, TelemetryError } from "./errors.ts";
+import { errorMessage, TelemetryError } from "./errors.ts";
 
-/** What a template may leave open. */
+/** A placeholder in a URL or a PromQL query. */
 export type Placeholder = "{node}" | "{zone}" | "{rack}";
 
 /**
- * An endpoint of a node. The name is escaped, so it cannot leave its place: not the path segment, not the host. A name of
- * dots alone would, for `..` has no escaped form that a URL respects.
+ * Fills a URL template. The value is escaped, so that it cannot leave its path segment or host label. A value of dots alone is
+ * rejected, because `..` has no escaped form in a URL.
  */
 export function fillUrl(template: string, placeholder: Placeholder, value: string): URL {
   const bad = (why: string, cause?: unknown) =>
-    new TelemetryError("bad_url", `${JSON.stringify(abridged(value))} in ${placeholder} makes no URL: ${why}`, {
+    new TelemetryError("bad_url", `${JSON.stringify(abridged(value))} in ${placeholder} gives an invalid URL: ${why}`, {
       cause,
     });
-  if (/^\.*$/.test(value)) throw bad("it is no name");
+  if (/^\.*$/.test(value)) throw bad("it is not a name");
   try {
     const escaped = encodeURIComponent(value);
     return new URL(template.replaceAll(placeholder, () => escaped));
   } catch (cause) {
-    throw bad(said(cause), cause);
+    throw bad(errorMessage(cause), cause);
   }
 }
 
-/** Strings in PromQL's three quotes, comments, and what lies between them; a quote without an end is a piece of its own. */
+/** Splits PromQL into quoted strings (three kinds of quotes), comments and the text between them. An unclosed quote is one piece. */
 const PIECES = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|#[^\n]*|[^"'`#]+|./gsu;
 const REGULAR_MATCHER = /[=!]~\s*$/;
 
 /**
- * A query for one zone or rack. The value is escaped for where it stands: in a quoted string for that string, after `=~` for
- * regular expressions too, and outside of quotes (`rack_{rack}_watts`) as exporters make names, with `_` for what a name
- * cannot hold. So a label of a node can widen no query.
+ * Fills a PromQL template for one zone or rack, so that a node label cannot widen the query. Within quotes the value is escaped for
+ * the string, and after `=~` also for regular expressions. Outside of quotes (`rack_{rack}_watts`) characters that a metric name
+ * cannot contain become `_`.
  */
 export function fillPromql(template: string, placeholder: Placeholder, value: string): string {
   let before = "";
@@ -44,11 +44,11 @@ export function fillPromql(template: string, placeholder: Placeholder, value: st
 function fillPiece(piece: string, placeholder: Placeholder, value: string, regular: boolean): string {
   const quote = piece[0] ?? "";
   const literal = regular ? value.replace(/[\\.+*?()|[\]{}^$]/g, String.raw`\$&`) : value;
-  const put = (text: string, what: string) => text.replaceAll(placeholder, () => what);
-  // Nothing can be escaped between backquotes, so such a string becomes one that can.
-  if (quote === "`" && piece.length > 1) return `"${escaped(put(piece.slice(1, -1), literal), '"')}"`;
-  if ((quote === '"' || quote === "'") && piece.length > 1) return put(piece, escaped(literal, quote));
-  return put(piece, value.replace(/[^A-Za-z0-9_:]/g, "_"));
+  const fill = (text: string, replacement: string) => text.replaceAll(placeholder, () => replacement);
+  // Backquoted strings have no escapes, so they become double-quoted.
+  if (quote === "`" && piece.length > 1) return `"${escaped(fill(piece.slice(1, -1), literal), '"')}"`;
+  if ((quote === '"' || quote === "'") && piece.length > 1) return fill(piece, escaped(literal, quote));
+  return fill(piece, value.replace(/[^A-Za-z0-9_:]/g, "_"));
 }
 
 const escaped = (text: string, quote: string): string =>
@@ -57,12 +57,12 @@ const escaped = (text: string, quote: string): string =>
     return sign === "\\" || sign === quote ? `\\${sign}` : sign;
   });
 
-/** The label that tells the parts of a union apart. */
+/** The label that identifies the part of a union query. */
 export const UNION_LABEL = "joulie_part";
 
 /**
- * One query that answers many: the results of each carry their place in `joulie_part`. It works for any expression that
- * gives a vector, also one that sums its labels away. Each ends on a line of its own, as it may end in a comment.
+ * Combines queries into one. Each result carries the index of its query in the label `joulie_part`. This works for any expression
+ * that returns a vector, even without labels. A newline follows each expression, because it may end in a comment.
  */
 export const unionOf = (expressions: readonly string[]): string =>
-  expressions.map((one, place) => `label_replace((${one}\n), "${UNION_LABEL}", "${place}", "", "")`).join(" or ");
+  expressions.map((one, index) => `label_replace((${one}\n), "${UNION_LABEL}", "${index}", "", "")`).join(" or ");

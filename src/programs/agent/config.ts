@@ -34,22 +34,28 @@ export const agentConfig = configOf(
         default: "daemonset",
         about: "daemonset controls the node it runs on; pool controls many nodes over HTTP and never its own host.",
       }),
-      // Daemonset mode cannot start without it; probing and printing the configuration can.
+      // Only `joulie agent` in daemonset mode requires it; `agent probe` and printing the configuration do not.
       NODE_NAME: objectName({ about: "The node to control in daemonset mode, from the downward API." }),
-      RECONCILE_INTERVAL: duration({ default: "20s", about: "How often targets are enforced and readings reported." }),
-      METRICS_ADDR: address({ default: ":8080", about: "Where metrics, health and debug pages are served." }),
+      RECONCILE_INTERVAL: duration({
+        default: "20s",
+        about: "How often the agent enforces targets and reports readings.",
+      }),
+      METRICS_ADDR: address({ default: ":8080", about: "The address that serves metrics, health and debug pages." }),
       DEBUG_ENDPOINTS: debugEndpoints(),
-      SIMULATE_ONLY: flag({ default: "false", about: "Report what would be done, and touch nothing." }),
-      STATE_DIR: path({ default: "/var/lib/joulie", about: "Where original limits are kept until they are restored." }),
+      SIMULATE_ONLY: flag({ default: "false", about: "Report what the agent would do, and change nothing." }),
+      STATE_DIR: path({
+        default: "/var/lib/joulie",
+        about: "The directory that stores the original limits until they are restored.",
+      }),
       RESTORE_ON_EXIT: flag({ default: "true", about: "Restore the original limits when the agent stops." }),
       TARGET_LEASE: duration({
         default: "0",
         orZero: "keep the last target for ever",
-        about: "How long the last target holds while the API is out of reach.",
+        about: "How long the last target stays in force while the API server is unreachable.",
       }),
       TARGET_LEASE_ACTION: choice(["restore", "eco"], {
         default: "restore",
-        about: "What happens when TARGET_LEASE runs out: the original limits, or the eco caps.",
+        about: "What the agent sets when TARGET_LEASE expires: the original limits, or the eco caps.",
       }),
     }),
     ...group("Hardware", {
@@ -71,7 +77,7 @@ export const agentConfig = configOf(
     ...group("Pool mode", {
       POOL_NODE_SELECTOR: labelSelector({
         default: `${labels.managed}=true`,
-        about: "The nodes that the pool's agents control together.",
+        about: "The nodes that the agents of the pool control.",
       }),
       POOL_SHARDS: integer({ default: "1", min: 1, about: "How many agents share the pool's nodes." }),
       POOL_SHARD_ID: integer({
@@ -97,8 +103,8 @@ export const agentConfig = configOf(
         min: 0,
         about: "Watts below the cap before less throttle is considered.",
       }),
-      DVFS_STEP_PCT: percentage({ default: "10", about: "How much throttle one action adds or takes away." }),
-      DVFS_COOLDOWN: duration({ default: "20s", about: "The least time between two actions." }),
+      DVFS_STEP_PCT: percentage({ default: "10", about: "How much throttle one action adds or removes." }),
+      DVFS_COOLDOWN: duration({ default: "20s", about: "The minimum time between two actions." }),
       DVFS_TRIP_COUNT: integer({
         default: "2",
         min: 1,
@@ -107,13 +113,13 @@ export const agentConfig = configOf(
       DVFS_MIN_FREQ_KHZ: integer({
         default: "1500000",
         min: 1,
-        about: "The frequency that full throttle leaves, in kHz.",
+        about: "The CPU frequency at full throttle, in kHz.",
       }),
     }),
     ...group("Telemetry and control", {
       TELEMETRY_CPU_SOURCE: choice(["none", "host", "http"], {
         default: "host",
-        about: "Where CPU readings come from while no TelemetryProfile says so.",
+        about: "Where CPU readings come from if no TelemetryProfile says so.",
       }),
       TELEMETRY_CPU_HTTP_ENDPOINT: url({
         placeholder: "{node}",
@@ -121,7 +127,7 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_CPU_CONTROL: choice(["none", "host", "http"], {
         default: "host",
-        about: "How CPU caps are enforced while no TelemetryProfile says so.",
+        about: "How the agent enforces CPU caps if no TelemetryProfile says so.",
       }),
       TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: url({
         placeholder: "{node}",
@@ -129,11 +135,11 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_CPU_CONTROL_MODE: choice(["auto", "rapl", "dvfs"], {
         default: "auto",
-        about: "auto takes RAPL and falls back to DVFS; the others take only what they name.",
+        about: "auto uses RAPL and falls back to DVFS; rapl and dvfs use only that one.",
       }),
       TELEMETRY_GPU_SOURCE: choice(["none", "host", "http"], {
         default: "host",
-        about: "Where GPU readings come from while no TelemetryProfile says so.",
+        about: "Where GPU readings come from if no TelemetryProfile says so.",
       }),
       TELEMETRY_GPU_HTTP_ENDPOINT: url({
         placeholder: "{node}",
@@ -141,7 +147,7 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_GPU_CONTROL: choice(["none", "host", "http"], {
         default: "host",
-        about: "How GPU caps are enforced while no TelemetryProfile says so.",
+        about: "How the agent enforces GPU caps if no TelemetryProfile says so.",
       }),
       TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: url({
         placeholder: "{node}",
@@ -149,8 +155,7 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_GPU_CONTROL_MODE: choice(["auto", "powercap"], {
         default: "auto",
-        about:
-          "How GPUs are controlled, as /debug/node shows it; powercap is the only way there is, and auto takes it.",
+        about: "How GPUs are controlled, as /debug/node shows it; auto means powercap, the only mode there is.",
       }),
       TELEMETRY_HTTP_TIMEOUT_SECONDS: quantity(seconds, {
         default: "5",
@@ -160,14 +165,14 @@ export const agentConfig = configOf(
       }),
       TELEMETRY_ALLOWED_ENDPOINTS: endpointRanges({
         derived: { text: "the origins in TELEMETRY_*_HTTP_ENDPOINT, and loopback in pool mode", from: namedEndpoints },
-        about: "Which endpoints a TelemetryProfile may name. Origins get the token, CIDRs and loopback do not.",
+        about: "Which endpoints a TelemetryProfile may name. The token is sent to origins, not to CIDRs and loopback.",
       }),
       TELEMETRY_HTTP_TOKEN_FILE: path({
-        about: "A file with the bearer token for HTTP readings and control; it goes to origins in variables only.",
+        about: "A file with the bearer token for HTTP readings and control; it is sent only to origins in variables.",
       }),
       TELEMETRY_ALLOW_INSECURE_TOKEN: flag({
         default: "false",
-        about: "Send the token over http:// as well, where others can read it; loopback needs no permission.",
+        about: "Send the token over unencrypted http:// too; loopback is always allowed.",
       }),
       TELEMETRY_HTTP_CA_FILE: path({ about: "A file with the certificate authorities to trust for HTTPS endpoints." }),
     }),
@@ -182,12 +187,12 @@ export const agentConfig = configOf(
       reads: ["POOL_SHARD_ID", "POOL_SHARDS", "AGENT_MODE"],
       holds: (config) => config.AGENT_MODE !== "pool" || config.POOL_SHARD_ID < config.POOL_SHARDS,
       problem: "is not below {POOL_SHARDS}",
-      allowed: "less than POOL_SHARDS, which has to equal the number of agents",
+      allowed: "less than POOL_SHARDS, which must equal the number of agents",
     },
     {
       reads: ["TARGET_LEASE", "RECONCILE_INTERVAL"],
       holds: (config) => config.TARGET_LEASE === 0 || config.TARGET_LEASE >= config.RECONCILE_INTERVAL,
-      problem: "runs out between two passes {RECONCILE_INTERVAL}",
+      problem: "expires between two ticks, {RECONCILE_INTERVAL}",
       allowed: "0, or at least RECONCILE_INTERVAL",
     },
   ],
@@ -195,7 +200,7 @@ export const agentConfig = configOf(
 
 export type AgentConfig = z.output<typeof agentConfig>;
 
-/** What an agent needs to know of the machine it runs on, cluster or not. */
+/** Variables about the host, for every subcommand. */
 const machine = {
   HOST_SYS_ROOT: agentConfig.shape.HOST_SYS_ROOT,
   HOST_PROC_ROOT: agentConfig.shape.HOST_PROC_ROOT,
@@ -203,7 +208,7 @@ const machine = {
   STATE_DIR: agentConfig.shape.STATE_DIR,
 } as const;
 
-/** `joulie agent restore`. It puts back what the journal holds: no catalogue, no throttle and no time limit but the journal's. */
+/** `joulie agent restore`: restores what the journal holds, so it needs no catalogue, throttle floor or timeout. */
 export const restoreConfig = configOf({
   ...machine,
   AGENT_MODE: agentConfig.shape.AGENT_MODE,
@@ -223,10 +228,10 @@ export const probeConfig = configOf({
   ...machine,
   HARDWARE_CATALOG_PATH: agentConfig.shape.HARDWARE_CATALOG_PATH,
   DVFS_MIN_FREQ_KHZ: agentConfig.shape.DVFS_MIN_FREQ_KHZ,
-  ...flagsOnly("This look", {
+  ...flagsOnly("This probe", {
     JSON: flag({ default: "false", about: "Print JSON for programs." }),
-    CPU_PCT: percentage({ default: "60", about: "The CPU cap to try out, in percent of the maximum." }),
-    GPU_PCT: percentage({ default: "60", about: "The GPU cap to try out, in percent of the maximum." }),
+    CPU_PCT: percentage({ default: "60", about: "The CPU cap to compute, in percent of the maximum." }),
+    GPU_PCT: percentage({ default: "60", about: "The GPU cap to compute, in percent of the maximum." }),
   }),
 });
 export type ProbeConfig = z.output<typeof probeConfig>;
@@ -238,13 +243,16 @@ export const endpointVariables = [
   "TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT",
 ] as const;
 
-/** On a node, loopback leads to the kubelet and to whatever else trusts the host; a pool's pod has nothing there but a simulator. */
+/**
+ * Loopback is allowed in pool mode only. On a node it reaches the kubelet and other services that trust the host; a pool's pod
+ * has at most a simulator there.
+ */
 function namedEndpoints(texts: RawValues): string {
   const urls = endpointVariables.map((name) => texts[name]);
   return defaultRanges(urls, texts["AGENT_MODE"] === "pool");
 }
 
-/** Five characters or more after the dash are the random ending of a Deployment's or DaemonSet's pod, even if all are digits. */
+/** Reads the StatefulSet ordinal. Five or more characters after the dash are a random suffix, even if all are digits. */
 function shardOfPod(texts: RawValues): string | undefined {
   if (texts["AGENT_MODE"] !== "pool") return "0";
   const ordinal = /-(\d{1,4})$/.exec(texts["POD_NAME"] ?? "")?.[1];

@@ -1,9 +1,9 @@
 import { apiGroup } from "../../core/api/index.ts";
 import { tokenReviewRules } from "../../platform/kube/index.ts";
 
-/** A rule of RBAC. */
+/** An RBAC rule. */
 interface PermissionRule {
-  /** Left out: cluster-wide. */
+  /** Absent: cluster-wide. */
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -13,8 +13,8 @@ interface PermissionRule {
 const WATCHED = ["list", "watch"] as const;
 
 /**
- * All that an agent may do, and nothing more: it reads targets and routes, and writes what became of them. RBAC cannot narrow a
- * list to one name, nor a write to one's own node: an admission policy does that where one is installed.
+ * The complete permissions of an agent: it reads targets and routes, and writes status. RBAC can restrict neither a list to one
+ * name nor a write to the agent's own node; an admission policy does that where one is installed.
  */
 export const agentPermissions = (mode: "daemonset" | "pool"): readonly PermissionRule[] => [
   { apiGroups: [""], resources: ["nodes"], verbs: WATCHED },
@@ -23,7 +23,7 @@ export const agentPermissions = (mode: "daemonset" | "pool"): readonly Permissio
   { apiGroups: [apiGroup], resources: ["nodepowerprofiles"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["telemetryprofiles"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["telemetryprofiles/status"], verbs: ["patch"] },
-  // Server-side apply creates what is not there, hence `create` beside `patch`.
+  // Server-side apply creates missing objects, so it needs `create` and `patch`.
   {
     apiGroups: [apiGroup],
     resources: ["nodehardwares"],
@@ -31,6 +31,6 @@ export const agentPermissions = (mode: "daemonset" | "pool"): readonly Permissio
   },
   { apiGroups: [apiGroup], resources: ["nodehardwares/status"], verbs: ["patch"] },
   { namespace: "default", apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
-  // For debug pages asked for with a token.
+  // To authorize requests for debug pages that carry a token.
   ...tokenReviewRules,
 ];

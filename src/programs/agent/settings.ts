@@ -2,10 +2,10 @@ import type { DvfsSettings } from "../../core/control/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { EndpointAccess } from "../../platform/telemetry/index.ts";
 import { type AgentConfig, endpointVariables } from "./config.ts";
-import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing.ts";
-import type { LeaseSettings } from "./target.ts";
+import type { LeaseSettings } from "./loop/target.ts";
+import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing/routing.ts";
 
-/** The configuration as the loop wants it. */
+/** The configuration in the units and structure that the loop uses. */
 export interface AgentSettings {
   readonly interval: Milliseconds;
   readonly dvfs: DvfsSettings;
@@ -33,7 +33,7 @@ export const settingsOf = (config: AgentConfig): AgentSettings => ({
 
 function routingSettings(config: AgentConfig): RoutingSettings {
   const timeout = milliseconds(config.TELEMETRY_HTTP_TIMEOUT_SECONDS * 1000);
-  // The configuration is refused where http is named without its endpoint.
+  // The configuration check rejects type http without an endpoint.
   const source = (type: "none" | "host" | "http", endpoint = ""): SourceRoute =>
     type === "http" ? { type, endpoint, timeout } : { type };
   const control = <Mode extends string>(
@@ -65,7 +65,7 @@ function routingSettings(config: AgentConfig): RoutingSettings {
   };
 }
 
-/** The endpoints that variables allow, for an agent and for a restore by hand. */
+/** The endpoints that variables allow; for the agent and for `joulie agent restore`. */
 export const endpointAccess = (
   config: Pick<
     AgentConfig,

@@ -4,15 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watts } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { agentPermissions } from "./permissions.ts";
-import { Trial } from "./trial.ts";
+import { AgentTestHarness } from "./testing/agent-test-harness.ts";
 
-let trial: Trial;
+let harness: AgentTestHarness;
 beforeEach(async () => {
-  trial = new Trial();
-  await trial.createNode("a");
+  harness = new AgentTestHarness();
+  await harness.createNode("a");
 });
 afterEach(async () => {
-  await trial.end();
+  await harness.close();
 });
 
 /** The resource and verb that a request needs. */
@@ -25,38 +25,38 @@ function neededBy(method: string, path: string): string {
   return `${resource}${subresource === undefined ? "" : `/${subresource}`} ${verbs[method]}`;
 }
 
-describe("what an agent needs", () => {
-  it.each(["daemonset", "pool"] as const)("%s: the verbs it is granted are the verbs it uses", async (mode) => {
+describe("starting an agent", () => {
+  it.each(["daemonset", "pool"] as const)("%s: uses exactly the verbs that its permissions grant", async (mode) => {
     const used = new Set<string>();
-    trial.api.faults.add({
+    harness.api.faults.add({
       fault: { kind: "refused" },
       when: ({ method, path }) => {
         used.add(neededBy(method, path));
         return false;
       },
     });
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    await trial.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "host" } } });
-    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
-    trial.machine.throttle.absent = "none";
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls: { cpu: { type: "host" } } });
+    harness.machine.rapl.refusal = { result: "error", message: "EIO" };
+    harness.machine.throttle.absent = "none";
     const before = new Set(used);
-    const agent = trial.start({ AGENT_MODE: mode });
-    await trial.pass(400);
+    const agent = harness.start({ AGENT_MODE: mode });
+    await harness.advance(400);
     await agent.stop();
     const own = [...used].filter((one) => !before.has(one) || / (?:list|watch|get)$/.test(one));
     const granted = agentPermissions(mode).flatMap(({ resources, verbs }) =>
       resources.flatMap((resource) => verbs.map((verb) => `${resource} ${verb}`)),
     );
-    // Server-side apply creates by patching, and a series of events is patched by and by.
+    // Server-side apply creates by patching, and a repeated event is patched later.
     const implied = new Set(["nodehardwares create", "events patch"]);
-    // Asked for with a debug page: see debug-pages.test.ts.
+    // Used by debug pages: see debug-pages.test.ts.
     for (const review of ["tokenreviews create", "subjectaccessreviews create"]) implied.add(review);
     expect(new Set(own.filter((one) => !implied.has(one)))).toEqual(
       new Set(granted.filter((one) => !implied.has(one))),
     );
   });
 
-  it("NODE_NAME is demanded in daemonset mode, before anything else", async () => {
+  it("requires NODE_NAME in daemonset mode before anything else", async () => {
     const main = join(import.meta.dirname, "../../main.ts");
     const env = { PATH: process.env["PATH"] };
     const [code, text] = await new Promise<[unknown, string]>((resolve) => {
@@ -68,154 +68,154 @@ describe("what an agent needs", () => {
     expect(text).toMatch(/^joulie agent: NODE_NAME is not set, and AGENT_MODE=daemonset needs it[^\n]*\n$/);
   });
 
-  it("AGT-22 warns at the start of an interval in which an energy counter goes round", async () => {
-    const agent = trial.start({ RECONCILE_INTERVAL: "20m" });
-    await trial.pass(1);
+  it("AGT-22 warns if an energy counter can wrap around within the interval", async () => {
+    const agent = harness.start({ RECONCILE_INTERVAL: "20m" });
+    await harness.advance(1);
     const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
-    expect(warnings.map(({ zone, most }) => `${String(zone)} ${String(most)}`)).toEqual([
+    expect(warnings.map(({ zone, longestInterval }) => `${String(zone)} ${String(longestInterval)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);
   });
 
-  it("X-31 warns at the start of an interval after which the operator takes a reading for old", async () => {
-    const warnings = (agent: ReturnType<typeof trial.start>) =>
-      agent.logs.filter(({ msg }) => msg.includes("longer than the operator goes by a reading"));
-    const patient = trial.start({ RECONCILE_INTERVAL: "181s" });
-    await trial.pass(1);
+  it("X-31 warns if the interval is longer than the operator trusts a reading", async () => {
+    const warnings = (agent: ReturnType<typeof harness.start>) =>
+      agent.logs.filter(({ msg }) => msg.includes("longer than the operator trusts a reading"));
+    const patient = harness.start({ RECONCILE_INTERVAL: "181s" });
+    await harness.advance(1);
     expect(warnings(patient)).toMatchObject([{ level: "warn", interval: "3m1s", freshFor: "3m" }]);
     await patient.stop();
-    const usual = trial.start({ RECONCILE_INTERVAL: "180s" });
-    await trial.pass(1);
+    const usual = harness.start({ RECONCILE_INTERVAL: "180s" });
+    await harness.advance(1);
     expect(warnings(usual)).toEqual([]);
   });
 
-  it("a server that does not select by our fields is watched whole, and only what is for the node counts", async () => {
-    trial.api.faults.add({
+  it("watches all TelemetryProfiles if the API server has no field selectors, and uses only those for the node", async () => {
+    harness.api.faults.add({
       fault: { kind: "status", code: 400 },
       when: ({ path }) => path.includes("telemetryprofiles") && path.includes("fieldSelector"),
     });
-    await trial.createNode("b");
-    await trial.route("others", { target: { scope: "node", nodeName: "b" }, controls: { cpu: { type: "none" } } });
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start();
-    await trial.pass(3);
-    expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
-    await trial.route("all", { target: { scope: "cluster" }, controls: { cpu: { type: "none" } } });
-    await trial.pass(2);
-    expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
-    expect(agent.logs.some(({ msg }) => msg.includes("all of them are watched"))).toBe(true);
+    await harness.createNode("b");
+    await harness.route("others", { target: { scope: "node", nodeName: "b" }, controls: { cpu: { type: "none" } } });
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start();
+    await harness.advance(3);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(200);
+    await harness.route("all", { target: { scope: "cluster" }, controls: { cpu: { type: "none" } } });
+    await harness.advance(2);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
+    expect(agent.logs.some(({ msg }) => msg.includes("watching all of them"))).toBe(true);
   });
 
-  it("a machine whose look fails keeps the loop going", async () => {
-    trial.machine.discover = async () => {
+  it("keeps ticking if hardware discovery fails", async () => {
+    harness.machine.discover = async () => {
       throw new Error("the disk is on fire");
     };
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start();
-    await trial.pass(3);
-    expect(trial.machine.rapl.limits.get("package-0")).toBe(200);
-    trial.machine.energy.sample = () => {
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start();
+    await harness.advance(3);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(200);
+    harness.machine.energy.sample = () => {
       throw new Error("a fault of ours");
     };
-    await trial.pass(45);
+    await harness.advance(45);
     expect(await agent.series("joulie_reconcile_errors_total")).toEqual(['joulie_reconcile_errors_total{node="a"} 2']);
     await agent.stop();
-    expect(trial.machine.rapl.limits.get("package-0")).toBe(350);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
   });
 
-  it("AGT-48 a tick that throws is counted and logged, and the next ones go on to enforce a new target", async () => {
-    await trial.target("a", { cpu: { packagePowerCapWatts: 200 } });
-    const agent = trial.start();
-    await trial.pass(3);
-    const { rapl } = trial.machine;
-    const look = rapl.look.bind(rapl);
-    rapl.look = async () => {
+  it("AGT-48 counts and logs a failed tick, and enforces a new target in later ticks", async () => {
+    await harness.target("a", { cpu: { packagePowerCapWatts: 200 } });
+    const agent = harness.start();
+    await harness.advance(3);
+    const { rapl } = harness.machine;
+    const look = rapl.discover.bind(rapl);
+    rapl.discover = async () => {
       throw new Error("a fault of ours");
     };
-    await trial.target("a", { cpu: { packagePowerCapWatts: 150 } });
-    await trial.pass(25);
+    await harness.target("a", { cpu: { packagePowerCapWatts: 150 } });
+    await harness.advance(25);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(agent.logs.filter(({ level }) => level === "error").length).toBeGreaterThan(0);
     expect((await agent.series("joulie_reconcile_errors_total"))[0]).toMatch(/ [1-9]/);
-    rapl.look = look;
-    await trial.pass(20);
+    rapl.discover = look;
+    await harness.advance(20);
     expect(rapl.limits.get("package-0")).toBe(150);
-    expect((await trial.told())?.cpu?.result).toBe("applied");
+    expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
   });
 
-  it("AGT-48 a GPU driver that hangs keeps nobody from capping the CPUs", async () => {
-    const { gpu, rapl } = trial.machine;
+  it("AGT-48 caps the CPUs while a GPU driver hangs", async () => {
+    const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
     const target = async (cpu: number, board: number) =>
-      trial.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: board } } });
+      harness.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: board } } });
     await target(300, 600);
-    trial.start();
-    await trial.pass(2);
+    harness.start();
+    await harness.advance(2);
     expect(gpu.limits.get("gpu-0")).toBe(600);
     const answer = Promise.withResolvers<void>();
-    const look = gpu.look.bind(gpu);
-    gpu.look = async () => {
+    const look = gpu.discover.bind(gpu);
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };
     await target(200, 300);
-    await trial.pass(2);
+    await harness.advance(2);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(600);
     // Later ticks do not wait for it either.
-    await trial.pass(10);
+    await harness.advance(10);
     await target(250, 300);
-    await trial.pass(2);
+    await harness.advance(2);
     expect(rapl.limits.get("package-0")).toBe(250);
     answer.resolve();
-    await trial.pass(2);
+    await harness.advance(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
   });
 
-  it("AGT-48 a GPU driver that is silent from the start delays neither the first cap of the CPUs nor later ones", async () => {
-    const { gpu, rapl } = trial.machine;
+  it("AGT-48 caps the CPUs without delay if a GPU driver never answers from the start", async () => {
+    const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
     const answer = Promise.withResolvers<void>();
-    const [look, discover] = [gpu.look.bind(gpu), trial.machine.discover.bind(trial.machine)];
-    gpu.look = async () => {
+    const [look, discover] = [gpu.discover.bind(gpu), harness.machine.discover.bind(harness.machine)];
+    gpu.discover = async () => {
       await answer.promise;
       return look();
     };
-    trial.machine.discover = async (_node, _signal, { gpus = true } = {}) => {
+    harness.machine.discover = async (_node, _signal, { gpus = true } = {}) => {
       if (gpus) await answer.promise;
       return discover();
     };
     const target = async (cpu: number) =>
-      trial.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+      harness.target("a", { cpu: { packagePowerCapWatts: cpu }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
     await target(300);
-    const agent = trial.start();
-    await trial.pass(8);
+    const agent = harness.start();
+    await harness.advance(8);
     expect(rapl.limits.get("package-0")).toBe(300);
-    expect((await trial.told())?.cpu).toMatchObject({ result: "applied" });
-    expect((await trial.told())?.gpu).toMatchObject({ message: "the GPUs' driver has not answered yet" });
-    // What the GPUs are is not known: nobody is told that there are none.
-    expect(await trial.find(resources.nodeHardwares, "a")).toBeUndefined();
-    agent.written();
+    expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "applied" });
+    expect((await harness.controlStatus())?.gpu).toMatchObject({ message: "the GPU driver has not answered yet" });
+    // The GPUs are unknown, so NodeHardware must not say that there are none.
+    expect(await harness.find(resources.nodeHardwares, "a")).toBeUndefined();
+    agent.takeWrites();
     await target(200);
-    await trial.pass(50);
+    await harness.advance(50);
     expect(rapl.limits.get("package-0")).toBe(200);
     expect(gpu.limits.get("gpu-0")).toBe(700);
     answer.resolve();
-    // Once it answers, the GPUs are capped at once and not at the next interval.
-    await trial.pass(2);
+    // Once the driver answers, the agent caps the GPUs at once instead of after the interval.
+    await harness.advance(2);
     expect(gpu.limits.get("gpu-0")).toBe(300);
-    await trial.pass(20);
-    expect((await trial.told())?.gpu).toMatchObject({ result: "applied" });
-    expect(await trial.find(resources.nodeHardwares, "a")).toBeDefined();
+    await harness.advance(20);
+    expect((await harness.controlStatus())?.gpu).toMatchObject({ result: "applied" });
+    expect(await harness.find(resources.nodeHardwares, "a")).toBeDefined();
     await agent.stop();
     expect([rapl.limits.get("package-0"), gpu.limits.get("gpu-0")]).toEqual([350, 700]);
   });
 
-  it("a GPU that is being capped when the agent stops is restored after that, not before", async () => {
-    const { gpu } = trial.machine;
+  it("restores a GPU that is being capped at shutdown only after that write has ended", async () => {
+    const { gpu } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
     const answer = Promise.withResolvers<void>();
@@ -224,30 +224,30 @@ describe("what an agent needs", () => {
       await answer.promise;
       return cap(id, limit);
     };
-    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
-    const agent = trial.start();
-    await trial.pass(10);
+    await harness.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const agent = harness.start();
+    await harness.advance(10);
     const stopped = agent.stop();
-    await trial.pass(1);
+    await harness.advance(1);
     answer.resolve();
     await stopped;
     expect(gpu.writes).toEqual(["cap gpu-0 300", "restore gpu-0 700"]);
   });
 
-  it("AGT-48 a GPU that hangs as its cap of an earlier boot is looked at keeps nobody from capping the CPUs", async () => {
-    const { gpu, rapl } = trial.machine;
+  it("AGT-48 caps the CPUs if a GPU hangs while its cap of an earlier boot is checked", async () => {
+    const { gpu, rapl } = harness.machine;
     gpu.absent = undefined;
     gpu.add("gpu-0", { min: watts(100), max: watts(700) });
-    await trial.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
-    const first = trial.start({ RESTORE_ON_EXIT: "false" });
-    await trial.pass(5);
+    await harness.target("a", { gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    const first = harness.start({ RESTORE_ON_EXIT: "false" });
+    await harness.advance(5);
     await first.stop();
-    expect(trial.disk.boards).toEqual(["gpu-0"]);
-    trial.machine.boot = "the-next-boot";
+    expect(harness.disk.boards).toEqual(["gpu-0"]);
+    harness.machine.boot = "the-next-boot";
     gpu.limit = async () => new Promise<never>(() => {});
-    await trial.target("a", { cpu: { packagePowerCapWatts: 250 }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
-    trial.start();
-    await trial.pass(5);
+    await harness.target("a", { cpu: { packagePowerCapWatts: 250 }, gpu: { powerCap: { capWattsPerGpu: 300 } } });
+    harness.start();
+    await harness.advance(5);
     expect(rapl.limits.get("package-0")).toBe(250);
   });
 });

@@ -1,11 +1,11 @@
 import process from "node:process";
-import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index.ts";
 import { longestSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
@@ -23,55 +23,54 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { AgentConfig } from "./config.ts";
-import { afterGrace, inTime } from "./ending.ts";
-import { farewell } from "./farewell.ts";
-import { Figures } from "./figures.ts";
-import { frequencyFigures } from "./frequency-figures.ts";
-import { HardwareReporter } from "./hardware-report.ts";
-import type { HostMachine } from "./host.ts";
-import { hostRoots, openHost } from "./host-machine.ts";
-import { News } from "./news.ts";
-import { NodeControl } from "./node-control.ts";
-import { nodePage } from "./node-page.ts";
-import { type Discover, NodeRunner } from "./node-runner.ts";
-import { ownDiscovery } from "./own-discovery.ts";
-import { OwnLoop } from "./own-loop.ts";
-import { OwnNodeWatch, type WatchOptions } from "./own-node.ts";
-import { hardwareFromLabels, probed } from "./pool-hardware.ts";
-import { PoolLoop } from "./pool-loop.ts";
-import { PrometheusClients } from "./prometheus-clients.ts";
-import { Reporter } from "./reporter.ts";
+import { hostDiscovery } from "./discovery/host-discovery.ts";
+import type { HostMachine } from "./host/host.ts";
+import { hostRoots, openHost } from "./host/open-host.ts";
+import { abortAfterGrace } from "./loop/deadlines.ts";
+import { NodeControl } from "./loop/node-control.ts";
+import { type Discover, NodeRunner } from "./loop/node-runner.ts";
+import { restoreAndReport } from "./loop/shutdown.ts";
+import { SingleNodeLoop } from "./loop/single-node-loop.ts";
+import { hardwareFromLabels, probedHardware } from "./pool/hardware-from-labels.ts";
+import { PoolLoop } from "./pool/pool-loop.ts";
+import { ShardWatch } from "./pool/shard-watch.ts";
+import { AgentMetrics } from "./report/agent-metrics.ts";
+import { CapEventPublisher } from "./report/cap-event-publisher.ts";
+import { nodeDebugPage } from "./report/debug-page.ts";
+import { frequencyMetrics } from "./report/frequency-metrics.ts";
+import { HardwareReporter } from "./report/hardware-reporter.ts";
+import { StatusReporter } from "./report/status-reporter.ts";
+import { lockState } from "./restore/state-lock.ts";
 import { settingsOf } from "./settings.ts";
-import { ShardWatch } from "./shard.ts";
-import { keepFirstCompilation } from "./small-compiler.ts";
-import { lockState } from "./state-lock.ts";
+import { PrometheusClients } from "./telemetry/prometheus-clients.ts";
+import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
-/** What the agent runs in. */
+/** The agent's dependencies on the outside world; tests replace them. */
 export interface AgentWorld {
   readonly transport: Transport;
   /** For decisions and ticks; may be virtual or scaled. */
   readonly clock: Clock;
-  /** For calls and scrapes. */
+  /** For API calls, HTTP requests and timeouts. */
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** The machine this runs on; asked for in daemonset mode only. */
+  /** Opens the host's hardware; only daemonset mode calls it. */
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;
 }
 
-/** A pool of thousands reports each node once a minute, and all of them at a cold start. */
+/** Sized for a pool of thousands of nodes: one report per node and minute, and all of them at once at a cold start. */
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
-/** One host may answer for all nodes, and a silent one must not keep a connection that another waits for. */
+/** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;
-/** Servers send a bookmark a minute: a healthy watch is never silent for so long. */
+/** API servers send a bookmark every minute, so a watch that is silent for longer is broken. */
 const IDLE_LIMIT = 90_000;
-/** The end of the end: what hangs by then ends with the process. */
+/** Last deadlines of a shutdown: the process exits even if these calls hang. */
 const FLUSHING = milliseconds(2000);
 const CLOSING = milliseconds(2000);
 type Work = (runner: NodeRunner) => Promise<void>;
 
-/** `joulie agent`, until a signal ends it. Gives the exit code. */
+/** Runs `joulie agent` until a signal stops it. Returns the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
   const log = loggerOf("agent", config);
   const clock = systemClock;
@@ -79,8 +78,8 @@ export async function start(config: AgentConfig): Promise<number> {
   let transport: Transport | undefined;
   let lock: FolderLock | undefined;
   try {
-    // A pool, which has no node of its own, reads thousands of answers a minute: better code is worth its memory there.
-    if (nodeNameOf(config) !== "") keepFirstCompilation();
+    // Fails before anything else if NODE_NAME is missing.
+    nodeNameOf(config);
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
@@ -102,9 +101,9 @@ export async function start(config: AgentConfig): Promise<number> {
     return 0;
   } catch (err) {
     if (lock === undefined && stop.signal.aborted) return 0;
-    // Foreseen, and told by the command line in one line.
+    // An expected error: the command line prints it in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the agent cannot go on");
+    log.fatal({ err }, "the agent failed");
     return 1;
   } finally {
     stop.release();
@@ -113,7 +112,7 @@ export async function start(config: AgentConfig): Promise<number> {
   }
 }
 
-/** The whole agent on one screen: journal, client, watches, controls, loop, pages, farewell. */
+/** Wires the whole agent: journal, client, watches, node runners, loop, HTTP pages, shutdown. */
 export async function runAgent(config: AgentConfig, world: AgentWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = settingsOf(config);
@@ -123,19 +122,16 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const journal = await Journal.open({
     files: world.journalFiles,
     clock: ioClock,
-    onProblem: (problem) => log.error({ problem }, "the journal of original limits has a problem"),
+    onProblem: (problem) => log.error({ code: JOURNAL, problem }, "the journal of original limits has a problem"),
   });
   if (settings.simulateOnly && journal.size > 0)
-    log.warn(
-      { limits: journal.size },
-      "limits that an earlier run has set stay in force: SIMULATE_ONLY touches nothing",
-    );
+    log.warn({ limits: journal.size }, "limits set by an earlier run stay in force: SIMULATE_ONLY changes nothing");
   const machine = isPool ? undefined : await world.openHost(catalogue);
-  if (machine !== undefined) warnOfGaps(machine, config, log);
+  if (machine !== undefined) warnOfCounterWraps(machine, config, log);
   if (config.RECONCILE_INTERVAL > agentReadingFreshFor)
     log.warn(
       { interval: formatDuration(config.RECONCILE_INTERVAL), freshFor: formatDuration(agentReadingFreshFor) },
-      "RECONCILE_INTERVAL is longer than the operator goes by a reading: nodes count as unmeasured in between",
+      "RECONCILE_INTERVAL is longer than the operator trusts a reading: it treats nodes as unmeasured in between",
     );
   const client = new KubeClient({
     transport,
@@ -147,9 +143,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   });
   const instance = config.POD_NAME ?? "joulie-agent";
   const recorder = new EventRecorder({ client, clock: ioClock, random, log, controller: "joulie.io/agent", instance });
-  const news = new News(recorder);
+  const events = new CapEventPublisher(recorder);
   const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics);
+  const agentMetrics = new AgentMetrics(metrics);
   const changes = new ChangeLog(log);
   const credentials = {
     access: settings.routing.access,
@@ -176,17 +172,17 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         prometheus,
         clock,
         settings,
-        onThrottle: (kind) => figures.acted(name, kind),
+        onThrottle: (kind) => agentMetrics.recordThrottleAction(name, kind),
         onFirstGpuAnswer: () => own?.request(),
       }),
-      reporter: new Reporter({ node: name, client, clock, interval: settings.interval, changes }),
+      reporter: new StatusReporter({ node: name, client, clock, interval: settings.interval, changes }),
       hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
       discover,
       settings,
       clock,
       ioClock,
-      figures,
-      news,
+      metrics: agentMetrics,
+      events,
       changes,
     });
   const { lease } = settings.lease;
@@ -195,9 +191,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     clock: ioClock,
     random,
     log,
-    // Silence counts against the lease, so it is doubted well before.
+    // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
     idleLimit: milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT),
-    onNews: (name) => (own === undefined ? pool?.request(name) : own.request()),
+    onSpecChange: (name) => (own === undefined ? pool?.request(name) : own.request()),
   };
   const shard = isPool
     ? new ShardWatch({
@@ -208,22 +204,22 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         held: new Set(Array.from(journal.entries(), ({ node: held }) => held ?? "")),
       })
     : undefined;
-  const view = shard ?? new OwnNodeWatch(node, watching);
-  const breakOff = afterGrace(signal, ioClock);
-  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: breakOff };
-  const ownRunner = machine && runnerOf(node, ownDiscovery(node, machine, looking));
-  const own: OwnLoop | undefined =
+  const view = shard ?? new SingleNodeWatch(node, watching);
+  const forceStop = abortAfterGrace(signal, ioClock);
+  const looking = { catalogue, clock, log, simulateOnly: settings.simulateOnly, signal: forceStop };
+  const ownRunner = machine && runnerOf(node, hostDiscovery(node, machine, looking));
+  const own: SingleNodeLoop | undefined =
     ownRunner &&
-    new OwnLoop({
+    new SingleNodeLoop({
       runner: ownRunner,
       clock,
       ioClock,
       log,
       changes,
-      figures,
+      metrics: agentMetrics,
       interval: settings.interval,
-      breakOff,
-      onTick: frequencyFigures(machine, ownRunner, figures, clock),
+      forceStop,
+      onTick: frequencyMetrics(machine, ownRunner, agentMetrics, clock),
     });
   const pool: PoolLoop | undefined =
     shard &&
@@ -232,7 +228,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       journal,
       runnerOf: (name) =>
         runnerOf(name, async (facts, { route }) => {
-          const known = probed(facts.hardware);
+          const known = probedHardware(facts.hardware);
           const seen = hardwareView(facts.node ?? { metadata: { name } }, known, { catalogue });
           return { view: seen, publish: known === undefined ? hardwareFromLabels(seen, route) : undefined };
         }),
@@ -241,10 +237,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       random,
       log,
       changes,
-      figures,
-      news,
+      metrics: agentMetrics,
+      events,
       interval: settings.interval,
-      breakOff,
+      forceStop,
     });
   measureProcess(metrics, { process, clock: ioClock });
   let served: Served | undefined;
@@ -255,7 +251,9 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       log,
       clock: ioClock,
       live: { loop: () => own?.stalled ?? pool?.stalled },
-      ready: { synced: () => (view.missing.length === 0 ? undefined : `not read yet: ${view.missing.join(", ")}`) },
+      ready: {
+        synced: () => (view.notSynced.length === 0 ? undefined : `not synced yet: ${view.notSynced.join(", ")}`),
+      },
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
         tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: "joulie-agent" }),
@@ -263,11 +261,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       pages: {
         "/debug/node": (query) => {
           const asked = query.get("node");
-          if (ownRunner !== undefined) return asked === null || asked === node ? nodePage(ownRunner) : undefined;
+          if (ownRunner !== undefined) return asked === null || asked === node ? nodeDebugPage(ownRunner) : undefined;
           const runner = asked === null ? undefined : pool?.runner(asked);
           return runner === undefined
             ? { nodes: Array.from(pool?.runners() ?? [], ({ name }) => name) }
-            : nodePage(runner);
+            : nodeDebugPage(runner);
         },
       },
     });
@@ -275,10 +273,10 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     view.start();
     await (own ?? pool)?.run(signal);
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
-    await farewell(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
+    await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
-    if (!(await inTime(journal.flush(), FLUSHING, ioClock)))
-      log.error({ within: FLUSHING }, "the journal of original limits was not written in time");
+    if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
+      log.error({ code: JOURNAL, within: FLUSHING }, "the journal of original limits was not written in time");
     const closed = Promise.all([
       served?.close(),
       view.stop(),
@@ -287,9 +285,12 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
-    await inTime(closed, CLOSING, ioClock);
+    await endsWithin(ioClock, CLOSING, closed);
   }
 }
+
+const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";
+const ENERGY_COUNTER: ErrorCode = "JOULIE_E_ENERGY_COUNTER";
 
 function nodeNameOf(config: AgentConfig): string {
   if (config.AGENT_MODE === "pool") return "";
@@ -298,12 +299,15 @@ function nodeNameOf(config: AgentConfig): string {
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", `NODE_NAME is not set, and AGENT_MODE=daemonset needs it: ${how}`);
 }
 
-/** A counter that may go all the way round between two ticks gives no reading at all. */
-function warnOfGaps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
+/** An energy counter that may wrap around between two ticks gives no reading. */
+function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
   for (const { zone, counter } of energy.sample().zones) {
     const safe = longestSafeGap(counter);
     if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
-    const most = formatDuration(milliseconds(Math.floor(safe) * 1000));
-    log.warn({ zone, most }, "RECONCILE_INTERVAL is longer than this energy counter lasts: it gives no power reading");
+    const longestInterval = formatDuration(milliseconds(Math.floor(safe) * 1000));
+    log.warn(
+      { code: ENERGY_COUNTER, zone, longestInterval },
+      "RECONCILE_INTERVAL is longer than this energy counter takes to wrap around: it gives no power reading",
+    );
   }
 }

@@ -101,7 +101,9 @@ describe("starting a program", () => {
     });
     const misplaced = await joulie(["present", "--json"]);
     expect([misplaced.code, misplaced.started]).toEqual([2, []]);
-    expect(misplaced.err).toBe("joulie present: option '--json' requires --print-config; see joulie present --help\n");
+    expect(misplaced.err).toBe(
+      "joulie present: option '--json' requires --print-config; see joulie present --help (JOULIE_E_USAGE)\n",
+    );
     expect((await joulie(["present", "look", "--mode", "b"])).err).toMatch(
       /^joulie present look: unknown option '--mode'/,
     );
@@ -154,11 +156,20 @@ describe("an invalid command line", () => {
   });
 
   it.each([
-    [["presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
-    [["presnt", "--help"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
-    [["help", "presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help\n"],
-    [["help", "nothing"], "joulie: unknown command 'nothing'; see joulie --help\n"],
-    [["--versoin"], "joulie: unknown option '--versoin' (Did you mean --version?); see joulie --help\n"],
+    [["presnt"], "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help (JOULIE_E_USAGE)\n"],
+    [
+      ["presnt", "--help"],
+      "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help (JOULIE_E_USAGE)\n",
+    ],
+    [
+      ["help", "presnt"],
+      "joulie: unknown command 'presnt' (Did you mean present?); see joulie --help (JOULIE_E_USAGE)\n",
+    ],
+    [["help", "nothing"], "joulie: unknown command 'nothing'; see joulie --help (JOULIE_E_USAGE)\n"],
+    [
+      ["--versoin"],
+      "joulie: unknown option '--versoin' (Did you mean --version?); see joulie --help (JOULIE_E_USAGE)\n",
+    ],
     [
       ["present", "--static-hp-fra", "1"],
       /^joulie present: unknown option '--static-hp-fra' \(Did you mean --static-hp-frac\?\)[^\n]*\n$/,

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import type { ErrorCode } from "../../core/api/index.ts";
 import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
@@ -82,6 +83,8 @@ export async function run(
   return exitCode;
 }
 
+const USAGE: ErrorCode = "JOULIE_E_USAGE";
+
 interface NamedProgram {
   readonly program: Program;
   readonly command: Command;
@@ -103,7 +106,7 @@ function obey(command: Command, name: string, world: CliEnvironment): void {
       outputError: (text, write) => {
         // Commander prints hints on separate lines.
         const line = withoutControlCharacters(text.replace(/^error: /, ""));
-        write(`${name}: ${line}; see ${name} --help\n`);
+        write(`${name}: ${line}; see ${name} --help (${USAGE})\n`);
       },
     });
 }

@@ -58,7 +58,7 @@ export async function runProgram(
   const config = await program.config();
   const given = command.opts<{ printConfig?: true; json?: unknown }>();
   if (given.json !== undefined && given.printConfig === undefined && !Object.hasOwn(config.shape, "JSON")) {
-    say(`option '--json' requires --print-config; see ${name} --help`);
+    say(`option '--json' requires --print-config; see ${name} --help`, "JOULIE_E_USAGE");
     return exitCodes.misused;
   }
   const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeTwinSpec } from "../../core/api/index.ts";
 import { effectiveCaps } from "../../core/twin/index.ts";
-import type { Percent, Watts } from "../../core/units/index.ts";
+import { formatWatts, type Percent, type Watts } from "../../core/units/index.ts";
 import type { RunningSimulator } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningSimulator["datacenter"]["machine"]>>;
@@ -101,5 +101,7 @@ function differs(
   if (max === undefined) return undefined;
   const wanted = Math.max(min ?? 0, (max * pct) / 100);
   const there = inForce ?? max;
-  return Math.abs(there - wanted) <= TOLERANCE ? undefined : `${device} ${there} W instead of ${wanted} W`;
+  return Math.abs(there - wanted) <= TOLERANCE
+    ? undefined
+    : `${device} ${formatWatts(there)} instead of ${formatWatts(wanted)}`;
 }

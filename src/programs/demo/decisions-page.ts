@@ -47,7 +47,7 @@ interface DecisionEntry {
 /** Client of the extender's /debug/decisions page. */
 export class DecisionsPage {
   readonly #url: string;
-  readonly #http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000), longestBody: 16 * 2 ** 20 });
+  readonly #http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000), maxBodyBytes: 16 * 2 ** 20 });
 
   constructor(url: string) {
     this.#url = url;

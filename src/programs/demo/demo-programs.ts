@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import { CodedError, errorCodeOf } from "../../core/api/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
@@ -133,10 +134,7 @@ export class DemoPrograms {
   /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo is shutting down"));
-    const over = Promise.allSettled(this.#running);
-    const enough = new AbortController();
-    await Promise.race([over, systemClock.sleep(limit, enough.signal).catch(() => undefined)]);
-    enough.abort();
+    await endsWithin(systemClock, limit, Promise.allSettled(this.#running));
     await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
   }
 
@@ -150,12 +148,12 @@ export class DemoPrograms {
     };
     const running = run(world, signal)
       .then(() => {
-        if (!signal.aborted) throw new Error("it stopped unexpectedly");
+        if (!signal.aborted) throw new CodedError("JOULIE_E_DEMO_PROGRAM", "it stopped unexpectedly");
       })
       .catch((cause: unknown) => {
         if (signal.aborted) return;
         const message = cause instanceof Error ? cause.message : String(cause);
-        this.#failed.reject(new Error(`the ${name} failed: ${message}`, { cause }));
+        this.#failed.reject(new CodedError(errorCodeOf(cause), `the ${name} failed: ${message}`, { cause }));
       });
     this.#running.add(running);
   }
@@ -183,7 +181,7 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
       if (answer?.status === 200) return;
       await systemClock.sleep(READY_PAUSE, signal);
     }
-    throw new Error(`${url} did not respond in time`);
+    throw new CodedError("JOULIE_E_DEMO_PROGRAM", `${url} did not respond in time`);
   } finally {
     await http.close();
   }

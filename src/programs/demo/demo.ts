@@ -1,12 +1,12 @@
 import type { Ansis } from "ansis";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
-import { ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { ScaledClock, systemClock, withTimeLimit } from "../../platform/clock/index.ts";
 import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
 import { DemoMonitor } from "./demo-monitor.ts";
 import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
-import { repeatEvery, waitUntil, withTimeLimit } from "./repeat.ts";
+import { repeatEvery, waitUntil } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
 import type { DemoSummary } from "./summary.ts";
 import { plainLine, renderExplanation, renderFrame } from "./view.ts";
@@ -106,7 +106,7 @@ async function runUntil(
     try {
       await Promise.all([cast.stop(plane.embedded ? FAREWELL : CLEANUP), stage?.close()]);
     } finally {
-      await withTimeLimit(CLEANUP, async (limit) => plane.close(limit));
+      await withTimeLimit(systemClock, CLEANUP, async (limit) => plane.close(limit));
     }
   }
 }

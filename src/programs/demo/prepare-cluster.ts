@@ -1,9 +1,8 @@
-import { type AnyKind, crdOf, kinds, labels } from "../../core/api/index.ts";
+import { type AnyKind, CodedError, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, systemClock, withTimeLimit } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { SIMULATED } from "../fleet/index.ts";
-import { withTimeLimit } from "./repeat.ts";
 
 const crds: Resource = {
   group: "apiextensions.k8s.io",
@@ -52,7 +51,7 @@ export async function prepareCluster(
     for (const kind of kinds) await served(kind, client, clock, signal);
   } catch (error) {
     // Cleans up after an abort as well.
-    await withTimeLimit(GIVING_BACK, giveBack).catch(() => undefined);
+    await withTimeLimit(systemClock, GIVING_BACK, giveBack).catch(() => undefined);
     throw error;
   }
   return giveBack;
@@ -74,7 +73,8 @@ async function refuseManaged(client: KubeClient, signal: AbortSignal): Promise<v
   const found =
     node === undefined ? twin && `a NodeTwin ${twin.metadata.name}` : `the managed Node ${node.metadata.name}`;
   if (found === undefined) return;
-  throw new Error(
+  throw new CodedError(
+    "JOULIE_E_DEMO_CLUSTER",
     `this cluster has ${found}: Joulie already manages this cluster, and the demo would interfere; use another cluster`,
   );
 }

@@ -1,5 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, systemClock } from "../../platform/clock/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 
 /** Maximum share of time that a repeated task may take. */
 const SHARE = 0.05;
@@ -33,11 +33,4 @@ export async function waitUntil(
   signal: AbortSignal,
 ): Promise<void> {
   while (!holds()) await clock.sleep(period, signal);
-}
-
-/** Runs a task with a time limit in real time. */
-export async function withTimeLimit(length: Milliseconds, act: (limit: AbortSignal) => Promise<void>): Promise<void> {
-  const limit = new AbortController();
-  const timer = systemClock.after(length, () => limit.abort(new Error("time limit exceeded")));
-  await act(limit.signal).finally(() => timer.cancel());
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Ansis } from "ansis";
-import { JoulieError } from "../../core/api/index.ts";
+import { errorCodeOf, JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { createLogger, printableLine } from "../../platform/log/index.ts";
@@ -52,7 +52,7 @@ export async function start(config: DemoConfig): Promise<number> {
     if (error instanceof JoulieError) throw error;
     keep = true;
     const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(printableLine(`joulie demo: ${message}\n`));
+    process.stderr.write(printableLine(`joulie demo: ${message} (${errorCodeOf(error)})\n`));
     return 1;
   } finally {
     if (file !== undefined) await ended(file);

@@ -24,19 +24,19 @@ export const extenderConfig = configOf(
     ...group("The extender", {
       EXTENDER_ADDR: address({
         default: ":9876",
-        about: "Where kube-scheduler asks: /filter, /prioritize and debug pages.",
+        about: "Address for kube-scheduler: /filter, /prioritize and debug pages.",
       }),
-      METRICS_ADDR: address({ default: ":9877", about: "Where metrics and health pages are served." }),
+      METRICS_ADDR: address({ default: ":9877", about: "Address of metrics and health pages." }),
       DEBUG_ENDPOINTS: debugEndpoints(),
       CACHE_TTL: duration({
         default: "30s",
-        about: "The oldest NodeTwin and NodeHardware that may serve while the API answers.",
+        about: "Maximum age of cached NodeTwins and NodeHardware while the API responds.",
       }),
       TWIN_STALENESS_THRESHOLD: duration({
         default: "5m",
         about: "A NodeTwin not refreshed for longer gives its node the neutral score.",
       }),
-      EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request that is read." }),
+      EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request body." }),
     }),
     ...group("Nodes and labels", {
       POWER_PROFILE_LABEL: powerProfileLabel(),
@@ -76,7 +76,7 @@ export const extenderConfig = configOf(
     ...group("TLS", {
       EXTENDER_TLS_CERT_FILE: path({ about: "The server's certificate; unset = plain HTTP." }),
       EXTENDER_TLS_KEY_FILE: path({ about: "The certificate's private key." }),
-      EXTENDER_TLS_CLIENT_CA_FILE: path({ about: "Only clients with a certificate of this authority may ask." }),
+      EXTENDER_TLS_CLIENT_CA_FILE: path({ about: "Accept only clients with a certificate of this authority." }),
     }),
     ...everyProgram,
   },
@@ -89,12 +89,12 @@ export const extenderConfig = configOf(
         config.EXTENDER_TLS_CLIENT_CA_FILE === undefined || config.EXTENDER_TLS_CERT_FILE !== undefined,
       problem: "needs {EXTENDER_TLS_CERT_FILE}",
       allowed:
-        "only together with EXTENDER_TLS_CERT_FILE and EXTENDER_TLS_KEY_FILE: plain HTTP knows no client certificates",
+        "only together with EXTENDER_TLS_CERT_FILE and EXTENDER_TLS_KEY_FILE: plain HTTP has no client certificates",
     },
     {
       reads: ["EXTENDER_ADDR", "METRICS_ADDR"],
       holds: (config) => !collide(config.EXTENDER_ADDR, config.METRICS_ADDR),
-      problem: "is the address of {METRICS_ADDR} as well",
+      problem: "is the same address as {METRICS_ADDR}",
       allowed: "two different ports",
     },
     differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),

@@ -1,7 +1,7 @@
 import type { ScoringSettings } from "../../core/scoring/index.ts";
 import type { ExtenderConfig } from "./config.ts";
 
-/** The configuration as scoring wants it. */
+/** Maps the configuration to the settings of core/scoring. */
 export const scoringSettingsOf = (config: ExtenderConfig): ScoringSettings => ({
   stalenessThreshold: config.TWIN_STALENESS_THRESHOLD,
   coefficients: {

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
@@ -9,45 +9,48 @@ import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
-import { BodyBuffers } from "./body-buffers.ts";
-import { ByteBudget } from "./budget.ts";
 import type { ExtenderConfig } from "./config.ts";
-import { type Decided, Decider } from "./decide.ts";
-import { Decisions } from "./decisions.ts";
-import { Figures } from "./figures.ts";
-import { collectAlone, nurseryCollector } from "./nursery.ts";
-import { pagesOf } from "./pages.ts";
-import { RequestReader } from "./read-request.ts";
-import { type SchedulerServer, type SchedulerServerLimits, serveScheduler, usualLimits } from "./server.ts";
+import { Decider, type ExtenderReply } from "./decisions/decider.ts";
+import { DecisionLog } from "./decisions/decision-log.ts";
+import { reportOnce } from "./decisions/report-once.ts";
+import { ExtenderMetrics } from "./extender-metrics.ts";
+import { extenderPages } from "./pages/pages.ts";
+import { BodyBuffers } from "./server/body-buffers.ts";
+import { MemoryBudget } from "./server/memory-budget.ts";
+import {
+  defaultServerLimits,
+  type SchedulerServer,
+  type SchedulerServerLimits,
+  serveScheduler,
+} from "./server/server.ts";
+import { StalledRequests } from "./server/stalled-requests.ts";
+import { tlsFilesOf } from "./server/tls.ts";
 import { scoringSettingsOf } from "./settings.ts";
-import { StalledRequests } from "./stalled-requests.ts";
-import { ClusterState } from "./state.ts";
-import { tlsFilesOf } from "./tls.ts";
-import { onceEach } from "./unknown-class.ts";
+import { ClusterCache } from "./state/cluster-cache.ts";
+import { RequestReader } from "./wire/request-reader.ts";
 
-/** What the extender runs in. */
+/** The dependencies of the extender. */
 export interface ExtenderWorld {
   readonly transport: Transport;
-  /** The time that twins are judged by; may be virtual or scaled. */
+  /** The clock for the age of twins; may be virtual or scaled. */
   readonly clock: Clock;
-  /** For calls, clients and scrapes. */
+  /** Real time, for API calls, clients and scrapes. */
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** For tests; the server's own otherwise. */
+  /** Overrides for tests. */
   readonly limits?: Partial<SchedulerServerLimits>;
-  /** How long it goes on answering once it is to end, and says that it is not ready; not at all where nobody is to be told. */
-  readonly farewell?: Milliseconds;
+  /** How long the extender keeps answering, not ready, after the stop signal. Default: 0. */
+  readonly shutdownDelay?: Milliseconds;
 }
 
-/** Enough to look back over a burst of pods; 6 bytes for each candidate of each. */
-const DECISIONS_KEPT = 100;
-/** Until kube-proxy and load balancers send kube-scheduler elsewhere; a refused connection lets performance pods onto eco nodes. */
-const FAREWELL = milliseconds(5000);
+/** Covers a burst of pods. Each decision takes 6 bytes per candidate. */
+const DECISION_LOG_SIZE = 100;
+/** Until kube-proxy and load balancers use another replica: a refused connection lets performance pods onto eco nodes. */
+const SHUTDOWN_DELAY = milliseconds(5000);
 
-/** `joulie extender`, until a signal ends it. Gives the exit code. */
+/** Runs `joulie extender` until a signal stops it, and returns the exit code. */
 export async function start(config: ExtenderConfig): Promise<number> {
-  collectAlone();
   const log = loggerOf("extender", config);
   const clock = systemClock;
   const stop = untilStopped(process, log);
@@ -60,13 +63,20 @@ export async function start(config: ExtenderConfig): Promise<number> {
       environment: process.env,
     });
     transport = new HttpTransport({ identity });
-    const world = { transport, clock, ioClock: clock, random: systemRandom, log, farewell: FAREWELL };
+    const world: ExtenderWorld = {
+      transport,
+      clock,
+      ioClock: clock,
+      random: systemRandom,
+      log,
+      shutdownDelay: SHUTDOWN_DELAY,
+    };
     await runExtender(config, world, stop.signal);
     return 0;
   } catch (err) {
-    // Foreseen, and told by the command line in one line.
+    // Expected errors: the command line prints them in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the extender cannot go on");
+    log.fatal({ err }, "the extender failed");
     return 1;
   } finally {
     stop.release();
@@ -74,17 +84,17 @@ export async function start(config: ExtenderConfig): Promise<number> {
   }
 }
 
-/** The whole extender on one screen: watches, scores, decisions, pages and the server kube-scheduler asks. */
+/** Wires the extender: cluster cache, decider, debug pages and the servers. */
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = scoringSettingsOf(config);
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
-  const limits = { ...usualLimits, ...world.limits };
-  const budget = new ByteBudget(2 * maxBodyBytes, limits.waiting);
-  const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, ioClock, { silence: () => state.silence, budget });
-  const state: ClusterState = new ClusterState({
+  const limits = { ...defaultServerLimits, ...world.limits };
+  const budget = new MemoryBudget(2 * maxBodyBytes, limits.waiting);
+  const programMetrics = new ProgramMetrics(ioClock);
+  const metrics = new ExtenderMetrics(programMetrics, ioClock, { silence: () => state.silence, budget });
+  const state: ClusterCache = new ClusterCache({
     client: new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME }),
     clock: ioClock,
     random,
@@ -92,72 +102,84 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     settings,
     catalogue,
     cacheTtl: config.CACHE_TTL,
-    onLeave: (name, slot) => figures.left(name, slot),
+    onLeave: (name, slot) => metrics.removeNode(name, slot),
   });
-  const decisions = new Decisions(DECISIONS_KEPT);
+  const decisions = new DecisionLog(DECISION_LOG_SIZE);
   const decider = new Decider({
     state,
     decisions,
-    figures,
+    metrics,
     clock,
-    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+    onUnknownClass: reportOnce((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
+    ),
   });
-  const reader = new RequestReader(ioClock, state.index, settings.nodeLabels);
-  // Before the first lists nothing is known of any node. Without an answer, kube-scheduler goes on by itself where the extender
-  // is `ignorable`, and tries the pod again where it is not; an answer would let performance pods onto eco nodes.
-  const unready = () => (state.missing.length === 0 ? undefined : `not read yet: ${state.missing.join(", ")}`);
-  const ready = { synced: unready, staying: () => (signal.aborted ? "the extender stops" : undefined) };
+  const reader = new RequestReader(ioClock, settings.nodeLabels);
+  // Before the first lists are complete, an answer would let performance pods onto eco nodes. Without an answer, kube-scheduler
+  // continues without an `ignorable` extender, and retries the pod otherwise.
+  const unreadyReason = () =>
+    state.unsynced.length === 0 ? undefined : `waiting for the first list of ${state.unsynced.join(", ")}`;
+  const ready = {
+    synced: unreadyReason,
+    staying: () => (signal.aborted ? "the extender is shutting down" : undefined),
+  };
   const eventLoop = eventLoopDelay(milliseconds(20));
-  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
   let served: Served | undefined;
-  let asked: SchedulerServer | undefined;
+  let server: SchedulerServer | undefined;
   try {
     served = await serve({
       address: config.METRICS_ADDR,
       metrics: {
-        contentType: metrics.contentType,
-        text: () => figures.page(state, clock.now(), settings),
+        contentType: programMetrics.contentType,
+        text: () => metrics.render(state, clock.now(), settings),
       },
       log,
       clock: ioClock,
       ready,
     });
-    asked = await serveScheduler({
+    server = await serveScheduler({
       address: config.EXTENDER_ADDR,
       tls: tlsFilesOf(config),
       maxBodyBytes,
       budget,
       stalled: new StalledRequests(ioClock, () => budget.waiting > 0),
-      buffers: new BodyBuffers(nurseryCollector()),
-      decide: (verb, body): Decided | Promise<Decided> => {
+      buffers: new BodyBuffers(minorCollection),
+      decide: (verb, body): ExtenderReply | Promise<ExtenderReply> => {
         const request = reader.read(body);
-        return request instanceof Promise ? request.then((late) => decider[verb](late)) : decider[verb](request);
+        return request instanceof Promise ? request.then((parsed) => decider[verb](parsed)) : decider[verb](request);
       },
-      unready,
+      unreadyReason,
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
         tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
       }),
-      pages: pagesOf({ state, decisions, settings, clock, ioClock, ready }),
-      figures,
+      pages: extenderPages({ state, decisions, settings, clock, ioClock, ready }),
+      metrics,
       log,
       clock: ioClock,
       limits,
     });
-    log.info({ url: asked.url, metrics: served.url }, "answering kube-scheduler at /filter and /prioritize");
+    log.info({ url: server.url, metrics: served.url }, "serving /filter and /prioritize for kube-scheduler");
     state.start();
     await until(signal);
-    asked.sendAway();
-    await ioClock.sleep(world.farewell ?? milliseconds(0));
+    server.stopKeepAlive();
+    await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
   } finally {
-    // First the answers under way, for which the state is still needed.
-    await asked?.close();
+    // First the requests in progress, which still need the cache.
+    await server?.close();
     eventLoop.stop();
     await Promise.all([served?.close(), state.stop(), reader.close()]);
   }
 }
 
 const NAME = "joulie-extender";
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
+
+/** Takes less than a millisecond. Node has `gc` only with --expose-gc (see `startOptions`): else bodies take more memory. */
+const minorCollection = (): void => {
+  globalThis.gc?.({ type: "minor", execution: "sync" });
+};
 
 const until = async (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

@@ -1,41 +1,41 @@
-// Each variable and each rule through the whole extender: its configuration, its watches and HTTP. A figure that is hard-coded
-// anywhere between them fails here.
+// Tests each variable and rule through the whole extender: configuration, watches and HTTP. A value that is hard-coded in between
+// fails here.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, resources, type Transport } from "../../platform/kube/index.ts";
 import { extenderPermissions } from "./permissions.ts";
-import { calm, pod, Trial } from "./trial.ts";
+import { calmTwinStatus, ExtenderHarness, pod } from "./testing/extender-harness.ts";
 
-let trial: Trial;
+let harness: ExtenderHarness;
 beforeEach(() => {
-  trial = new Trial();
+  harness = new ExtenderHarness();
 });
-afterEach(async () => trial.end());
+afterEach(async () => harness.end());
 
-/** Draws nothing of a budget of 1,000 W: each 10 W that a pod is expected to draw cost 0.7 points of 82. */
+/** Draws 0 of 1,000 W: each 10 W that a pod is expected to draw cost 0.7 of 82 points. */
 const idle = {
-  ...calm,
+  ...calmTwinStatus,
   powerMeasurement: { measuredNodePowerW: 0, nodeCappedPowerW: 1000, nodeTdpW: 2000, powerTrendWPerMin: 0 },
 };
 const scoreAfter = (watts: number): number => Math.round(0.7 * (100 - watts / 10) + 12);
 
 async function machine(name: string, status: Readonly<Record<string, unknown>>): Promise<void> {
-  await trial.createNode(name, {}, { cpu: "100", "nvidia.com/gpu": "8" });
-  await trial.hardware(name, status);
-  await trial.twin(name, idle);
+  await harness.createNode(name, {}, { cpu: "100", "nvidia.com/gpu": "8" });
+  await harness.hardware(name, status);
+  await harness.twin(name, idle);
 }
 const cpuOf = (sockets: number, maxWattsPerSocket: number) => ({
   cpu: { sockets, totalCores: 100, capRange: { type: "watts", maxWattsPerSocket } },
 });
 
 describe("SCH-19 the maximum of a node", () => {
-  it("is the socket's times the sockets", async () => {
+  it("is the socket's maximum times the number of sockets", async () => {
     await machine("one", cpuOf(1, 200));
     await machine("two", cpuOf(2, 200));
     await machine("four", cpuOf(4, 200));
     await machine("hotter", cpuOf(2, 300));
-    const extender = await trial.start();
+    const extender = await harness.start();
     // Half of the cores at 0.7 of their power.
     expect(await extender.scores(pod("performance", { cpu: "50" }), ["one", "two", "four", "hotter"])).toEqual({
       one: scoreAfter(0.35 * 200),
@@ -45,14 +45,14 @@ describe("SCH-19 the maximum of a node", () => {
     });
   });
 
-  it("is the GPU's times the GPUs, so that one GPU costs the same however many there are", async () => {
+  it("is the GPU's maximum times the number of GPUs, so that one GPU costs the same on every node", async () => {
     const gpus = (count: number, maxWatts: number) => ({
       gpu: { present: true, count, vendor: "nvidia", capRangePerGpu: { minWatts: 100, maxWatts } },
     });
     await machine("two", gpus(2, 400));
     await machine("eight", gpus(8, 400));
     await machine("hotter", gpus(8, 500));
-    const extender = await trial.start();
+    const extender = await harness.start();
     expect(await extender.scores(pod("performance", { gpu: "1" }), ["two", "eight", "hotter"])).toEqual({
       two: scoreAfter(0.85 * 400),
       eight: scoreAfter(0.85 * 400),
@@ -65,7 +65,7 @@ it.each(["0", "0.35", "0.7", "1.5"])(
   "SCH-20 MARGINAL_CPU_UTIL_COEFF=%s is the share of the cores' power",
   async (share) => {
     await machine("n", cpuOf(2, 200));
-    const extender = await trial.start({ MARGINAL_CPU_UTIL_COEFF: share });
+    const extender = await harness.start({ MARGINAL_CPU_UTIL_COEFF: share });
     const scores = await extender.scores(pod("performance", { cpu: "50" }), ["n"]);
     expect(scores).toEqual({ n: scoreAfter(Number(share) * 0.5 * 400) });
   },
@@ -79,13 +79,13 @@ it.each([
   "SCH-37 with %o a twin is stale after %i s, not before, and becomes so without an event",
   async (variables, seconds) => {
     for (const [name, age] of Object.entries({ fresh: seconds - 5, old: seconds + 1 })) {
-      await trial.createNode(name);
-      await trial.twin(name, { ...idle, lastUpdated: new Date(trial.clock.now() - age * 1000).toISOString() });
+      await harness.createNode(name);
+      await harness.twin(name, { ...idle, lastUpdated: new Date(harness.clock.now() - age * 1000).toISOString() });
     }
-    const extender = await trial.start(variables);
+    const extender = await harness.start(variables);
     const scores = async () => extender.scores(pod("performance"), ["fresh", "old"]);
     expect(await scores()).toEqual({ fresh: scoreAfter(0), old: 50 });
-    await trial.pass(6);
+    await harness.advance(6);
     expect(await scores()).toEqual({ fresh: 50, old: 50 });
   },
 );
@@ -96,83 +96,83 @@ it.each([
 ])(
   "SCH-10 with %o what a dead watch missed is found out after that time: not at %i s, but at %i s",
   async (variables, early, late) => {
-    await trial.createNode("n");
-    await trial.twin("n", calm);
-    const transport = trial.api.transport();
+    await harness.createNode("n");
+    await harness.twin("n", calmTwinStatus);
+    const transport = harness.api.transport();
     let isDead = false;
     const request: Transport["request"] = async (asked) => {
       const answer = await transport.request(asked);
       if (asked.longLived !== true || isDead) return answer;
       return { ...answer, body: untilDead(answer.body, () => isDead, asked.signal) };
     };
-    const extender = await trial.start(variables, { transport: { ...transport, request } });
+    const extender = await harness.start(variables, { transport: { ...transport, request } });
     isDead = true;
-    await trial.twin("n", { ...calm, schedulableClass: "eco" });
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
     const left = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames;
-    await trial.pass(early);
+    await harness.advance(early);
     expect(await left()).toEqual(["n"]);
-    await trial.pass(late - early);
+    await harness.advance(late - early);
     expect(await left()).toEqual([]);
   },
 );
 
-describe("SCH-11 decisions look up what the twin says", () => {
-  it("takes published figures as they are, though they contradict everything else that is known of the node", async () => {
+describe("SCH-11 decisions use the published twin", () => {
+  it("uses the published values even if they contradict everything else about the node", async () => {
     // A node full of hot hardware, labelled eco, whose twin says that it is cool, empty and for performance pods.
-    await trial.createNode("n", { "joulie.io/power-profile": "eco" }, { cpu: "2" });
-    await trial.hardware("n", {
+    await harness.createNode("n", { "joulie.io/power-profile": "eco" }, { cpu: "2" });
+    await harness.hardware("n", {
       cpu: { sockets: 8, totalCores: 2, capRange: { type: "watts", maxWattsPerSocket: 900 } },
     });
-    await trial.twin("n", { ...idle, predictedCoolingStressScore: 3 });
-    const extender = await trial.start();
+    await harness.twin("n", { ...idle, predictedCoolingStressScore: 3 });
+    const extender = await harness.start();
     const expected = Math.round(70 + 0.15 * 97);
     const scores = new Set<unknown>();
     for (let request = 0; request < 20; request++) {
       scores.add((await extender.scores(pod("performance"), ["n"]))["n"]);
-      await trial.pass(10);
+      await harness.advance(10);
     }
     expect([...scores]).toEqual([expected]);
     expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
   });
 
-  it("has no model of a twin, of planning or of physics within reach of the programs that decide", () => {
+  it("imports no model of the twin, of planning or of physics", () => {
     const reached = modulesFrom(join(import.meta.dirname, "start.ts"));
     expect(reached).toContain("core/scoring/index.ts");
     expect(reached.filter((file) => /^core\/(twin|planning|physics)\//.test(file))).toEqual([]);
   });
 });
 
-it("SCH-14 neither reads nor touches running pods, whatever becomes of their node", async () => {
-  await trial.createNode("n");
-  await trial.twin("n", calm);
+it("SCH-14 neither reads nor changes running pods when their node changes", async () => {
+  await harness.createNode("n");
+  await harness.twin("n", calmTwinStatus);
   const running = pod("performance", { cpu: "1", name: "running" });
-  await trial.hand.create(
+  await harness.client.create(
     resources.pods,
     { metadata: running.metadata, spec: { containers: [{ name: "main", image: "none" }], nodeName: "n" } },
     { namespace: "default" },
   );
   const calls = new Set<string>();
-  const transport = trial.api.transport();
+  const transport = harness.api.transport();
   const request: Transport["request"] = async (asked) => {
     calls.add(`${asked.method} ${new URL(asked.path, "http://api").pathname.split("/").at(-1)}`);
     return transport.request(asked);
   };
-  const extender = await trial.start({}, { transport: { ...transport, request } });
+  const extender = await harness.start({}, { transport: { ...transport, request } });
   for (const schedulableClass of ["draining", "eco"]) {
-    await trial.twin("n", { ...calm, schedulableClass });
-    await trial.until(async () => (await extender.filter(running, ["n"])).NodeNames?.length === 0);
+    await harness.twin("n", { ...calmTwinStatus, schedulableClass });
+    await harness.until(async () => (await extender.filter(running, ["n"])).NodeNames?.length === 0);
     await extender.scores(running, ["n"]);
-    await trial.pass(60);
+    await harness.advance(60);
   }
   expect([...calls].toSorted()).toEqual(["GET nodehardwares", "GET nodes", "GET nodetwins"]);
-  const after = await trial.hand.get<Bound>(resources.pods, { name: "running", namespace: "default" });
+  const after = await harness.client.get<Bound>(resources.pods, { name: "running", namespace: "default" });
   expect([after.spec.nodeName, after.metadata.deletionTimestamp]).toEqual(["n", undefined]);
   const rights = extenderPermissions.map(({ resources: names, verbs }) => `${names.join()} ${verbs.join()}`);
   expect(rights).toEqual([
     "nodes list,watch",
     "nodetwins list,watch",
     "nodehardwares list,watch",
-    // Two questions about the bearer of a token, which change nothing.
+    // TokenReview and SubjectAccessReview, which change nothing.
     "tokenreviews create",
     "subjectaccessreviews create",
   ]);
@@ -180,7 +180,7 @@ it("SCH-14 neither reads nor touches running pods, whatever becomes of their nod
 
 type Bound = KubeObject & { readonly spec: { readonly nodeName?: string } };
 
-/** A connection over which nothing comes once it is dead, while the other side believes it stands. */
+/** A connection that delivers nothing after it is dead, without being closed. */
 async function* untilDead(body: AsyncIterable<Uint8Array>, isDead: () => boolean, signal: AbortSignal) {
   for await (const chunk of body) {
     if (isDead()) {
@@ -190,7 +190,7 @@ async function* untilDead(body: AsyncIterable<Uint8Array>, isDead: () => boolean
   }
 }
 
-/** All modules of ours that a module loads, types aside, by their path in src. */
+/** All modules in src that a module imports, except type imports. */
 function modulesFrom(start: string): string[] {
   const source = join(import.meta.dirname, "../..");
   const reached = new Set<string>();

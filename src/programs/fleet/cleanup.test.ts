@@ -29,7 +29,7 @@ describe("two fleets", () => {
     const before = await uidsOf(first);
     const second = made(first);
     const taken = { ...DAY, SIMULATOR_ADDR: new URL(first.simulator.url).host };
-    await expect(second.serve(taken)).rejects.toThrow("another program listens there");
+    await expect(second.serve(taken)).rejects.toThrow("another program uses this address");
     trials.pop();
     expect(await uidsOf(first)).toEqual(before);
   });

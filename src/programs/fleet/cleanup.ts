@@ -1,5 +1,6 @@
+import type { ErrorCode } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, Deadline } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
@@ -19,6 +20,7 @@ export interface CleanupOptions {
   readonly log: Logger;
 }
 
+const CLEANUP: ErrorCode = "JOULIE_E_CLEANUP";
 /** Time limit: cleanup delays the exit of the program. */
 const LIMIT = milliseconds(20_000);
 const PAUSE = milliseconds(500);
@@ -28,24 +30,23 @@ const REMOVALS_AT_ONCE = 32;
 /** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUp(remains: CleanupOptions): Promise<void> {
   const { registrar, ioClock, random, log } = remains;
-  const late = new AbortController();
-  const timer = ioClock.after(LIMIT, () => late.abort(new Error("cleanup timed out")), { background: true });
+  const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });
   let failures: readonly unknown[] = [];
   try {
     for (;;) {
-      failures = [...(await clearPods(remains, late.signal)), ...(await registrar.removeAll(late.signal))];
+      failures = [...(await clearPods(remains, deadline.signal)), ...(await registrar.removeAll(deadline.signal))];
       if (failures.every((error) => isApiError(error, "forbidden"))) break;
-      await ioClock.sleep(jittered(PAUSE, SPREAD, random), late.signal);
+      await ioClock.sleep(jittered(PAUSE, SPREAD, random), deadline.signal);
     }
   } catch (error) {
-    if (!late.signal.aborted) throw error;
+    if (!deadline.expired) throw error;
   } finally {
-    timer.cancel();
+    deadline.release();
   }
   const [err] = failures;
   if (err === undefined) return;
   const left = "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over";
-  log.warn({ failures: failures.length, err }, left);
+  log.warn({ code: CLEANUP, failures: failures.length, err }, left);
 }
 
 async function clearPods(

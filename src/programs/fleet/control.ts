@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
+import { formatWatts, type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
 /** Response of POST /control/{node}. */
@@ -62,8 +62,10 @@ function capGpu(machine: SimulatedMachine, asked: Watts): ControlOutcome {
 const within = (asked: Watts, min: Watts, max: Watts): Watts => watts(Math.min(max, Math.max(min, asked)));
 
 const said = (cap: Watts, asked: Watts, of: string, min: Watts, max: Watts): string =>
-  cap === asked ? `${cap} W ${of}` : `${cap} W ${of}: ${asked} W is out of its range of ${min} to ${max} W`;
+  cap === asked
+    ? `${formatWatts(cap)} ${of}`
+    : `${formatWatts(cap)} ${of}: ${formatWatts(asked)} is out of its range of ${min} to ${formatWatts(max)}`;
 
 /** Appended when a cap cannot be met: even at the slowest clock the work draws more. */
 const kept = (saturated: boolean, drawn: Watts, who: string): string =>
-  saturated ? `; the cap cannot be met: at the slowest clock ${who} ${Math.round(drawn)} W together` : "";
+  saturated ? `; the cap cannot be met: at the slowest clock ${who} ${formatWatts(drawn, 0)} together` : "";

@@ -1,5 +1,5 @@
 import { milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
 import {
   ApiError,
   isApiError,
@@ -44,9 +44,7 @@ export async function confirmPodDeletion(
   { name, namespace, uid }: { readonly name: string; readonly namespace: string; readonly uid: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const late = new AbortController();
-  const timer = clock.after(TIMEOUT, () => late.abort(new Error("the API server took too long")), { background: true });
-  try {
+  const remove = async (limit: AbortSignal): Promise<void> => {
     const { status, body } = await transport.request({
       method: "DELETE",
       path: pathOf(resources.pods, { name, namespace }),
@@ -57,13 +55,13 @@ export async function confirmPodDeletion(
         gracePeriodSeconds: 0,
         preconditions: { uid },
       }),
-      signal: AbortSignal.any([signal, late.signal]),
+      signal: limit,
     });
     // Drains the body, which frees the connection for the next call.
     for await (const _ of body);
     if (status >= 300 && status !== 404 && status !== 409)
       throw new ApiError(status === 403 ? "forbidden" : "internal", `deleting pod ${namespace}/${name}: ${status}`);
-  } finally {
-    timer.cancel();
-  }
+  };
+  const message = "the API server took too long";
+  await withTimeLimit(clock, TIMEOUT, remove, { signal, message, background: true });
 }

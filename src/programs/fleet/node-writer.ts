@@ -1,3 +1,4 @@
+import { CodedError } from "../../core/api/index.ts";
 import { type Instant, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
@@ -114,8 +115,11 @@ export class NodeWriter {
   }
 }
 
-export class ForeignNode extends Error {
+export class ForeignNode extends CodedError {
   constructor(name: string) {
-    super(`the Node ${name} exists and is not simulated; choose another --node-prefix, or delete the Node`);
+    super(
+      "JOULIE_E_FOREIGN_NODE",
+      `the Node ${name} exists and is not simulated; choose another --node-prefix, or delete the Node`,
+    );
   }
 }

@@ -1,10 +1,17 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { createServer, type IncomingMessage } from "node:http";
+import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type Check, healthReply, listen, type Reply, send } from "../../platform/serve/index.ts";
+import {
+  closeServer,
+  type HealthCheck,
+  healthReply,
+  listen,
+  type Reply,
+  send,
+  serverUrl,
+} from "../../platform/serve/index.ts";
 import type { NodeRoutes } from "./routes.ts";
 
 export interface NodeServerOptions {
@@ -12,7 +19,7 @@ export interface NodeServerOptions {
   readonly routes: NodeRoutes;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
   /** Readiness checks. */
-  readonly ready: Readonly<Record<string, Check>>;
+  readonly ready: Readonly<Record<string, HealthCheck>>;
   readonly log: Logger;
   /** Real time. */
   readonly clock: Clock;
@@ -66,8 +73,13 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
   await listen(server, address, "SIMULATOR_ADDR");
   server.on("error", (err) => log.error({ err }, "HTTP server error"));
   return {
-    url: urlOf(server.address() as AddressInfo),
-    close: async () => (closing ??= closed(server, LIMITS.close, clock)),
+    url: serverUrl("http", server),
+    close: async () =>
+      (closing ??= closeServer(server, {
+        clock,
+        limit: LIMITS.close,
+        closeAll: () => server.closeAllConnections(),
+      })),
   };
 }
 
@@ -148,19 +160,4 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
     if (!request.complete) reject(new Error("the client closed the connection before sending the whole request"));
   });
   return promise;
-}
-
-function urlOf({ address, port }: AddressInfo): string {
-  if (address === "::" || address === "0.0.0.0") return `http://localhost:${port}`;
-  return `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
-}
-
-async function closed(server: Server, limit: Milliseconds, clock: Clock): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const late = clock.after(limit, () => server.closeAllConnections());
-    server.close(() => {
-      late.cancel();
-      resolve();
-    });
-  });
 }

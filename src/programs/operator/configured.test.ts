@@ -1,26 +1,26 @@
 // Requirements whose formula is proved elsewhere: here that the setting reaches the cluster, through config, loop and writes.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { performancePod, Trial } from "./trial.ts";
+import { OperatorTestHarness, performancePod } from "./testing/test-harness.ts";
 
 const SOON = 10;
 const epyc = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654", "joulie.io/hw.cpu-sockets": "2" };
 const h100 = { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
 
-describe("what is configured reaches the cluster", () => {
-  let trial: Trial;
+describe("configuration reaches the cluster", () => {
+  let harness: OperatorTestHarness;
   beforeEach(async () => {
-    trial = await Trial.begin();
+    harness = await OperatorTestHarness.begin();
   });
-  afterEach(async () => trial.end());
+  afterEach(async () => harness.end());
 
   const createNodes = async (count: number, labels: Readonly<Record<string, string>> = {}) => {
     const names = Array.from({ length: count }, (_, index) => `n${index}`);
-    for (const name of names) await trial.createNode(name, labels);
+    for (const name of names) await harness.createNode(name, labels);
     return names;
   };
   /** How many nodes are performance, of those that have a target. */
   const performing = async (names: readonly string[]) => {
-    const twins = await Promise.all(names.map(async (name) => trial.findTwin(name)));
+    const twins = await Promise.all(names.map(async (name) => harness.findTwin(name)));
     return twins.filter((twin) => twin?.spec.profile === "performance").length;
   };
 
@@ -29,43 +29,43 @@ describe("what is configured reaches the cluster", () => {
     ["pool=green", ["green"]],
     ["pool in (green,blue),!joulie.io/managed", ["blue", "green"]],
   ])("OPR-02 NODE_SELECTOR=%s: only these nodes get a target and count", async (selector, selected) => {
-    await trial.createNode("managed");
-    await trial.createNode("green", { pool: "green", "joulie.io/managed": "false" });
-    await trial.createNode("blue", { pool: "blue", "joulie.io/managed": "false" });
-    for (const name of ["green", "blue"]) await trial.label(name, { "joulie.io/managed": null });
-    const operator = trial.start({ NODE_SELECTOR: selector, STATIC_HP_FRAC: "1" });
-    await trial.pass(SOON);
+    await harness.createNode("managed");
+    await harness.createNode("green", { pool: "green", "joulie.io/managed": "false" });
+    await harness.createNode("blue", { pool: "blue", "joulie.io/managed": "false" });
+    for (const name of ["green", "blue"]) await harness.label(name, { "joulie.io/managed": null });
+    const operator = harness.start({ NODE_SELECTOR: selector, STATIC_HP_FRAC: "1" });
+    await harness.advance(SOON);
     const names = ["blue", "green", "managed"];
-    const twins = await Promise.all(names.map(async (name) => trial.findTwin(name)));
+    const twins = await Promise.all(names.map(async (name) => harness.findTwin(name)));
     expect(twins.flatMap((twin) => twin?.metadata.name ?? [])).toEqual(selected);
     const plan = JSON.parse((await operator.page("/debug/plan")).text) as { performanceNodesAskedFor: number };
     expect(plan.performanceNodesAskedFor).toBe(selected.length);
     for (const name of names) {
-      const label = (await trial.labelsOf(name))["joulie.io/power-profile"];
+      const label = (await harness.labelsOf(name))["joulie.io/power-profile"];
       expect(label).toBe(selected.includes(name) ? "performance" : undefined);
     }
   });
 
-  it("OPR-09 declared, discovered and aliased models are the same entries of the inventory", async () => {
+  it("OPR-09 resolves declared, discovered and aliased models to the same catalogue entries", async () => {
     const cores = { "joulie.io/hw.cpu-cores": "192" };
-    await trial.createNode("declared", { ...epyc, ...h100, ...cores });
-    await trial.createNode("lower", {
+    await harness.createNode("declared", { ...epyc, ...h100, ...cores });
+    await harness.createNode("lower", {
       ...epyc,
       ...h100,
       ...cores,
       "joulie.io/hw.cpu-model": "amd-epyc-9654",
       "joulie.io/hw.gpu-model": "nvidia-h100-80gb-hbm3",
     });
-    await trial.createNode("discovered");
-    await trial.discovered("discovered", {
+    await harness.createNode("discovered");
+    await harness.discovered("discovered", {
       cpu: { rawModel: "AMD EPYC 9654 96-Core Processor", sockets: 2, totalCores: 192 },
       gpu: { present: true, rawModel: "NVIDIA H100 80GB HBM3", count: 8 },
     });
-    await trial.createNode("unknown", { ...epyc, ...cores, "joulie.io/hw.cpu-model": "Nobody-Knows-1" });
-    trial.start();
-    await trial.pass(SOON);
+    await harness.createNode("unknown", { ...epyc, ...cores, "joulie.io/hw.cpu-model": "Nobody-Knows-1" });
+    harness.start();
+    await harness.advance(SOON);
     const figures = async (name: string) => {
-      const { hardwareDensityScore: density, powerMeasurement: power } = (await trial.twin(name)).status ?? {};
+      const { hardwareDensityScore: density, powerMeasurement: power } = (await harness.twin(name)).status ?? {};
       return { density, cpu: power?.cpuTdpW, gpu: power?.gpuTdpW };
     };
     // 2 × 360 W and 8 × 700 W, as their makers say.
@@ -79,14 +79,14 @@ describe("what is configured reaches the cluster", () => {
   describe("caps of a performance and an eco node", () => {
     const capsOf = async (variables: Readonly<Record<string, string>>) => {
       await createNodes(2, { ...epyc, ...h100 });
-      trial.start({ STATIC_HP_FRAC: "0.5", ...variables });
-      await trial.pass(SOON);
-      const [performance, eco] = [(await trial.twin("n0")).spec, (await trial.twin("n1")).spec];
+      harness.start({ STATIC_HP_FRAC: "0.5", ...variables });
+      await harness.advance(SOON);
+      const [performance, eco] = [(await harness.twin("n0")).spec, (await harness.twin("n1")).spec];
       expect([performance.profile, eco.profile]).toEqual(["performance", "eco"]);
       return { cpu: [performance.cpu, eco.cpu], gpu: [performance.gpu?.powerCap, eco.gpu?.powerCap] };
     };
 
-    it("OPR-30 OPR-32 are percentages alone, each of its own variable", async () => {
+    it("OPR-30 OPR-32 are percentages only, each from its own variable", async () => {
       const { cpu, gpu } = await capsOf({
         CPU_PERFORMANCE_CAP_PCT_OF_MAX: "91",
         CPU_ECO_CAP_PCT_OF_MAX: "52",
@@ -102,7 +102,7 @@ describe("what is configured reaches the cluster", () => {
       ]);
     });
 
-    it("OPR-31 are watts per package with CPU_WRITE_ABSOLUTE_CAPS, each of its own variable", async () => {
+    it("OPR-31 are watts per package with CPU_WRITE_ABSOLUTE_CAPS, each from its own variable", async () => {
       const { cpu } = await capsOf({
         CPU_WRITE_ABSOLUTE_CAPS: "true",
         PERFORMANCE_CAP_WATTS: "301",
@@ -119,17 +119,17 @@ describe("what is configured reaches the cluster", () => {
     [5, "0", 0],
   ])("POL-08 static_partition of %d nodes with STATIC_HP_FRAC=%s: %d perform", async (count, share, expected) => {
     const names = await createNodes(count);
-    trial.start({ POLICY_TYPE: "static_partition", STATIC_HP_FRAC: share });
-    await trial.pass(SOON);
+    harness.start({ POLICY_TYPE: "static_partition", STATIC_HP_FRAC: share });
+    await harness.advance(SOON);
     expect(await performing(names)).toBe(expected);
   });
 
   describe("queue_aware_v1 on ten nodes", () => {
     const performingWith = async (pods: number, variables: Readonly<Record<string, string>>) => {
       const names = await createNodes(10);
-      for (let pod = 0; pod < pods; pod++) await trial.createPod(`p${pod}`, undefined, performancePod);
-      trial.start({ POLICY_TYPE: "queue_aware_v1", QUEUE_HP_MIN: "0", ...variables });
-      await trial.pass(SOON);
+      for (let pod = 0; pod < pods; pod++) await harness.createPod(`p${pod}`, undefined, performancePod);
+      harness.start({ POLICY_TYPE: "queue_aware_v1", QUEUE_HP_MIN: "0", ...variables });
+      await harness.advance(SOON);
       return performing(names);
     };
 

@@ -2,53 +2,53 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Trial } from "./trial.ts";
+import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 const SOON = 10;
 
-describe("what a node is made of, for the operator", () => {
-  let trial: Trial;
+describe("the operator's view of the hardware", () => {
+  let harness: OperatorTestHarness;
   let folder: string;
   beforeEach(async () => {
-    trial = await Trial.begin();
+    harness = await OperatorTestHarness.begin();
     folder = await mkdtemp(join(tmpdir(), "joulie-catalogue-"));
   });
   afterEach(async () => {
-    await trial.end();
+    await harness.end();
     await rm(folder, { recursive: true });
   });
 
-  it("X-11 takes NodeHardware's maxima as the agent published them, also above the catalogue's", async () => {
-    await trial.createNode("n");
-    await trial.discovered("n", {
+  it("X-11 uses the maxima in NodeHardware, even above those in the catalogue", async () => {
+    await harness.createNode("n");
+    await harness.discovered("n", {
       cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192, capRange: { maxWattsPerSocket: 2000 } },
       gpu: { present: true, rawModel: "NVIDIA L4", count: 2, capRangePerGpu: { maxWatts: 500 } },
     });
-    trial.start();
-    await trial.pass(SOON);
-    const { powerMeasurement } = (await trial.twin("n")).status ?? {};
+    harness.start();
+    await harness.advance(SOON);
+    const { powerMeasurement } = (await harness.twin("n")).status ?? {};
     expect(powerMeasurement).toMatchObject({ cpuTdpW: 4000, gpuTdpW: 1000 });
   });
 
   it("X-11 HARDWARE_CATALOG_PATH adds a site's models, as it does for the agent", async () => {
     const path = join(folder, "site.yaml");
     await writeFile(path, "cpus:\n  - { key: site-cpu, coresPerSocket: 10, baseGHz: 3, tdpWatts: 111 }\n");
-    await trial.createNode("n", { "joulie.io/hw.cpu-model": "site-cpu", "joulie.io/hw.cpu-sockets": "2" });
-    trial.start({ HARDWARE_CATALOG_PATH: path });
-    const measured = async () => (await trial.findTwin("n"))?.status?.powerMeasurement;
+    await harness.createNode("n", { "joulie.io/hw.cpu-model": "site-cpu", "joulie.io/hw.cpu-sockets": "2" });
+    harness.start({ HARDWARE_CATALOG_PATH: path });
+    const measured = async () => (await harness.findTwin("n"))?.status?.powerMeasurement;
     // The file is read in real time.
-    await trial.until(async () => (await measured()) !== undefined);
+    await harness.until(async () => (await measured()) !== undefined);
     expect((await measured())?.cpuTdpW).toBe(222);
   });
 
-  it("X-30 OPR-12 an identified node keeps its place before the same node whose agent has not reported", async () => {
+  it("X-30 OPR-12 ranks an identified node before the same node without an agent report", async () => {
     const capacity = { cpu: "384" };
     const rest = { status: { capacity, allocatable: capacity } };
-    for (const name of ["a-unknown", "b-known", "c-unknown"]) await trial.createNode(name, {}, rest);
-    await trial.discovered("b-known", { cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192 } });
-    trial.start({ STATIC_HP_FRAC: "0.34" });
-    await trial.pass(SOON);
-    expect((await trial.shown("b-known")).spec).toBe("performance");
-    for (const name of ["a-unknown", "c-unknown"]) expect((await trial.shown(name)).spec).toBe("eco");
+    for (const name of ["a-unknown", "b-known", "c-unknown"]) await harness.createNode(name, {}, rest);
+    await harness.discovered("b-known", { cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192 } });
+    harness.start({ STATIC_HP_FRAC: "0.34" });
+    await harness.advance(SOON);
+    expect((await harness.shown("b-known")).spec).toBe("performance");
+    for (const name of ["a-unknown", "c-unknown"]) expect((await harness.shown(name)).spec).toBe("eco");
   });
 });

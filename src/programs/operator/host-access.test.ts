@@ -22,7 +22,7 @@ function modulesFrom(entry: string): ReadonlyMap<string, string> {
 const importsOf = (text: string): string[] =>
   Array.from(text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g), ([, target = ""]) => target);
 
-it("OPR-01 loads nothing that could touch the host's power interfaces", () => {
+it("OPR-01 imports no module that accesses the host's power interfaces", () => {
   const modules = modulesFrom("src/programs/operator/index.ts");
   expect(modules.size).toBeGreaterThan(100);
   const names = [...modules.keys()];

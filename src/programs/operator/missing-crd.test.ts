@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import type { Resource } from "../../platform/kube/index.ts";
-import { Trial } from "./trial.ts";
+import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 const crds: Resource = {
   group: "apiextensions.k8s.io",
@@ -11,12 +11,12 @@ const crds: Resource = {
   namespaced: false,
 };
 
-it("X-98 without its CRDs the operator says once which are missing and how to install them, and goes on once they are there", async () => {
-  const trial = await Trial.begin();
-  for (const { plural } of kinds) await trial.hand.delete(crds, { name: `${plural}.joulie.io` });
-  await trial.createNode("n");
-  const operator = trial.start();
-  await trial.pass(1200);
+it("X-98 logs missing CRDs and how to install them once, and continues after they are installed", async () => {
+  const harness = await OperatorTestHarness.begin();
+  for (const { plural } of kinds) await harness.user.delete(crds, { name: `${plural}.joulie.io` });
+  await harness.createNode("n");
+  const operator = harness.start();
+  await harness.advance(1200);
   const problems = operator.logs.filter(({ level }) => level !== "info");
   expect(problems.map(({ msg }) => msg).toSorted()).toEqual(
     ["nodehardwares", "nodepowerprofiles", "nodetwins"].map(
@@ -29,12 +29,12 @@ it("X-98 without its CRDs the operator says once which are missing and how to in
   expect(unready.status).toBe(503);
   expect(unready.text).toContain("twins (the CustomResourceDefinition nodetwins.joulie.io is not installed)");
 
-  for (const kind of kinds) await trial.hand.create(crds, { ...crdOf(kind) });
-  await trial.pass(60);
+  for (const kind of kinds) await harness.user.create(crds, { ...crdOf(kind) });
+  await harness.advance(60);
   expect((await operator.page("/readyz")).status).toBe(200);
-  expect((await trial.twin("n")).spec.profile).toBe("performance");
+  expect((await harness.twin("n")).spec.profile).toBe("performance");
   expect(operator.logs.map(({ msg }) => msg)).toContain(
     "the CustomResourceDefinition nodetwins.joulie.io is installed",
   );
-  await trial.end();
+  await harness.end();
 });

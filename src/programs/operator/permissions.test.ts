@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { resources } from "../../platform/kube/index.ts";
 import { operatorPermissions } from "./permissions.ts";
-import { Trial } from "./trial.ts";
+import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 /** The resource and verb that a request needs. */
 function neededBy(method: string, path: string): string {
@@ -13,45 +13,45 @@ function neededBy(method: string, path: string): string {
   return `${resource} ${verbs[method]}`;
 }
 
-it("the verbs it is granted on what it reads are the verbs it uses", async () => {
-  const trial = await Trial.begin();
-  await trial.createNode("a");
+it("uses exactly the granted verbs on the resources it reads", async () => {
+  const harness = await OperatorTestHarness.begin();
+  await harness.createNode("a");
   const used = new Set<string>();
-  trial.api.faults.add({
+  harness.api.faults.add({
     fault: { kind: "refused" },
     when: ({ method, path }) => {
       used.add(neededBy(method, path));
       return false;
     },
   });
-  const operator = trial.start();
-  await trial.pass(130);
+  const operator = harness.start();
+  await harness.advance(130);
   await operator.stop();
   const reads = operatorPermissions("joulie-system").flatMap(({ resources: [resource], verbs }) =>
     verbs.filter((verb) => ["get", "list", "watch"].includes(verb)).map((verb) => `${resource} ${verb}`),
   );
   const reading = /^\w+ (?:get|list|watch)$/;
   expect(new Set(reads)).toEqual(new Set([...used].filter((one) => reading.test(one))));
-  await trial.end();
+  await harness.end();
 });
 
-it("X-12 every request it makes is granted, the warning on a pod of any namespace included", async () => {
-  const trial = await Trial.begin();
-  await trial.hand.create(resources.namespaces, { metadata: { name: "team-a" } });
-  await trial.createNode("a");
-  await trial.createNode("b");
+it("X-12 has permission for every request, including the warning Event on a pod in any namespace", async () => {
+  const harness = await OperatorTestHarness.begin();
+  await harness.user.create(resources.namespaces, { metadata: { name: "team-a" } });
+  await harness.createNode("a");
+  await harness.createNode("b");
   const annotations = { "joulie.io/workload-class": "perfomance" };
   const containers = [{ name: "main", image: "none" }];
   const pod = { metadata: { name: "p", annotations }, spec: { containers } };
-  await trial.hand.create(resources.pods, pod, { namespace: "team-a" });
+  await harness.user.create(resources.pods, pod, { namespace: "team-a" });
   const requests: { method: string; path: string }[] = [];
-  trial.between(async (request, go) => {
+  harness.intercept(async (request, go) => {
     requests.push(request);
     return go();
   });
-  trial.start({ WRITE_NODE_POWER_PROFILES: "true" });
-  await trial.pass(130);
-  await trial.end();
+  harness.start({ WRITE_NODE_POWER_PROFILES: "true" });
+  await harness.advance(130);
+  await harness.end();
   const rules = operatorPermissions("joulie-system");
   const isGranted = ({ method, path }: { method: string; path: string }) => {
     const { pathname } = new URL(path, "http://api");

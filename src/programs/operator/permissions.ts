@@ -1,9 +1,9 @@
 import { apiGroup } from "../../core/api/index.ts";
 import { tokenReviewRules } from "../../platform/kube/index.ts";
 
-/** A rule of RBAC. */
+/** An RBAC rule. */
 export interface PermissionRule {
-  /** Left out: cluster-wide. */
+  /** Absent means cluster-wide. */
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -13,9 +13,8 @@ export interface PermissionRule {
 const WATCHED = ["list", "watch"] as const;
 
 /**
- * All that the operator may do, and nothing more. Server-side apply creates what is not there, hence `create` beside `patch`.
- * `namespace` is where its lease lives. Events about nodes go where Kubernetes keeps them, into `default`; events about pods into
- * the namespace of the pod, which may be any.
+ * All permissions of the operator. Server-side apply creates missing objects and therefore needs `create` and `patch`.
+ * `namespace` contains the Lease. Events about nodes are in `default`; Events about pods are in the pod's namespace.
  */
 export const operatorPermissions = (namespace: string): readonly PermissionRule[] => [
   { apiGroups: [""], resources: ["nodes"], verbs: [...WATCHED, "patch"] },
@@ -27,6 +26,6 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
   { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
-  // For debug pages asked for with a token.
+  // For debug pages that are requested with a token.
   ...tokenReviewRules,
 ];

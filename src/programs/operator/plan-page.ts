@@ -1,8 +1,7 @@
+import { type ClusterPlan, type NodePlan, statusAt } from "../../core/planning/index.ts";
 import type { Instant } from "../../core/units/index.ts";
-import { asOf, type NodePlan } from "./node-plan.ts";
-import type { ClusterPlan } from "./pass.ts";
 
-/** `/debug/plan`: the last plan, with why each node got its profile; `?node=NAME` for one node. */
+/** `/debug/plan`: the last plan with the reason for each node's profile; `?node=NAME` selects one node. */
 export function planPage(
   plan: ClusterPlan,
   failureOf: (node: string) => string | undefined,
@@ -10,8 +9,8 @@ export function planPage(
 ): unknown {
   const name = query.get("node");
   if (name !== null) {
-    const own = plan.nodes.get(name);
-    return own && nodeEntry(own, plan.at, failureOf(name));
+    const node = plan.nodes.get(name);
+    return node && nodeEntry(node, plan.at, failureOf(name));
   }
   return {
     at: new Date(plan.at).toISOString(),
@@ -34,9 +33,9 @@ const nodeEntry = (node: NodePlan, at: Instant, failure: string | undefined) => 
   transition: node.decision.transition?.name,
   performancePods: node.performancePods,
   intruders: node.decision.intruders,
-  family: node.managed.shape.view.family,
+  family: node.managed.shape.hardware.family,
   density: node.managed.shape.density,
   spec: node.spec,
-  status: asOf(node.status, at),
+  status: statusAt(node.status, at),
   failure,
 });

@@ -1,40 +1,21 @@
 import type { Catalogue } from "../../core/inventory/index.ts";
-import {
-  type CapHardware,
-  capIntents,
-  type EligibilitySettings,
-  type GuardOptions,
-  type PolicySettings,
-  type ProfileCaps,
-} from "../../core/policy/index.ts";
-import { agentHeartbeat, linearCoolingModel, type PowerSourceMode, type TwinModel } from "../../core/twin/index.ts";
+import type { PlanningSettings } from "../../core/planning/index.ts";
+import { capIntents } from "../../core/policy/index.ts";
+import { agentHeartbeat, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
-/** The configuration as decisions want it. */
-export interface OperatorSettings {
-  readonly eligibility: EligibilitySettings;
-  readonly policy: PolicySettings;
-  /** How long a promoted node stays performance at least. */
-  readonly minDwell: Milliseconds;
-  readonly guard: GuardOptions;
-  readonly capsOf: (hardware: CapHardware) => ProfileCaps;
-  readonly labels: { readonly powerProfile: string; readonly draining: string };
-  readonly gpuProductLabels: readonly string[];
-  readonly catalogue: Catalogue;
-  readonly twin: TwinModel;
-  readonly powerSource: PowerSourceMode;
+/** The configuration in the form that planning and reconciliation use. */
+export interface OperatorSettings extends PlanningSettings {
+  /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
-  readonly agentHeartbeat: Milliseconds;
-  /** A reading from outside of the cluster that is older is none. */
-  readonly readingsBelieved: Milliseconds;
   /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
 
-/** As long as its source would still take it, and for three rounds at least, of which two may fail. */
-export const believedFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
+/** As long as its source would use it, and for at least three polls, of which two may fail. */
+export const readingsFreshFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
   milliseconds(Math.max(STALE_AFTER, 3 * RECONCILE_INTERVAL));
 
 export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): OperatorSettings => ({
@@ -75,6 +56,6 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
   heartbeat: config.TWIN_HEARTBEAT,
   agentHeartbeat,
-  readingsBelieved: believedFor(config),
+  readingsFreshFor: readingsFreshFor(config),
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });

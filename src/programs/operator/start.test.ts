@@ -9,7 +9,7 @@ import { seededRandom } from "../../platform/random/index.ts";
 import { operatorConfig } from "./config.ts";
 import { runOperator } from "./start.ts";
 
-it("an operator that cannot go on leaves no page open", async () => {
+it("closes its HTTP server when it fails", async () => {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(operatorConfig, { env: { METRICS_ADDR: "127.0.0.1:0" }, flags: {}, machine });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));

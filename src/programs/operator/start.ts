@@ -1,9 +1,9 @@
 import process from "node:process";
-import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import {
   EventRecorder,
@@ -19,22 +19,22 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
-import { Figures } from "./figures.ts";
-import { removeFormerLabels } from "./former-labels.ts";
-import { Loop } from "./loop.ts";
-import { News } from "./news-events.ts";
+import { EventPublisher } from "./events/event-publisher.ts";
+import { UnknownClassEvents } from "./events/unknown-class-events.ts";
+import { OperatorMetrics } from "./metrics/operator-metrics.ts";
+import { ClusterState } from "./observe/cluster-state.ts";
+import { PowerPoller } from "./observe/power-poller.ts";
 import { planPage } from "./plan-page.ts";
-import { PowerMeter } from "./power.ts";
+import { PlanningLoop } from "./planning-loop.ts";
+import { removeFormerLabels } from "./reconcile/former-labels.ts";
+import { PendingWrites } from "./reconcile/pending-writes.ts";
+import { Reconciler } from "./reconcile/reconciler.ts";
 import { settingsOf } from "./settings.ts";
-import { ClusterState } from "./state.ts";
-import type { Unconfirmed } from "./unconfirmed.ts";
-import { UnknownClassEvents } from "./unknown-class-events.ts";
-import { Writer } from "./writer.ts";
 
-/** What the operator runs in. */
+/** The environment of the operator. */
 export interface OperatorWorld {
   readonly transport: Transport;
-  /** For decisions and ticks; may be virtual or scaled. */
+  /** For decisions and ticks; may be virtual or accelerated. */
   readonly clock: Clock;
   /** For calls, leases and scrapes. */
   readonly ioClock: Clock;
@@ -42,16 +42,18 @@ export interface OperatorWorld {
   readonly log: Logger;
 }
 
-/** 5,000 nodes have 15,000 writes at a cold start; the API server protects itself by its own measure. */
+/** 5,000 nodes need 15,000 writes at a cold start. The API server has its own flow control. */
 const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
 
 /**
- * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and
- * power, and the next one write them all back.
+ * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and power,
+ * and the next pass would write them all back.
  */
 const FIRST_READINGS = milliseconds(5000);
 
-/** `joulie operator`, until a signal ends it. Gives the exit code. */
+const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
+
+/** Runs `joulie operator` until a signal. Returns the exit code. */
 export async function start(config: OperatorConfig): Promise<number> {
   const log = loggerOf("operator", config);
   const clock = systemClock;
@@ -68,9 +70,9 @@ export async function start(config: OperatorConfig): Promise<number> {
     await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
     return 0;
   } catch (err) {
-    // Foreseen, and told by the command line in one line.
+    // The command line prints a JoulieError in one line.
     if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the operator cannot go on");
+    log.fatal({ err }, "the operator failed");
     return 1;
   } finally {
     stop.release();
@@ -78,7 +80,7 @@ export async function start(config: OperatorConfig): Promise<number> {
   }
 }
 
-/** The whole operator on one screen: client, watches, meters, plan, writes, leadership, pages. */
+/** Wires the operator: client, watches, meters, planning, writes, leader election and HTTP pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
@@ -93,9 +95,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   });
   const io = { client, clock: ioClock, random, log };
   const recorder = new EventRecorder({ ...io, controller: "joulie.io/operator", instance });
-  const news = new News(recorder);
-  const metrics = new ProgramMetrics(ioClock);
-  const figures = new Figures(metrics, {
+  const events = new EventPublisher(recorder);
+  const programMetrics = new ProgramMetrics(ioClock);
+  const metrics = new OperatorMetrics(programMetrics, {
     leading: () => elector.leading,
     podsReadable: () => state.current,
   });
@@ -104,12 +106,14 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const state: ClusterState = new ClusterState({
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
-    onNews: () => loop.request(),
-    onUnknownClass: onceEach((text) => log.warn({ class: text }, "no workload class; its pods count as standard")),
+    onRelevantChange: () => loop.request(),
+    onUnknownClass: onceEach((text) =>
+      log.warn({ code: WORKLOAD_CLASS, class: text }, "invalid workload class; its pods count as standard"),
+    ),
   });
   const managed = () =>
     Array.from(state.nodes()).filter((node) => eligibilityOf(node, settings.eligibility) !== "unmanaged");
-  const meter = new PowerMeter({
+  const poller = new PowerPoller({
     config,
     client,
     clock,
@@ -117,12 +121,12 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     random,
     nodes: () => managed().map(({ metadata }) => metadata.name),
     places: () => placesOf(managed().map(({ metadata }) => metadata.labels ?? {})),
-    onDropped: (source, dropped) => figures.dropped(source, dropped),
+    onDropped: (source, dropped) => metrics.countDroppedSamples(source, dropped),
     onProblem: (source, problem) => changes.observe("telemetry", source, problem ?? "answers"),
   });
   const interval = config.RECONCILE_INTERVAL;
-  const telemetry = () => meter.telemetry;
-  const loop = new Loop({
+  const telemetry = () => poller.telemetry;
+  const loop = new PlanningLoop({
     state,
     settings,
     telemetry,
@@ -130,63 +134,66 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ioClock,
     log,
     changes,
-    figures,
-    news,
+    metrics,
+    events,
     unknownClasses: new UnknownClassEvents(recorder),
     interval,
   });
 
-  const unconfirmed: Unconfirmed = { lowerings: new Map(), moves: new Map() };
-  let writer: Writer | undefined;
+  const pending = new PendingWrites();
+  let reconciler: Reconciler | undefined;
   const elector: LeaderElector = new LeaderElector({
     ...io,
     lease: { namespace: config.POD_NAMESPACE, name: config.LEASE_NAME },
     name: instance,
     lead: async (term) => {
-      const own = new Writer({
+      const current = new Reconciler({
         ...world,
         client,
         state,
         settings,
-        figures,
-        news,
-        unconfirmed,
+        metrics,
+        events,
+        pending,
         mayWrite: () => elector.leading,
-        onMore: () => loop.request(),
+        requestPass: () => loop.request(),
       });
-      writer = own;
+      reconciler = current;
       const synced = state.synced(term);
-      const measured = Promise.withResolvers<void>();
+      const polled = Promise.withResolvers<void>();
       const onFirst = () => {
-        measured.resolve();
+        polled.resolve();
         loop.request();
       };
-      const measuring = synced
-        .then(async () => meter.run(interval, onFirst, term))
+      const polling = synced
+        .then(async () => poller.run(interval, onFirst, term))
         .catch((err: unknown) => {
-          if (!term.aborted) log.error({ err }, "measuring has ended");
+          if (!term.aborted) log.error({ err }, "power polling stopped unexpectedly");
         });
       const { powerProfile, draining } = settings.labels;
       const cleaning = removeFormerLabels(
         { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
         term,
       );
-      const ready = synced.then(async () => within(FIRST_READINGS, measured.promise, clock, term));
+      const ready = synced.then(async () => {
+        await endsWithin(clock, FIRST_READINGS, polled.promise, term);
+        term.throwIfAborted();
+      });
       try {
-        await loop.run(own, ready, term);
+        await loop.run(current, ready, term);
       } finally {
-        await Promise.all([own.stop(), measuring, cleaning]);
-        writer = undefined;
+        await Promise.all([current.stop(), polling, cleaning]);
+        reconciler = undefined;
       }
     },
   });
   const eventLoop = eventLoopDelay(milliseconds(100));
-  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
   let served: Served | undefined;
   try {
     served = await serve({
       address: config.METRICS_ADDR,
-      metrics,
+      metrics: programMetrics,
       log,
       clock: ioClock,
       live: { loop: () => loop.stalled },
@@ -199,7 +206,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         "/debug/plan": (query) =>
           loop.plan === undefined
             ? { leading: elector.leading }
-            : planPage(loop.plan, (node) => writer?.failureOf(node), query),
+            : planPage(loop.plan, (node) => reconciler?.failureOf(node), query),
       },
     });
     log.info({ url: served.url }, "serving metrics, health and /debug/plan");
@@ -207,29 +214,20 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     await elector.run(signal);
   } finally {
     eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), recorder.stop(), meter.close()]);
+    await Promise.all([served?.close(), state.stop(), recorder.stop(), poller.close()]);
   }
 }
 
-/** Until the work is done, but not longer than that. */
-async function within(longest: Milliseconds, work: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const over = new AbortController();
-  const enough = clock.sleep(longest, AbortSignal.any([signal, over.signal])).catch(() => undefined);
-  await Promise.race([work, enough]);
-  over.abort();
-  signal.throwIfAborted();
-}
-
-/** Tells each text once, up to as many as a person would read. */
+/** Reports each text once, up to a limit. */
 function onceEach(tell: (text: string) => void): (text: string) => void {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return (text) => {
-    if (told.has(text) || told.size >= MOST_TOLD) return;
-    told.add(text);
+    if (reported.has(text) || reported.size >= MAX_REPORTED) return;
+    reported.add(text);
     tell(text);
   };
 }
-const MOST_TOLD = 100;
+const MAX_REPORTED = 100;
 
 const placesOf = (nodes: readonly Readonly<Record<string, string>>[]) => ({
   zones: nodes.flatMap((node) => node[labels.coolingZone] ?? []),

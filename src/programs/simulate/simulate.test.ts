@@ -142,13 +142,17 @@ describe("joulie simulate in drop mode", () => {
     const { code, err, out } = await run({ TRACE, MODE: "drop" });
     expect(code).toBe(1);
     expect(out).toBe("");
-    expect(err).toMatch(/^joulie simulate: .*bad\.csv\.gz: line 3: cores is "\?"; expected cores, 0 to 100000\n$/);
+    expect(err).toMatch(
+      /^joulie simulate: .*bad\.csv\.gz: line 3: cores is "\?"; expected cores, 0 to 100000 \(JOULIE_E_TRACE\)\n$/,
+    );
   });
 
   it("rejects more jobs than fit into memory before it generates any", async () => {
     const { code, err } = await run({ MODE: "drop", HOURS: "10000", NODES: "100000" });
     expect(code).toBe(1);
-    expect(err).toMatch(/^joulie simulate: about \d+ jobs are more than 10000000; ask for fewer --hours or --nodes\n$/);
+    expect(err).toMatch(
+      /^joulie simulate: about \d+ jobs are more than 10000000; ask for fewer --hours or --nodes \(JOULIE_E_TOO_MANY_JOBS\)\n$/,
+    );
   });
 
   it("includes the last job of a trace if it arrives on the minute, and reports how many came too late", async () => {

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import type { ErrorCode } from "../../core/api/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
@@ -12,6 +13,9 @@ import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/open.ts";
 import { MAX_JOBS, type Trace } from "./trace/trace.ts";
+
+const TRACE_ERROR: ErrorCode = "JOULIE_E_TRACE";
+const TOO_MANY_JOBS: ErrorCode = "JOULIE_E_TOO_MANY_JOBS";
 
 /** Dependencies of a simulation on its process. */
 export interface SimulateEnvironment {
@@ -33,7 +37,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   if (TRACE !== undefined) {
     const opened = await openTrace(TRACE);
     if (!opened.ok) {
-      world.err(printableLine(`joulie simulate: ${opened.error}\n`));
+      world.err(printableLine(`joulie simulate: ${opened.error} (${TRACE_ERROR})\n`));
       return 1;
     }
     trace = opened.value;
@@ -44,7 +48,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   const jobs = experiment.expectedJobs;
   if (jobs > MAX_JOBS) {
     world.err(
-      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MAX_JOBS}; ask for fewer --hours or --nodes\n`,
+      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MAX_JOBS}; ask for fewer --hours or --nodes (${TOO_MANY_JOBS})\n`,
     );
     return 1;
   }

@@ -1,6 +1,6 @@
 import { request } from "undici";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import { type Clock, systemClock } from "../../clock/index.ts";
+import { type Clock, systemClock, withTimeLimit } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
 import type { SchedulerNode } from "./cluster-view.ts";
 
@@ -88,24 +88,20 @@ export class ExtenderClient {
       Nodes: this.wantsNodes ? { metadata: {}, items: nodes.map(({ object }) => object && untyped(object)) } : null,
       NodeNames: this.wantsNodes ? null : nodes.map(({ name }) => name),
     };
-    const limit = new AbortController();
     const length = this.#config.httpTimeout ?? milliseconds(5000);
-    const timer = this.#clock.after(length, () => limit.abort(new Error(`no answer within ${length} ms`)), {
-      background: true,
-    });
-    try {
+    const exchange = async (limit: AbortSignal): Promise<unknown> => {
       const { statusCode, body: answer } = await request(`${this.name.replace(/\/+$/, "")}/${verb}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
-        signal: AbortSignal.any([signal, limit.signal]),
+        signal: limit,
       });
       const text = await answer.text();
       if (statusCode !== 200) throw new Error(`extender ${this.name}/${verb} answered ${statusCode}`);
       return JSON.parse(text) as unknown;
-    } finally {
-      timer.cancel();
-    }
+    };
+    const message = `no answer within ${length} ms`;
+    return withTimeLimit(this.#clock, length, exchange, { signal, message, background: true });
   }
 }
 

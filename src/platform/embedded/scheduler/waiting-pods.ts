@@ -1,10 +1,10 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../backoff/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import { equal } from "../storage/json.ts";
 import type { SchedulerPod } from "./cluster-view.ts";
 
-const FIRST_BACKOFF = 1000;
-const LONGEST_BACKOFF = 10_000;
+const BACKOFF = { first: milliseconds(1000), longest: milliseconds(10_000) };
 /** Retries an unschedulable pod after this time even without a relevant change. */
 const LEFTOVER = milliseconds(300_000);
 
@@ -72,7 +72,7 @@ export class WaitingPods {
   /** Requeues a pod after a failed attempt; with `retry` after its backoff, else after a relevant change. */
   fail(pod: SchedulerPod, attempts: number, retry: boolean): void {
     this.forget(pod.key);
-    const length = Math.min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** Math.min(attempts, 10));
+    const length = backoffDelay(attempts + 1, BACKOFF);
     const waiting: Waiting = {
       pod,
       attempts: attempts + 1,
@@ -81,7 +81,7 @@ export class WaitingPods {
       timer: undefined,
     };
     this.#waiting.set(pod.key, waiting);
-    this.#arm(pod.key, waiting, retry ? milliseconds(length) : LEFTOVER);
+    this.#arm(pod.key, waiting, retry ? length : LEFTOVER);
   }
 
   /** Retries the unschedulable pods that a change may help, after their backoff. */

@@ -2,8 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { KubeConfig as Config } from "@kubernetes/client-node";
 import { JoulieError } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../clock/index.ts";
-import { withDeadline } from "../client/with-deadline.ts";
+import { type Clock, withDeadline } from "../../clock/index.ts";
 import type { Credentials, TlsMaterial } from "./identity.ts";
 import type { ClusterEntry, Entry, UserEntry } from "./kubeconfig-file.ts";
 
@@ -49,7 +48,7 @@ export async function pluginCredentials(
     try {
       // Node's options type allows more than a plugin sets.
       const work = asked.applyToHTTPSOptions(options as Parameters<typeof asked.applyToHTTPSOptions>[0]);
-      await withDeadline(LONGEST_ASK, clock, "answer", work);
+      await withDeadline(clock, LONGEST_ASK, "answer", work);
     } catch (cause) {
       // Avoids "credentials: …": the log's redaction would hide the next word.
       throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} failed: ${said(cause)}`, { cause });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
@@ -26,6 +27,8 @@ export const tokenReviewRules = [
 
 /** `unavailable`: the API server is unreachable, the rate limit is exceeded, or RBAC forbids token reviews. */
 export type TokenVerdict = "allowed" | "forbidden" | "unauthenticated" | "unavailable";
+
+const DEBUG_TOKENS: ErrorCode = "JOULIE_E_DEBUG_TOKENS";
 
 interface Remembered {
   readonly verdict: TokenVerdict;
@@ -85,7 +88,8 @@ export class TokenAuthorizer {
     } catch (error) {
       // Does not log the error itself: some API servers quote the request body.
       const reason = isApiError(error) ? error.kind : "unexpected";
-      if (this.#failing !== reason) this.#log.warn({ reason }, "cannot review bearer tokens; debug pages stay closed");
+      if (this.#failing !== reason)
+        this.#log.warn({ code: DEBUG_TOKENS, reason }, "cannot review bearer tokens; debug pages stay closed");
       this.#failing = reason;
       return "unavailable";
     }

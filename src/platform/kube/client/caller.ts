@@ -1,10 +1,11 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../clock/index.ts";
+import type { Backoff } from "../../backoff/index.ts";
+import { type Clock, Deadline } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { textOfBody } from "../watch/watch-lines.ts";
 import type { CallLimit } from "./call-limit.ts";
 import { ApiError, describeCall, errorFromNetwork, errorFromResponse } from "./errors.ts";
-import { type Backoff, mayRepeat, waitAfterError } from "./retry.ts";
+import { mayRepeat, waitAfterError } from "./retry.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Options of every call. */
@@ -68,18 +69,16 @@ export class Caller {
   async open(request: Outgoing, signal: AbortSignal, options: Omit<CallOptions, "signal"> = {}): Promise<ApiResponse> {
     await this.#turn(options, signal);
     signal.throwIfAborted();
-    const abort = new AbortController();
-    const stop = () => abort.abort(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
+    const deadline = this.#deadline(options, signal);
     try {
-      const response = await this.#timed(request, { ...options, signal }, abort, async () => {
-        const opened = await this.#send(request, abort.signal, true);
+      const response = await this.#timed(request, { ...options, signal }, deadline, async () => {
+        const opened = await this.#send(request, deadline.signal, true);
         if (opened.status < 300) return opened;
         throw await this.#refusal(request, opened);
       });
-      return { ...response, body: endedWith(response.body, () => signal.removeEventListener("abort", stop)) };
+      return { ...response, body: endedWith(response.body, () => deadline.release()) };
     } catch (error) {
-      signal.removeEventListener("abort", stop);
+      deadline.release();
       throw error;
     }
   }
@@ -89,18 +88,20 @@ export class Caller {
     await this.#turn(options, signal);
     signal?.throwIfAborted();
     options.beforeSending?.();
-    const abort = new AbortController();
-    const stop = () => abort.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
+    const deadline = this.#deadline(options, signal);
     try {
-      return await this.#timed(request, options, abort, async () => {
-        const response = await this.#send(request, abort.signal, false);
+      return await this.#timed(request, options, deadline, async () => {
+        const response = await this.#send(request, deadline.signal, false);
         if (response.status >= 300) throw await this.#refusal(request, response);
         return textOfBody(response.body, this.#options.longestBody, options.lean);
       });
     } finally {
-      signal?.removeEventListener("abort", stop);
+      deadline.release();
     }
+  }
+
+  #deadline({ timeout = this.#options.timeout }: CallOptions, signal: AbortSignal | undefined): Deadline {
+    return new Deadline(this.#options.clock, timeout, { signal, message: `no answer within ${timeout} ms` });
   }
 
   /** Undefined when the call may go at once. */
@@ -114,29 +115,24 @@ export class Caller {
   async #timed<Result>(
     request: Outgoing,
     { timeout = this.#options.timeout, signal }: CallOptions,
-    abort: AbortController,
+    deadline: Deadline,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    let late = false;
-    const timer = this.#options.clock.after(timeout, () => {
-      late = true;
-      abort.abort(new Error(`no answer within ${timeout} ms`));
-    });
     // Also bounds code that ignores the signal, such as a credential plugin.
     const ended = Promise.withResolvers<never>();
-    const end = () => ended.reject(abort.signal.reason);
-    abort.signal.addEventListener("abort", end, { once: true });
+    const end = () => ended.reject(deadline.signal.reason);
+    deadline.signal.addEventListener("abort", end, { once: true });
     try {
       return await Promise.race([work(), ended.promise]);
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
-      if (late)
+      if (deadline.expired)
         throw new ApiError("timeout", `${describeCall(request)}: no response within ${timeout} ms`, { cause: error });
       if (error instanceof ApiError) throw named(request, error);
       throw errorFromNetwork(request, error);
     } finally {
-      timer.cancel();
-      abort.signal.removeEventListener("abort", end);
+      deadline.stopTimer();
+      deadline.signal.removeEventListener("abort", end);
     }
   }
 

@@ -1,3 +1,4 @@
+import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { isRecord } from "./object.ts";
 import type { ApiRequest, ApiResponse } from "./transport.ts";
@@ -38,6 +39,19 @@ const kindOfStatus: Readonly<Record<number, ApiErrorKind>> = {
   504: "timeout",
 };
 
+/** All other kinds are rejections by the server. */
+const codeOfKind: Readonly<Partial<Record<ApiErrorKind, ErrorCode>>> = {
+  unauthorized: "JOULIE_E_API_UNAUTHORIZED",
+  forbidden: "JOULIE_E_API_FORBIDDEN",
+  tooMany: "JOULIE_E_API_UNREACHABLE",
+  unavailable: "JOULIE_E_API_UNREACHABLE",
+  timeout: "JOULIE_E_API_UNREACHABLE",
+  network: "JOULIE_E_API_UNREACHABLE",
+  busy: "JOULIE_E_API_UNREACHABLE",
+  garbled: "JOULIE_E_API_RESPONSE",
+  tooLarge: "JOULIE_E_API_RESPONSE",
+};
+
 interface ApiErrorFacts {
   /** The HTTP status, or the code of a watch's ERROR event. */
   readonly status?: number;
@@ -51,7 +65,7 @@ interface ApiErrorFacts {
 }
 
 /** A failed call. `message` names the call and quotes the server. */
-export class ApiError extends Error {
+export class ApiError extends CodedError {
   override readonly name = "ApiError";
   readonly kind: ApiErrorKind;
   readonly status: number | undefined;
@@ -60,7 +74,11 @@ export class ApiError extends Error {
   readonly notDone: boolean;
 
   constructor(kind: ApiErrorKind, message: string, facts: ApiErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(
+      codeOfKind[kind] ?? "JOULIE_E_API_REJECTED",
+      message,
+      facts.cause === undefined ? undefined : { cause: facts.cause },
+    );
     this.kind = kind;
     this.status = facts.status;
     this.reason = facts.reason;

@@ -1,10 +1,9 @@
 import type { ConnectionOptions } from "node:tls";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import { type Clock, systemClock } from "../../clock/index.ts";
+import { type Clock, systemClock, withDeadline } from "../../clock/index.ts";
 import { buildConnector, type Dispatcher, Pool, type PoolOptions, send } from "../../http/index.ts";
 import type { Identity, TlsMaterial } from "../auth/identity.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
-import { withDeadline } from "./with-deadline.ts";
 
 export interface HttpTransportOptions {
   readonly identity: Identity;
@@ -93,7 +92,7 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
     let material: TlsMaterial;
     try {
       // A hanging credential source would block the pool slot forever.
-      material = await withDeadline(connectTimeout, clock, "certificates", identity.tls());
+      material = await withDeadline(clock, connectTimeout, "certificates", identity.tls());
     } catch (error) {
       callback(error instanceof Error ? error : new Error(String(error)), null);
       return;

@@ -1,21 +1,13 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import { jittered, type RandomSource } from "../../random/index.ts";
+import { type Backoff, backoffDelay } from "../../backoff/index.ts";
+import type { RandomSource } from "../../random/index.ts";
 import { ApiError } from "./errors.ts";
 
-/** How long to wait between attempts: doubled each time, up to a cap, and spread so that a thousand callers do not come back together. */
-export interface Backoff {
-  readonly first: Milliseconds;
-  readonly longest: Milliseconds;
-}
-
-const DOUBLINGS = 50;
-const SPREAD = 0.5;
+const JITTER = 0.5;
 
 /** The wait before attempt `failures + 1`; `failures` counts from 1. */
-export function waitAfter(failures: number, { first, longest }: Backoff, random: RandomSource): Milliseconds {
-  const doubled = first * 2 ** Math.min(Math.max(0, failures - 1), DOUBLINGS);
-  return jittered(milliseconds(Math.min(doubled, longest)), SPREAD, random);
-}
+export const waitAfter = (failures: number, backoff: Backoff, random: RandomSource): Milliseconds =>
+  backoffDelay(failures, { jitter: JITTER, ...backoff }, random);
 
 /** As `waitAfter`, but never sooner than the server asked for, which is itself bounded: no server sends us away for a day. */
 export function waitAfterError(

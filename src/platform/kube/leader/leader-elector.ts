@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../../core/api/index.ts";
 import { between, elapsed, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
@@ -25,6 +26,7 @@ export interface LeaderElectorOptions {
   readonly retryPeriod?: Milliseconds;
 }
 
+const LEASE_LOST: ErrorCode = "JOULIE_E_LEASE_LOST";
 /** Jitter of the retry period, so that candidates do not collide. */
 const SPREAD = 0.2;
 
@@ -77,7 +79,7 @@ export class LeaderElector {
     const term = new AbortController();
     log.info({ lease: this.#options.lease, identity: this.#identity }, "became leader");
     const work = (async () => lead(term.signal))().catch((err: unknown) => {
-      if (!term.signal.aborted) log.error({ err }, "leader work failed; rejoining the election");
+      if (!term.signal.aborted) log.error({ code: LEASE_LOST, err }, "leader work failed; rejoining the election");
     });
     try {
       await this.#holdOn(signal, work);
@@ -86,7 +88,10 @@ export class LeaderElector {
       const lost = !this.leading;
       term.abort(new Error(lost ? "the lease was lost" : "the term is over"));
       await this.#endTerm(work);
-      log[lost ? "warn" : "info"]({ lease: this.#options.lease }, lost ? "lost leadership" : "released leadership");
+      log[lost ? "warn" : "info"](
+        { ...(lost && { code: LEASE_LOST }), lease: this.#options.lease },
+        lost ? "lost leadership" : "released leadership",
+      );
       await work;
     }
   }

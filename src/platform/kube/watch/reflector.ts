@@ -1,5 +1,6 @@
-import { apiGroup } from "../../../core/api/index.ts";
+import { apiGroup, type ErrorCode } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Backoff } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
@@ -9,7 +10,7 @@ import { isApiError } from "../client/errors.ts";
 import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
-import { type Backoff, waitAfterError } from "../client/retry.ts";
+import { waitAfterError } from "../client/retry.ts";
 import { IdleWatchdog, type ProbeResult } from "./idle-watchdog.ts";
 import { ListWatchSync } from "./list-watch-sync.ts";
 import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
@@ -38,6 +39,8 @@ export interface ReflectorOptions<Value, Index extends string> {
 /** Servers send a bookmark every minute, so a longer silence is suspicious. */
 const LONGEST_SILENCE = milliseconds(75_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
+const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
+const OBJECT_UNREADABLE: ErrorCode = "JOULIE_E_OBJECT_UNREADABLE";
 const LONGEST_RETRY_AFTER = milliseconds(120_000);
 /** After a watch of at least this duration, the next one starts without backoff. */
 const A_GOOD_WHILE = milliseconds(1000);
@@ -76,7 +79,10 @@ export class Reflector<Value, Index extends string = never> {
       store: this.#store,
       project: options.project,
       onUnreadable: (key, err) =>
-        log.warn({ kind: resource.kind, object: key, err }, "cannot parse object; skipping it"),
+        log.warn(
+          { code: OBJECT_UNREADABLE, kind: resource.kind, object: key, err },
+          "cannot parse object; skipping it",
+        ),
       onChange: (changes) => {
         try {
           onChange?.(changes);
@@ -237,7 +243,7 @@ export class Reflector<Value, Index extends string = never> {
     if (this.#missingDefinition !== undefined) return;
     const { log, resource } = this.#options;
     this.#missingDefinition = missingDefinition(resource);
-    log.error({ kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
+    log.error({ code: MISSING_CRD, kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
   }
 
   #defined(): void {

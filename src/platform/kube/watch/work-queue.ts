@@ -1,8 +1,9 @@
 import { type Milliseconds, type MonotonicInstant, milliseconds, monotonicInstant } from "../../../core/units/index.ts";
+import type { Backoff } from "../../backoff/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { type Backoff, waitAfter, waitAsked } from "../client/retry.ts";
+import { waitAfter, waitAsked } from "../client/retry.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;

@@ -1,59 +1,55 @@
 import type { NameIndex } from "./name-index.ts";
-import type { Rows } from "./rows.ts";
+import type { RowTable } from "./row-table.ts";
 
-/** A row's cells. A node without a label has 0 for its start: at 0 stands the body's first brace, never a string. */
+/** Columns of a row: byte positions in the body. A start of 0 means absent: position 0 holds the body's first brace. */
 export const NAME_START = 0;
-/** As every end of a string here: negated (~) when the string has escapes. */
+/** The end of a string is negated (~) if the string has escapes; this applies to every `_END` of a string. */
 export const NAME_END = 1;
-/** The slot, counted from 1; UNKNOWN where nobody has that name, 0 where it was not looked up. */
-export const SLOT = 2;
-export const UNKNOWN = -1;
-export const START = 3;
-export const END = 4;
-export const PROFILE_START = 5;
-export const PROFILE_END = 6;
-export const NAME_ROW = 3;
-export const DRAINING_START = 7;
-export const DRAINING_END = 8;
-export const NODE_ROW = 9;
+export const NAME_ROW = 2;
+export const START = 2;
+export const END = 3;
+export const PROFILE_START = 4;
+export const PROFILE_END = 5;
+export const DRAINING_START = 6;
+export const DRAINING_END = 7;
+export const NODE_ROW = 8;
 
 /**
- * The nodes of one request, as places in its bytes: names or whole Nodes, in the order they came. Valid until the index that
- * found their slots changes, or the next request is read into the same rows: whoever then asks how many there are, or for their
- * slots, gets an error and not the nodes of another pod.
+ * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
+ * is read into the same table; later use throws instead of returning the nodes of another pod.
  */
 export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
   readonly body: Buffer;
-  readonly #rows: Rows;
-  readonly #use: number;
+  readonly #table: RowTable;
+  readonly #generation: number;
   #lastProfile = "";
   #lastProfileBytes: Uint8Array = Buffer.alloc(0);
 
-  constructor(kind: Candidates["kind"], body: Buffer, rows: Rows) {
+  constructor(kind: Candidates["kind"], body: Buffer, table: RowTable) {
     this.kind = kind;
     this.body = body;
-    this.#rows = rows;
-    this.#use = rows.uses;
+    this.#table = table;
+    this.#generation = table.generation;
   }
 
   get count(): number {
-    return this.#ownRows().count;
+    return this.#currentTable().count;
   }
 
   name(i: number): string {
     return this.#text(this.#cell(i, NAME_START), this.#cell(i, NAME_END));
   }
 
-  /** The label of the profile; undefined without it, and where only names came. */
+  /** The power profile label; undefined if it is absent, and in a request with names only. */
   powerProfile(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, PROFILE_START);
     const end = this.#cell(i, PROFILE_END);
     if (start === 0) return undefined;
     if (end < 0) return this.#text(start, end);
-    // Thousands of nodes share two or three values.
+    // Thousands of nodes share two or three values: decode each value once.
     if (!this.#isLastProfile(start, end)) {
       this.#lastProfile = this.#text(start, end);
       this.#lastProfileBytes = this.body.subarray(start, end);
@@ -61,20 +57,20 @@ export class Candidates {
     return this.#lastProfile;
   }
 
-  /** The label that says a node is draining. */
+  /** The draining label; undefined if it is absent, and in a request with names only. */
   draining(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, DRAINING_START);
     return start === 0 ? undefined : this.#text(start, this.#cell(i, DRAINING_END));
   }
 
-  /** The Node, byte for byte as it came. */
+  /** The bytes of the Node as received. */
   raw(i: number): Buffer {
-    if (this.kind === "names") throw new Error("only names came: there is no Node to give back");
+    if (this.kind === "names") throw new Error("the request has names only, no Nodes");
     return this.body.subarray(this.#cell(i, START), this.#cell(i, END));
   }
 
-  /** Where candidate i, a name in its quotes or a Node, starts in the body. */
+  /** Where candidate i, a quoted name or a Node, starts in the body. */
   startOf(i: number): number {
     return this.kind === "names" ? this.#cell(i, NAME_START) - 1 : this.#cell(i, START);
   }
@@ -83,7 +79,7 @@ export class Candidates {
     return this.kind === "names" ? this.quotedNameEnd(i) : this.#cell(i, END);
   }
 
-  /** The name in its quotes, as the request spells it: valid JSON for a reply. */
+  /** The quoted name as the request spells it, which is valid JSON for a reply. */
   quotedNameStart(i: number): number {
     return this.#cell(i, NAME_START) - 1;
   }
@@ -93,17 +89,14 @@ export class Candidates {
     return (end < 0 ? ~end : end) + 1;
   }
 
-  /** Writes the slot of each candidate to the same place in `out`, -1 for a name the index does not know. */
+  /** Writes the slot of each candidate to the same position in `out`, -1 for an unknown name. */
   slots(index: NameIndex, out: Int32Array): void {
     const { body } = this;
-    const { count, cells, width } = this.#ownRows();
+    const { count, cells, width } = this.#currentTable();
     for (let i = 0, row = 0; i < count; i++, row += width) {
-      const found = cells[row + SLOT] as number;
       const start = cells[row + NAME_START] as number;
       const end = cells[row + NAME_END] as number;
-      if (found !== 0) {
-        out[i] = found === UNKNOWN ? -1 : found - 1;
-      } else if (end >= 0) {
+      if (end >= 0) {
         out[i] = index.slotOf(body, start, end);
       } else {
         const name = Buffer.from(this.#text(start, end));
@@ -112,14 +105,15 @@ export class Candidates {
     }
   }
 
-  #ownRows(): Rows {
-    if (this.#rows.uses !== this.#use) throw new Error("another request was read into these candidates' rows");
-    return this.#rows;
+  #currentTable(): RowTable {
+    if (this.#table.generation !== this.#generation)
+      throw new Error("the table of these candidates holds another request now");
+    return this.#table;
   }
 
   #cell(i: number, cell: number): number {
-    if (!(i >= 0 && i < this.#rows.count)) throw new RangeError(`candidate ${i} of ${this.#rows.count}`);
-    return this.#rows.cells[i * this.#rows.width + cell] as number;
+    if (!(i >= 0 && i < this.#table.count)) throw new RangeError(`candidate ${i} of ${this.#table.count}`);
+    return this.#table.cells[i * this.#table.width + cell] as number;
   }
 
   #text(start: number, end: number): string {

@@ -3,6 +3,6 @@ export { KnownNodes } from "./known-nodes.ts";
 export { NameIndex } from "./name-index.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
 export { type ExtenderRequest, readRequest } from "./request.ts";
+export { AmbiguousKeyError, RequestError } from "./request-error.ts";
 export { RequestWorker } from "./request-worker.ts";
-export { type LabelKeys, labelBytes, rowsOfRequests } from "./scan.ts";
-export { Surprise, WireError } from "./wire-error.ts";
+export { createCandidateTables, type LabelKeys, labelBytes } from "./scan.ts";

@@ -1,6 +1,6 @@
-import { WireError } from "./wire-error.ts";
+import { RequestError } from "./request-error.ts";
 
-/** As Go's encoding/json has it. kube-scheduler's own documents stay under 30. */
+/** The limit of Go's encoding/json. kube-scheduler's own documents stay under 30. */
 export const MAX_DEPTH = 10_000;
 
 export const QUOTE = 0x22;
@@ -18,10 +18,10 @@ const POINT = 0x2e;
 const ZERO = 0x30;
 const LETTER_E = 0x65;
 const LETTER_U = 0x75;
-/** From an opening brace or bracket to its closing one. */
+/** The byte difference between an opening brace or bracket and its closing one. */
 const TO_CLOSING = 2;
 
-/** 1 for what a string cannot go on over without a look: its end, an escape, a control character. */
+/** 1 for bytes that end a plain run inside a string: a quote, an escape, a control character. */
 const stops = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < SPACE || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
@@ -40,10 +40,10 @@ function tableOf(characters: string): Uint8Array {
   return table;
 }
 
-// Plain functions of bytes and a place, each to the place behind what it goes over: V8 puts them into the one loop below. As
-// private methods they took a fifth longer.
+// Plain functions that take bytes and a position and return the position behind what they skipped: V8 inlines them into the loop
+// below. As private methods they took a fifth longer.
 
-/** 0, which is no token, behind the end. A read behind the end would make V8 forget what it knows of the array. */
+/** 0, which is no token, behind the end. An out-of-bounds read would make V8 deoptimize the array access. */
 export function byteAt(bytes: Buffer, p: number, end: number): number {
   return p < end ? (bytes[p] as number) : 0;
 }
@@ -56,7 +56,7 @@ export function skipSpaces(bytes: Buffer, from: number, end: number): number {
 
 /**
  * From a string's opening quote to its first byte that is not plain: its end, an escape, a control character. No string ends
- * behind the body's last quote: one look at that spares the loop a look at each byte whether the body ends.
+ * behind the body's last quote, so the loop needs no bounds check per byte.
  */
 export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = quote + 1;
@@ -65,18 +65,12 @@ export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): numb
   return p;
 }
 
-/** Are bytes[start, end) what a string in JSON says of itself: no quote, no escape, no control character? */
-export function isPlain(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let p = start; p < end; p++) if (stops[bytes[p] as number] === 1) return false;
-  return true;
-}
-
 function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
   const p = skipPlain(bytes, quote, lastQuote);
   return bytes[p] === QUOTE ? p + 1 : endOfString(bytes, p);
 }
 
-/** Over any value with all that is in it. `open` is room for what is open; `floor` of it is so around the value. */
+/** Skips any value with everything inside it. `open` is a stack of open brackets, of which `floor` surround the value. */
 export function skipValue(bytes: Buffer, from: number, lastQuote: number, open: Uint8Array, floor: number): number {
   const end = bytes.length;
   let depth = floor;
@@ -107,7 +101,7 @@ export function skipValue(bytes: Buffer, from: number, lastQuote: number, open: 
     } else {
       p = skipScalar(bytes, p);
     }
-    // Behind a value: all that ends with it, up to the next comma.
+    // Behind a value: close everything that ends here, up to the next comma.
     for (;;) {
       if (depth === floor) return p;
       byte = byteAt(bytes, p, end);
@@ -128,7 +122,7 @@ export function skipValue(bytes: Buffer, from: number, lastQuote: number, open: 
   }
 }
 
-/** Over a key and its colon, from where a key must be. */
+/** Skips a key and its colon. */
 function skipKey(bytes: Buffer, from: number, lastQuote: number): number {
   const end = bytes.length;
   let p = from;
@@ -177,7 +171,7 @@ function skipScalar(bytes: Buffer, from: number): number {
   if (word !== undefined) return skipWord(bytes, from, word);
   let p = from;
   if (byte === MINUS) byte = byteAt(bytes, ++p, end);
-  // No zero in front of other digits.
+  // No leading zeros.
   p = byte === ZERO ? p + 1 : skipDigits(bytes, p, p === from ? "a value" : "a digit");
   byte = byteAt(bytes, p, end);
   if (byte === POINT) {
@@ -204,11 +198,13 @@ function skipDigits(bytes: Buffer, from: number, expected: string): number {
   return p;
 }
 
-export function faultAt(bytes: Buffer, at: number, expected: string): WireError {
-  return new WireError(`the body is not as expected at byte ${at}: expected ${expected}, found ${shown(bytes, at)}`);
+export function faultAt(bytes: Buffer, at: number, expected: string): RequestError {
+  return new RequestError(
+    `the body is not as expected at byte ${at}: expected ${expected}, found ${describeByte(bytes, at)}`,
+  );
 }
 
-function shown(bytes: Buffer, at: number): string {
+function describeByte(bytes: Buffer, at: number): string {
   if (at >= bytes.length) return "the end";
   const byte = bytes[at] as number;
   if (byte === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf) return "a byte order mark";

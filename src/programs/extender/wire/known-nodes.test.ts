@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { agree, expectOracle } from "./agree.ts";
 import { KnownNodes } from "./known-nodes.ts";
 import { readRequest } from "./request.ts";
+import { compareWithJsonParse, expectSameAsJsonParse } from "./testing/compare-with-json-parse.ts";
 
 const node = (name: string, rest: object = {}) => ({ metadata: { name, ...rest }, status: { s: "x".repeat(100) } });
 const request = (nodes: readonly object[]) =>
   Buffer.from(JSON.stringify({ Pod: {}, Nodes: { items: nodes }, NodeNames: null }));
 
 describe("KnownNodes", () => {
-  it("X-20 a request is read the same with Nodes known from others, changed, moved, renamed or gone", () => {
+  it("X-20 a request reads the same with cached Nodes that changed, moved, were renamed or deleted", () => {
     const nodes = fc.array(
       fc.record({
         name: fc.constantFrom("a", "b", "aa", "é", 'q"', "\\"),
@@ -34,7 +34,7 @@ describe("KnownNodes", () => {
           const known = new KnownNodes(limit);
           for (const list of requests) {
             const items = list.map(({ status, ...metadata }) => ({ metadata, status }));
-            expect(agree(request(items), { known })).toBe("read");
+            expect(compareWithJsonParse(request(items), { knownNodes: known })).toBe("read");
             expect(known.bytes).toBeLessThanOrEqual(limit);
           }
         },
@@ -42,10 +42,10 @@ describe("KnownNodes", () => {
     );
   });
 
-  it("finds what it kept, and only where every byte is the same and there", () => {
+  it("finds a cached Node only if every byte is equal and present", () => {
     const known = new KnownNodes();
     const body = request([node("a"), node("b", { labels: { "joulie.io/power-profile": "eco" } })]);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     const at = body.indexOf('{"metadata":{"name":"b"');
     expect(known.find(body, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at + 1)).toBe(-1);
@@ -54,26 +54,26 @@ describe("KnownNodes", () => {
     const changed = Buffer.from(body);
     changed.write("y", changed.lastIndexOf("x"));
     expect(known.find(changed, at)).toBe(-1);
-    expectOracle(readRequest(changed, { known }), changed);
-    // The newer one took the place of the older.
+    expectSameAsJsonParse(readRequest(changed, { knownNodes: known }), changed);
+    // The new version replaced the old one.
     expect(known.find(changed, at)).toBeGreaterThanOrEqual(0);
     expect(known.find(body, at)).toBe(-1);
   });
 
-  it("keeps its own copies: the request's memory can be used again", () => {
+  it("keeps its own copies, so the request's memory can be reused", () => {
     const known = new KnownNodes();
     const body = request([node("a")]);
     const again = Buffer.from(body);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     body.fill(0);
     expect(known.find(again, again.indexOf('{"metadata":{"name"'))).toBeGreaterThanOrEqual(0);
   });
 
-  it("writes a new version over the old one, and takes more only for one that is longer by much", () => {
+  it("overwrites the old version, and allocates only for a much longer one", () => {
     const known = new KnownNodes();
     const withText = (text: string) => {
       const body = request([node("a", { text }), node("b")]);
-      for (let time = 0; time < 2; time++) expectOracle(readRequest(body, { known }), body);
+      for (let time = 0; time < 2; time++) expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
       expect(known.find(body, body.indexOf('{"metadata":{"name":"a"'))).toBe(0);
       return known.bytes;
     };
@@ -83,35 +83,35 @@ describe("KnownNodes", () => {
     expect(withText("")).toBe(first + 256);
   });
 
-  it("takes no more memory than it was given, and starts over when that is used up", () => {
-    // With what a Node takes beside its bytes, and with room for it to grow.
+  it("stays within its memory limit and starts over when it is used up", () => {
+    // Includes the overhead per Node and the rounding.
     const size = 256 + 640;
     const known = new KnownNodes(10 * size);
     const body = request(Array.from({ length: 25 }, (_, i) => node(`n-${String(i).padStart(3, "0")}`)));
-    expectOracle(readRequest(body, { known }), body);
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     expect(known.bytes).toBe(5 * size);
-    expectOracle(readRequest(body, { known }), body);
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     const huge = request([node("huge", { x: "x".repeat(10 * size) })]);
-    expectOracle(readRequest(huge, { known }), huge);
+    expectSameAsJsonParse(readRequest(huge, { knownNodes: known }), huge);
     expect(known.bytes).toBeLessThanOrEqual(10 * size);
   });
 
-  it("knows all Nodes of the largest request from its end to the next one's beginning", () => {
+  it("holds all Nodes of the largest request", () => {
     const known = new KnownNodes();
     const status = { s: "x".repeat(5900) };
     const nodes = Array.from({ length: 11_000 }, (_, i) => ({ metadata: { name: `n-${i}` }, status }));
     const body = request(nodes);
     expect(body.length).toBeGreaterThan(62 << 20);
-    readRequest(body, { known });
+    readRequest(body, { knownNodes: known });
     expect(known.find(body, body.indexOf('{"metadata":{"name":"n-0"'))).toBe(0);
   });
 
-  it("X-62 hundreds of thousands of tiny Nodes are not kept: each is charged what it takes, not only its bytes", () => {
+  it("X-62 charges tiny Nodes with their overhead, so hundreds of thousands do not fit", () => {
     const known = new KnownNodes();
     const tiny = (i: number) => `{"metadata":{"name":"${i}"}}`;
     for (let from = 0; from < 200_000; from += 50_000) {
       const items = Array.from({ length: 50_000 }, (_, i) => tiny(from + i)).join(",");
-      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), { known });
+      readRequest(Buffer.from(`{"Pod":{},"Nodes":{"items":[${items}]}}`), { knownNodes: known });
     }
     expect(known.bytes).toBeLessThanOrEqual(80 << 20);
     const first = Buffer.from(`${tiny(0)}   `);
@@ -119,18 +119,18 @@ describe("KnownNodes", () => {
     expect([known.find(first, 0), known.find(last, 0) >= 0]).toEqual([-1, true]);
   });
 
-  it("X-62 names that were chosen to collide cost no more than others", () => {
-    // Quadratic, this would take many times what a test may take.
+  it("X-62 names chosen to collide cost no more than others", () => {
+    // With quadratic time the test would time out.
     const names = collidingNames(15);
     const known = new KnownNodes();
     const body = request(names.map((name) => ({ metadata: { name } })));
-    readRequest(body, { known });
-    expectOracle(readRequest(body, { known }), body);
+    readRequest(body, { knownNodes: known });
+    expectSameAsJsonParse(readRequest(body, { knownNodes: known }), body);
     expect(known.find(body, body.indexOf(`{"metadata":{"name":"${names.at(-1)}`))).toBe(names.length - 1);
   });
 });
 
-/** 2^pairs different names of the same FNV-1a hash: pairs of parts that end in the same state, in every combination. */
+/** 2^pairs different names with the same FNV-1a hash: all combinations of pairs of parts that end in the same state. */
 function collidingNames(pairs: number): string[] {
   const after = (hash: number, part: string) =>
     Buffer.from(part).reduce((state, byte) => Math.imul(state ^ byte, 0x01000193), hash);

@@ -1,23 +1,23 @@
 import { DRAINING_END, DRAINING_START, NAME_END, NAME_START, PROFILE_END, PROFILE_START } from "./candidates.ts";
 import { QUOTE } from "./json-bytes.ts";
-import { Rows } from "./rows.ts";
+import { RowTable } from "./row-table.ts";
 
-/** How Go begins a Node, every time: the metadata is its first field and the name the first of that. */
+/** How Go serializes a Node: metadata is the first field, and name is the first field of metadata. */
 const HEAD = Buffer.from('{"metadata":{"name":"');
-/** The longest name Kubernetes takes. */
+/** The longest name that Kubernetes accepts. */
 const MAX_NAME = 253;
 /**
- * Enough for all Nodes of a request of 64 MiB with what each takes beside its bytes. With less, such a request would at its end
- * have forgotten its beginning, and so would the next: none of its Nodes would ever be known.
+ * Enough for all Nodes of a 64 MiB request with their overhead. With less, each such request would evict its own first Nodes,
+ * and the cache would never hit.
  */
 const MAX_BYTES = 80 * 1024 * 1024;
-/** What a Buffer and its place in the map take beside the bytes, so that tiny Nodes are not free. */
+/** Overhead of a Buffer and its map entry, so that tiny Nodes count as well. */
 const PER_NODE = 640;
 
-/** A new version of a Node is seldom longer by more: it is written over the old one, and nothing is left to be collected. */
+/** A new version of a Node seldom grows by more, so it is written over the old one and produces no garbage. */
 const ROUNDED_TO = 256;
 
-/** What is kept of a Node: places, from its own first byte on. */
+/** Columns of a cached Node: positions relative to its first byte. */
 const ROW = 6;
 const KNOWN_END = 0;
 const KNOWN_NAME_END = 1;
@@ -27,28 +27,28 @@ const KNOWN_DRAINING_START = 4;
 const KNOWN_DRAINING_END = 5;
 
 /**
- * Nodes that were walked once, byte for byte. kube-scheduler sends the same thousands of Nodes again for every pod, twice, and a
- * Node changes every few minutes: to compare them takes a sixth of the time that walking them takes. Bytes that are equal read
- * equal, so this can only be faster and never wrong.
+ * A cache of Nodes that were scanned before, byte for byte. kube-scheduler sends the same thousands of Nodes twice for every pod,
+ * and a Node changes every few minutes. Comparing a Node takes a sixth of the time of scanning it. Equal bytes have equal
+ * meaning, so a hit is never wrong.
  */
 export class KnownNodes {
   readonly #limit: number;
-  /** V8 seeds a map's hashes: names are whatever a client sends, and must not be able to collide on purpose. */
+  /** V8 seeds the hashes of a Map, so a client cannot choose names that collide. */
   #index = new Map<string, number>();
   #nodes: Buffer[] = [];
-  #places = new Rows(ROW);
+  #places = new RowTable(ROW);
   #bytes = 0;
 
   constructor(limit = MAX_BYTES) {
     this.#limit = limit;
   }
 
-  /** How much memory the Nodes take. */
+  /** Memory of the cached Nodes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Which known Node lies at bytes[from…); -1 when none does. */
+  /** The number of the cached Node that equals the bytes at `from`; -1 if there is none. */
   find(bytes: Buffer, from: number): number {
     const nameStart = from + HEAD.length;
     const last = Math.min(nameStart + MAX_NAME, bytes.length - 1);
@@ -64,7 +64,7 @@ export class KnownNodes {
     return bytes.compare(node, 0, length, from, from + length) === 0 ? known : -1;
   }
 
-  /** Fills a row for a known Node that lies at `start`; where it ends. */
+  /** Fills the row of a cached Node located at `start` and returns its end. */
   place(known: number, start: number, cells: Int32Array, row: number): number {
     const places = this.#places.cells;
     const from = known * ROW;
@@ -79,7 +79,7 @@ export class KnownNodes {
     return start + (places[from + KNOWN_END] as number);
   }
 
-  /** Keeps a copy of a Node that was walked, in place of an older one of its name; one that is not as Go writes it is let go. */
+  /** Caches a copy of a scanned Node in place of an older version. Ignores a Node that is not serialized the way Go does. */
   keep(bytes: Buffer, start: number, end: number, cells: Int32Array, row: number): void {
     const nameEnd = cells[row + NAME_END] as number;
     const profile = cells[row + PROFILE_START] as number;
@@ -87,10 +87,10 @@ export class KnownNodes {
     const draining = cells[row + DRAINING_START] as number;
     const drainingEnd = cells[row + DRAINING_END] as number;
     const nameStart = start + HEAD.length;
-    const asGoWrites = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0 && drainingEnd >= 0;
+    const isGoFormat = cells[row + NAME_START] === nameStart && nameEnd >= 0 && profileEnd >= 0 && drainingEnd >= 0;
     const size = roundedUp(end - start) + PER_NODE;
-    if (!asGoWrites || nameEnd - nameStart > MAX_NAME || size > this.#limit) return;
-    const known = this.#roomFor(keyOf(bytes, nameStart, nameEnd), end - start);
+    if (!isGoFormat || nameEnd - nameStart > MAX_NAME || size > this.#limit) return;
+    const known = this.#allocate(keyOf(bytes, nameStart, nameEnd), end - start);
     bytes.copy(this.#nodes[known] as Buffer, 0, start, end);
     const places = this.#places.cells;
     places[known * ROW + KNOWN_END] = end - start;
@@ -101,36 +101,36 @@ export class KnownNodes {
     places[known * ROW + KNOWN_DRAINING_END] = draining === 0 ? 0 : drainingEnd - start;
   }
 
-  /** The number of the Node of that name, whose memory takes that many bytes. */
-  #roomFor(key: string, length: number): number {
+  /** The number of the Node of that name, with a buffer of at least `length` bytes. */
+  #allocate(key: string, length: number): number {
     const known = this.#index.get(key);
     const has = known === undefined ? 0 : (this.#nodes[known] as Buffer).length;
     if (known !== undefined && has >= length) return known;
     const size = roundedUp(length);
     const more = known === undefined ? size + PER_NODE : size - has;
     if (this.#bytes + more > this.#limit) {
-      // Names that left are forgotten with all others: those come again with the next request.
-      this.#forget();
-      return this.#roomFor(key, length);
+      // Drop everything, including deleted Nodes. The next request fills the cache again.
+      this.#clear();
+      return this.#allocate(key, length);
     }
     this.#bytes += more;
     const number = known ?? this.#places.add() / ROW;
     this.#index.set(key, number);
-    // Not from Node's pool, of which one small Node would keep a whole page.
+    // Not from the Buffer pool, where one small Node would keep a whole slab alive.
     this.#nodes[number] = Buffer.allocUnsafeSlow(size);
     return number;
   }
 
-  #forget(): void {
+  #clear(): void {
     this.#index = new Map();
     this.#nodes = [];
-    this.#places = new Rows(ROW);
+    this.#places = new RowTable(ROW);
     this.#bytes = 0;
   }
 }
 
 const roundedUp = (length: number): number => Math.ceil(length / ROUNDED_TO) * ROUNDED_TO;
 
-/** With its opening quote: V8 hashes the text of a number without a seed. */
+/** Includes the opening quote, because V8 hashes strings of digits without a seed. */
 const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string =>
   bytes.toString("latin1", nameStart - 1, nameEnd);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { filterReply, prioritizeReply } from "./replies.ts";
 import { readRequest } from "./request.ts";
-import { dice, spelled } from "./test-documents.ts";
+import { respell, seededDice } from "./testing/random-requests.ts";
 
 const reasons = [undefined, 'the node is "eco"', "the node drains"];
 const nodes = (names: readonly string[]) =>
@@ -25,9 +25,9 @@ const asked = fc.array(
   },
 );
 
-/** The same candidates as a request with names and as one with Nodes, in some spelling. */
+/** The same candidates as a request with names and as one with Nodes, in a random serialization. */
 function requests(names: readonly string[], seed: number) {
-  const body = (list: object) => Buffer.from(spelled({ Pod: {}, ...list }, dice(seed)));
+  const body = (list: object) => Buffer.from(respell({ Pod: {}, ...list }, seededDice(seed)));
   return {
     names: readRequest(body({ Nodes: null, NodeNames: names })).candidates,
     nodes: readRequest(body({ Nodes: { items: nodes(names) }, NodeNames: null })).candidates,
@@ -35,14 +35,14 @@ function requests(names: readonly string[], seed: number) {
 }
 
 describe("replies", () => {
-  it("SCH-01 SCH-13 X-20 filter: what is kept comes back whole and in order, what is refused comes back unresolvable with its reason", () => {
+  it("SCH-01 SCH-13 X-20 filter returns accepted candidates whole and in order, and rejected ones as unresolvable with the reason", () => {
     fc.assert(
       fc.property(asked, fc.nat(), (list, seed) => {
         const names = list.map(({ name }) => name);
         const codes = Uint8Array.from(list, ({ code }) => code);
         const keptNames = names.filter((_, i) => codes[i] === 0);
         const failed: Record<string, string> = {};
-        // By defineProperty and not by assignment, for a node may be called __proto__.
+        // defineProperty, because a node may be called __proto__.
         names.forEach((name, i) => {
           const value = reasons[codes[i] as number];
           if (value !== undefined) Object.defineProperty(failed, name, { value, enumerable: true, configurable: true });
@@ -60,10 +60,10 @@ describe("replies", () => {
     );
   });
 
-  it("X-20 Nodes go back byte for byte, as slices of the request and not as copies", () => {
+  it("X-20 returns Nodes byte for byte, as slices of the request", () => {
     const item = (name: string) => `{ "metadata" : {"name":"${name}", "x":1.50e+3},"y":{"\\u0061":"\\/"} }`;
     const items = `${item("a")} , ${item("b")},${item("c")} ,\n${item("d")}`;
-    // In memory of its own, so that a slice is told from a copy.
+    // In its own ArrayBuffer, so that slices can be distinguished from copies.
     const body = Buffer.from(new TextEncoder().encode(`{"Pod":{},"Nodes":{"items":[ ${items} ]}}`).buffer);
     const { candidates } = readRequest(body);
     const itemsOf = (codes: readonly number[]) => {
@@ -79,7 +79,7 @@ describe("replies", () => {
     expect(itemsOf([1, 1, 2, 1]).text).toContain('"items":[]}');
   });
 
-  it("an empty list keeps nothing and is still a list: kube-scheduler reads null as no answer of that kind", () => {
+  it("returns an empty list, not null, if every candidate is rejected", () => {
     const both = requests(["a"], 1);
     const reply = parsed(filterReply(both.names, Uint8Array.of(1), reasons)) as FilterResult;
     expect(reply).toMatchObject({ NodeNames: [], Nodes: null });
@@ -89,7 +89,7 @@ describe("replies", () => {
     });
   });
 
-  it("SCH-02 prioritize: one integer score for each candidate, in the order they came", () => {
+  it("SCH-02 prioritize returns one integer score per candidate, in order", () => {
     fc.assert(
       fc.property(asked, fc.nat(), (list, seed) => {
         const both = requests(
@@ -104,7 +104,7 @@ describe("replies", () => {
     );
   });
 
-  it("writes every score an Int16Array can hold", () => {
+  it("writes every score that fits in an Int16Array", () => {
     const scores = Int16Array.of(0, 9, 10, 99, 100, 101, 999, 1000, 32_767, -1, -32_768);
     const { names } = requests(
       Array.from(scores, (_, i) => `n${i}`),

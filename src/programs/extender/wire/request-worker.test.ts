@@ -5,10 +5,10 @@ import { build } from "esbuild";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
-import { expectOracle } from "./agree.ts";
 import { readRequest } from "./request.ts";
+import { AmbiguousKeyError } from "./request-error.ts";
 import { RequestWorker, type WorkerLimits } from "./request-worker.ts";
-import { Surprise } from "./wire-error.ts";
+import { expectSameAsJsonParse } from "./testing/compare-with-json-parse.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -28,8 +28,8 @@ const twice = Buffer.from(
 );
 
 describe("RequestWorker", () => {
-  it("X-19 a key that comes twice counts as JSON.parse counts it, and the Nodes are still the bytes that came", async () => {
-    expect(() => readRequest(twice)).toThrow(Surprise);
+  it("X-19 reads a repeated key like JSON.parse, and returns the original bytes of the Nodes", async () => {
+    expect(() => readRequest(twice)).toThrow(AmbiguousKeyError);
     const { pod, candidates } = await workerWith().readRequestInWorker(twice);
     expect(pod).toEqual({ metadata: { name: "last" } });
     expect([candidates.name(0), candidates.name(1)]).toEqual(["b", "c"]);
@@ -37,22 +37,22 @@ describe("RequestWorker", () => {
     const raw = candidates.raw(0);
     expect(raw.buffer).toBe(twice.buffer);
     expect(raw.toString()).toMatch(/^\{"metadata":\{"name":"x"\},.* "z":1 \}$/);
-    expectOracle({ pod, candidates }, twice);
+    expectSameAsJsonParse({ pod, candidates }, twice);
   });
 
-  it("X-19 what JSON.parse reads otherwise than the bytes say is not answered", async () => {
+  it("X-19 rejects a request on which JSON.parse and the byte scan differ", async () => {
     const clock = new VirtualClock();
     const body = Buffer.from('{"Pod":{},"Pod":{},"NodeNames":["a","b"]}');
     const read = workerWith(clock)
       .readRequestInWorker(body)
       .catch((error: unknown) => error);
-    // The thread has its copy once its time runs: from here on it reads another name than we do.
+    // The worker has its copy when its timer runs, so from here on it reads another name.
     for (let turn = 0; turn < 100 && clock.waiting === 0; turn++) await Promise.resolve();
     body.write("c", body.indexOf('b"'));
     expect(await read).toMatchObject({ status: 500, message: expect.stringContaining("candidate 1") as string });
   });
 
-  it("reads requests one behind the other in one thread", async () => {
+  it("reads requests one after the other in one thread", async () => {
     const worker = workerWith();
     const names = ["a", "b", "c"];
     const requests = await Promise.all(
@@ -64,19 +64,19 @@ describe("RequestWorker", () => {
     expect(requests.map(({ pod }) => pod)).toEqual(names.map((name) => ({ name })));
   });
 
-  it("refuses what is no request in any way of reading, without asking the thread", async () => {
+  it("rejects an invalid request without starting the thread", async () => {
     const read = async (body: string) => workerWith().readRequestInWorker(Buffer.from(body));
     await expect(read('{"pod":{},"pod":{},"nodenames":["a"')).rejects.toMatchObject({ status: 400 });
-    await expect(read('{"pod":{},"Pod":{},"nodenames":["a"]}')).rejects.toThrow(/pod is given twice, once as Pod/);
+    await expect(read('{"pod":{},"Pod":{},"nodenames":["a"]}')).rejects.toThrow(/pod is also given as Pod/);
     await expect(read('{"pod":{},"nodenames":["a"],"nodenames":[1]}')).rejects.toThrow(/NodeNames\[0\]/);
     await expect(read(`{"pod":{},"pod":{},"x":"${"x".repeat(4 << 20)}"}`)).rejects.toMatchObject({ status: 413 });
   });
 
-  it("gives up on a thread that takes too long, and starts another for the next request", async () => {
+  it("terminates a thread that takes too long, and starts another for the next request", async () => {
     const clock = new VirtualClock();
     const worker = workerWith(clock, { timeout: milliseconds(100) });
     const late = worker.readRequestInWorker(twice).catch((error: unknown) => error);
-    // The time is over before the thread can have started, let alone answered.
+    // The timeout expires before the thread can have started.
     while (clock.waiting === 0) await Promise.resolve();
     clock.advance(milliseconds(100));
     expect(await late).toMatchObject({ status: 503 });
@@ -84,7 +84,7 @@ describe("RequestWorker", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("lets only so many wait, and refuses all once it is closed", async () => {
+  it("limits waiting requests, and rejects all after close", async () => {
     const worker = workerWith(systemClock, { waiting: 2 });
     const waiting = [worker.readRequestInWorker(twice), worker.readRequestInWorker(twice)];
     await expect(worker.readRequestInWorker(twice)).rejects.toMatchObject({ status: 503 });
@@ -96,11 +96,11 @@ describe("RequestWorker", () => {
     await expect(worker.readRequestInWorker(twice)).rejects.toMatchObject({ status: 503 });
   });
 
-  it("works from one bundled file", async () => {
+  it("works in a single bundled file", async () => {
     const folder = await mkdtemp(join(import.meta.dirname, "../../../../node_modules/.bundle-"));
     cleanups.push(async () => rm(folder, { recursive: true }));
     const outfile = join(folder, "bundle.mjs");
-    // As scripts/bundle.ts bundles: names of functions are kept by calls that a function's source text then contains.
+    // Like scripts/bundle.ts, with keepNames: it inserts calls into the source text of functions.
     await build({
       entryPoints: [join(import.meta.dirname, "request-worker.ts")],
       outfile,

@@ -2,21 +2,21 @@ import { Worker } from "node:worker_threads";
 import { labels } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { differsAt, type Parsed, readParsed } from "./parsed.ts";
-import { type ExtenderRequest, requestOf } from "./request.ts";
+import { firstDifference, type ParsedCandidates, parseCandidates } from "./parse-candidates.ts";
+import { type ExtenderRequest, scanRequest } from "./request.ts";
+import { RequestError } from "./request-error.ts";
 import { type LabelKeys, labelBytes } from "./scan.ts";
-import { WireError } from "./wire-error.ts";
 
 /**
- * A document can be written so that JSON.parse needs thirty times its size. A heap limit for the worker does not help: V8 ends the
- * whole process when a thread reaches it inside JSON.parse. So the size is what is limited; kube-scheduler's own requests never
- * come here, and a person's are small.
+ * A document can make JSON.parse use thirty times its size. A heap limit for the worker does not help: V8 ends the whole process
+ * when a thread reaches the limit inside JSON.parse. So the size of the body is limited. kube-scheduler's own requests never need
+ * the worker, and requests written by hand are small.
  */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export interface WorkerLimits {
   readonly timeout?: Milliseconds;
-  /** How many requests may wait for the worker, the one it reads included. */
+  /** How many requests may wait for the worker, including the one it reads. */
   readonly waiting?: number;
 }
 
@@ -24,12 +24,12 @@ export interface WorkerOptions extends WorkerLimits {
   readonly labels?: LabelKeys;
 }
 
-type Answer = { readonly parsed: Parsed } | { readonly fault: string };
+type Answer = { readonly parsed: ParsedCandidates } | { readonly fault: string };
 
-/** CommonJS, as a worker made from text is. */
+/** A worker started from source text is CommonJS. */
 const sourceFor = ({ powerProfile, draining }: LabelKeys) => `
 const { parentPort } = require("node:worker_threads");
-const readParsed = ${readParsed.toString()};
+const readParsed = ${parseCandidates.toString()};
 parentPort.on("message", (bytes) => {
   let answer;
   try {
@@ -42,46 +42,47 @@ parentPort.on("message", (bytes) => {
 });`;
 
 /**
- * Reads what surprised the fast reader: a key that comes twice, a key written with escapes. The bytes are walked by JSON.parse's
- * rules, JSON.parse itself reads them in a thread of its own, and only what both say alike is answered.
+ * Reads requests with a repeated key or a key with escapes. The byte scan reads the body by JSON.parse's rules, JSON.parse reads
+ * it in a worker thread, and the request is accepted only if both agree.
  */
 export class RequestWorker {
   readonly #clock: Clock;
   readonly #labels: LabelKeys;
   readonly #timeout: Milliseconds;
-  readonly #places: number;
+  readonly #maxWaiting: number;
   #worker: Worker | undefined;
-  /** The request that is with the worker. */
-  #asked: PromiseWithResolvers<Answer> | undefined;
+  /** The request that the worker reads now. */
+  #current: PromiseWithResolvers<Answer> | undefined;
   #waiting = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastInQueue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** `clock` is real time: it bounds what a thread does. */
+  /** `clock` is real time: it limits how long the thread works. */
   constructor(clock: Clock, { timeout = milliseconds(2000), waiting = 8, labels: keys = labels }: WorkerOptions = {}) {
     this.#clock = clock;
     this.#labels = keys;
     this.#timeout = timeout;
-    this.#places = waiting;
+    this.#maxWaiting = waiting;
   }
 
-  /** Rejects with a WireError, never with a Surprise. */
+  /** Rejects with a RequestError, never with an AmbiguousKeyError. */
   async readRequestInWorker(body: Buffer): Promise<ExtenderRequest> {
     if (body.length > MAX_BYTES) {
-      throw new WireError(
-        `a body of ${body.length} bytes has a key twice or with escapes; that is read up to ${MAX_BYTES} bytes`,
+      throw new RequestError(
+        `the body of ${body.length} bytes has a repeated or escaped key; the limit for such bodies is ${MAX_BYTES} bytes`,
         413,
       );
     }
-    if (this.#waiting >= this.#places) throw new WireError("too many unusual requests wait to be read", 503);
-    const request = requestOf(body, "last", { labels: labelBytes(this.#labels) });
+    if (this.#waiting >= this.#maxWaiting)
+      throw new RequestError("too many requests with repeated or escaped keys are waiting", 503);
+    const request = scanRequest(body, "last", { labels: labelBytes(this.#labels) });
     this.#waiting++;
     try {
-      const turn = this.#turn.then(async () => this.#ask(body));
-      this.#turn = turn.catch(() => {});
-      const place = differsAt(request.candidates, await turn);
+      const turn = this.#lastInQueue.then(async () => this.#ask(body));
+      this.#lastInQueue = turn.catch(() => {});
+      const place = firstDifference(request.candidates, await turn);
       if (place >= 0) {
-        throw new WireError(`candidate ${place} reads in two ways: send each key once, and without escapes`, 500);
+        throw new RequestError(`candidate ${place} is ambiguous: send each key once and without escapes`, 500);
       }
       return request;
     } finally {
@@ -89,28 +90,28 @@ export class RequestWorker {
     }
   }
 
-  /** What waits is refused. */
+  /** Rejects waiting requests. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#worker?.terminate();
   }
 
-  async #ask(body: Buffer): Promise<Parsed> {
-    if (this.#closed) throw new WireError("the extender stops", 503);
+  async #ask(body: Buffer): Promise<ParsedCandidates> {
+    if (this.#closed) throw new RequestError("the extender is shutting down", 503);
     this.#worker ??= this.#start();
-    const asked = Promise.withResolvers<Answer>();
-    this.#asked = asked;
+    const current = Promise.withResolvers<Answer>();
+    this.#current = current;
     const timer = this.#clock.after(
       this.#timeout,
-      () => this.#giveUp(`JSON.parse took more than ${this.#timeout} ms`),
+      () => this.#abandon(`JSON.parse took more than ${this.#timeout} ms`),
       { background: true },
     );
     try {
-      // A copy goes: the Nodes of the answer are slices of the body, which therefore stays.
+      // Transfer a copy: the reply contains slices of the body.
       const copy = new Uint8Array(body);
       this.#worker.postMessage(copy, [copy.buffer]);
-      const answer = await asked.promise;
-      if ("fault" in answer) throw new WireError(`the body is not JSON: ${answer.fault}`);
+      const answer = await current.promise;
+      if ("fault" in answer) throw new RequestError(`the body is not JSON: ${answer.fault}`);
       return answer.parsed;
     } finally {
       timer.cancel();
@@ -119,22 +120,22 @@ export class RequestWorker {
 
   #start(): Worker {
     const worker = new Worker(sourceFor(this.#labels), { eval: true, name: "joulie-requests" });
-    // What a thread says that was given up concerns nobody.
-    const whileOurs = (act: () => void) => {
+    // Ignore events of a worker that was replaced.
+    const whileCurrent = (act: () => void) => {
       if (this.#worker === worker) act();
     };
-    worker.on("message", (answer: Answer) => whileOurs(() => this.#asked?.resolve(answer)));
-    worker.on("error", (error) => whileOurs(() => this.#giveUp(String(error))));
-    worker.on("exit", () => whileOurs(() => this.#giveUp("its thread ended")));
+    worker.on("message", (answer: Answer) => whileCurrent(() => this.#current?.resolve(answer)));
+    worker.on("error", (error) => whileCurrent(() => this.#abandon(String(error))));
+    worker.on("exit", () => whileCurrent(() => this.#abandon("the thread exited")));
     worker.unref();
     return worker;
   }
 
-  /** The request that is being read fails; the next one gets a new thread. */
-  #giveUp(why: string): void {
+  /** Fails the current request; the next one starts a new thread. */
+  #abandon(reason: string): void {
     const worker = this.#worker;
     this.#worker = undefined;
-    this.#asked?.reject(new WireError(`an unusual request could not be read: ${why}`, 503));
+    this.#current?.reject(new RequestError(`the worker could not read the request: ${reason}`, 503));
     void worker?.terminate();
   }
 }

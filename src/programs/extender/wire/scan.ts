@@ -9,19 +9,15 @@ import {
   NODE_ROW,
   PROFILE_END,
   PROFILE_START,
-  SLOT,
   START,
-  UNKNOWN,
 } from "./candidates.ts";
-import { Cursor } from "./cursor.ts";
-import { COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { JsonCursor } from "./json-cursor.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import type { NameIndex } from "./name-index.ts";
-import { Rows } from "./rows.ts";
-import { Surprise, WireError } from "./wire-error.ts";
-import { viewOf } from "./words.ts";
+import { AmbiguousKeyError, RequestError } from "./request-error.ts";
+import { RowTable } from "./row-table.ts";
 
-/** As many nodes as the largest clusters have; a body of the largest size could name a hundred times as many. */
+/** More nodes than the largest clusters have. A body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;
 
 /** The first byte of null. */
@@ -32,13 +28,13 @@ const METADATA = Buffer.from("metadata");
 const NAME = Buffer.from("name");
 const LABELS = Buffer.from("labels");
 
-/** The node labels that are read of whole Nodes. */
+/** The node labels to read from whole Nodes. */
 export interface LabelKeys {
   readonly powerProfile: string;
   readonly draining: string;
 }
 
-/** Label keys as they stand in a request. */
+/** Label keys as bytes of a request. */
 export interface LabelBytes {
   readonly powerProfile: Buffer;
   readonly draining: Buffer;
@@ -50,73 +46,72 @@ export const labelBytes = ({ powerProfile, draining }: LabelKeys): LabelBytes =>
 });
 const defaultLabels = labelBytes(labels);
 
-/** Where a field's value lies; `shape` is its first byte, and n (null) also where the field is absent. */
-export interface Found {
+/** Position of a field's value. `shape` is its first byte; an absent field counts as null. */
+export interface FieldLocation {
   readonly shape: number;
   readonly start: number;
   readonly end: number;
 }
 
-const absent: Found = { shape: NULL, start: 0, end: 0 };
+const absent: FieldLocation = { shape: NULL, start: 0, end: 0 };
 const fields = ["pod", "nodes", "nodenames"] as const;
 type Field = (typeof fields)[number];
-/** By the length of its name, which no two of them share; another key is told from them by a look or two. */
+/** Indexed by the length of the name, which is unique: most other keys are ruled out by their length. */
 const byLength = Array.from({ length: 10 }, (_, length) => {
   const field = fields.find((name) => name.length === length);
   return field && { field, bytes: Buffer.from(field) };
 });
 
 /**
- * A key that comes twice, or that is written with escapes, is where readers of JSON differ. `surprise` leaves it to the worker;
- * `last` does as JSON.parse does.
+ * JSON readers differ on a repeated key and on a key with escapes. `throw` raises an AmbiguousKeyError; `last` does what
+ * JSON.parse does.
  */
-export type Unusual = "surprise" | "last";
+export type AmbiguousKeyPolicy = "throw" | "last";
 
-/** What was learnt from earlier requests and makes the next one short work; all of it can be absent. */
-export interface ScanAids {
-  /** Nodes that were walked before need not be walked again. */
-  readonly known?: KnownNodes | undefined;
-  /** Names whose slots are found on the way. */
-  readonly index?: NameIndex | undefined;
-  /** Where an earlier request's candidates stand, of which nobody thinks any more. */
-  readonly room?: RequestRows | undefined;
-  /** Joulie's own where they are not given. */
+/** All optional. */
+export interface ScanOptions {
+  /** Skips Nodes that an earlier request contained. */
+  readonly knownNodes?: KnownNodes | undefined;
+  /** Tables to reuse; the candidates of the earlier request become invalid. */
+  readonly tables?: CandidateTables | undefined;
+  /** Default: Joulie's own label keys. */
   readonly labels?: LabelBytes | undefined;
 }
 
-interface RequestRows {
-  readonly nodes: Rows;
-  readonly names: Rows;
+interface CandidateTables {
+  readonly nodes: RowTable;
+  readonly names: RowTable;
 }
 
-/** Room for the candidates of one request, and then of the next. */
-export const rowsOfRequests = (): RequestRows => ({ nodes: new Rows(NODE_ROW), names: new Rows(NAME_ROW) });
+/** Tables for the candidates of one request, reusable for the next. */
+export const createCandidateTables = (): CandidateTables => ({
+  nodes: new RowTable(NODE_ROW),
+  names: new RowTable(NAME_ROW),
+});
 
 /**
- * One walk over a request. It notes places and judges JSON alone; what the places must hold is for the reader to say once the
- * whole body is known, for a later value of the same key may replace an earlier one that would not do.
+ * One pass over a request. It validates JSON and records positions. The types of the values are checked after the whole body
+ * was scanned, because a later value of the same key may replace an earlier, invalid one.
  */
 export class RequestScan {
-  readonly found: Record<Field, Found> = { pod: absent, nodes: absent, nodenames: absent };
-  items: Found = absent;
-  readonly nodes: Rows;
-  readonly names: Rows;
-  readonly #cursor: Cursor;
-  readonly #unusual: Unusual;
-  readonly #known: KnownNodes | undefined;
-  readonly #index: NameIndex | undefined;
+  readonly found: Record<Field, FieldLocation> = { pod: absent, nodes: absent, nodenames: absent };
+  items: FieldLocation = absent;
+  readonly nodes: RowTable;
+  readonly names: RowTable;
+  readonly #cursor: JsonCursor;
+  readonly #ambiguousKeys: AmbiguousKeyPolicy;
+  readonly #knownNodes: KnownNodes | undefined;
   readonly #labels: LabelBytes;
-  readonly #spellings: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
+  readonly #keysSeen: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, unusual: Unusual, aids: ScanAids = {}) {
-    const { known, index, room = rowsOfRequests(), labels: keys = defaultLabels } = aids;
+  constructor(body: Buffer, ambiguousKeys: AmbiguousKeyPolicy, options: ScanOptions = {}) {
+    const { knownNodes, tables = createCandidateTables(), labels: keys = defaultLabels } = options;
     this.#labels = keys;
-    this.#cursor = new Cursor(body);
-    this.#unusual = unusual;
-    this.#known = known;
-    this.#index = index;
-    this.nodes = room.nodes;
-    this.names = room.names;
+    this.#cursor = new JsonCursor(body);
+    this.#ambiguousKeys = ambiguousKeys;
+    this.#knownNodes = knownNodes;
+    this.nodes = tables.nodes;
+    this.names = tables.names;
     this.nodes.clear();
     this.names.clear();
     const cursor = this.#cursor;
@@ -129,7 +124,7 @@ export class RequestScan {
     cursor.expectEnd();
   }
 
-  /** Go's names have no tags and are found in any case: Pod, pod, POD. */
+  /** The Go struct has no JSON tags, so its fields match in any case: Pod, pod, POD. */
   #field(): Field | undefined {
     const cursor = this.#cursor;
     const likely = byLength[cursor.keyEnd - cursor.keyStart];
@@ -137,11 +132,10 @@ export class RequestScan {
     if (cursor.escaped) field = fields.find((name) => name === this.#key().toLowerCase());
     if (field === undefined) return undefined;
     const key = this.#key();
-    const before = this.#spellings[field];
+    const before = this.#keysSeen[field];
     this.#once(before !== "", key);
-    if (before !== "" && before !== key)
-      throw new WireError(`${before} is given twice, once as ${key}: send one of them`);
-    this.#spellings[field] = key;
+    if (before !== "" && before !== key) throw new RequestError(`${before} is also given as ${key}: send one of them`);
+    this.#keysSeen[field] = key;
     return field;
   }
 
@@ -163,61 +157,16 @@ export class RequestScan {
   #readNames(): void {
     const cursor = this.#cursor;
     const rows = this.names;
-    const index = this.#index;
-    const view = viewOf(cursor.bytes);
-    let before = -1;
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       const row = this.#add(rows);
-      if (cursor.peek() !== QUOTE) {
-        // No name starts here; the end keeps the place for the message.
-        rows.cells[row + NAME_END] = cursor.at;
-        cursor.skipValue();
-      } else if (index === undefined) {
+      if (cursor.peek() === QUOTE) {
         this.#readString(rows, row + NAME_START, row + NAME_END);
       } else {
-        before = this.#readNamesBehind(before, index, view, row);
+        // Not a string: NAME_START stays 0, and NAME_END holds the position for the error message.
+        rows.cells[row + NAME_END] = cursor.at;
+        cursor.skipValue();
       }
     }
-  }
-
-  /** Names in the order they came in before, for as long as they do and nothing but a comma is between them; else one name. */
-  #readNamesBehind(before: number, index: NameIndex, view: DataView, first: number): number {
-    const cursor = this.#cursor;
-    const { bytes } = cursor;
-    const rows = this.names;
-    let known = before;
-    let at = cursor.at;
-    for (let row = first; ; row = this.#add(rows)) {
-      const expected = index.expectedAt(known, view, at);
-      if (expected < 0) return this.#readName(index, row, known);
-      const { cells } = rows;
-      cells[row + NAME_START] = at + 1;
-      at += index.quotedLength(expected);
-      cells[row + NAME_END] = at - 1;
-      cells[row + SLOT] = expected + 1;
-      known = expected;
-      if (bytes[at] !== COMMA || bytes[at + 1] !== QUOTE) {
-        cursor.at = at;
-        return known;
-      }
-      // The cursor goes along: one name too many is refused with its place.
-      cursor.at = ++at;
-    }
-  }
-
-  /** A name that was not expected, and is from now on. */
-  #readName(index: NameIndex, row: number, before: number): number {
-    const { cells } = this.names;
-    this.#readString(this.names, row + NAME_START, row + NAME_END);
-    const end = cells[row + NAME_END] as number;
-    // One with escapes is looked up as text, later.
-    if (end < 0) return before;
-    const slot = index.slotOf(this.#cursor.bytes, cells[row + NAME_START] as number, end);
-    cells[row + SLOT] = slot < 0 ? UNKNOWN : slot + 1;
-    // The next one is expected behind the last that is known: strangers do not tell what follows them.
-    if (slot < 0) return before;
-    index.setFollower(before, slot);
-    return slot;
   }
 
   #readNodeList(): void {
@@ -255,13 +204,13 @@ export class RequestScan {
   #readNodeAt(start: number, row: number): void {
     const cursor = this.#cursor;
     const { cells } = this.nodes;
-    const known = this.#known?.find(cursor.bytes, start) ?? -1;
+    const known = this.#knownNodes?.find(cursor.bytes, start) ?? -1;
     if (known >= 0) {
-      cursor.at = this.#known?.place(known, start, cells, row) ?? start;
+      cursor.at = this.#knownNodes?.place(known, start, cells, row) ?? start;
       return;
     }
     this.#readNode(row);
-    this.#known?.keep(cursor.bytes, start, cursor.at, cells, row);
+    this.#knownNodes?.keep(cursor.bytes, start, cursor.at, cells, row);
   }
 
   #readNode(row: number): void {
@@ -312,7 +261,7 @@ export class RequestScan {
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
       if (this.#keyIs(powerProfile)) {
-        profiled = this.#once(profiled, "the label of the profile");
+        profiled = this.#once(profiled, "the power profile label");
         this.#readLabel(row + PROFILE_START, row + PROFILE_END);
       } else if (this.#keyIs(draining)) {
         drained = this.#once(drained, "the draining label");
@@ -334,7 +283,7 @@ export class RequestScan {
     this.nodes.cells[row + DRAINING_START] = 0;
   }
 
-  #readString(rows: Rows, start: number, end: number): void {
+  #readString(rows: RowTable, start: number, end: number): void {
     const cursor = this.#cursor;
     rows.cells[start] = cursor.at + 1;
     cursor.skipString();
@@ -345,24 +294,24 @@ export class RequestScan {
     return this.#cursor.escaped ? this.#key() === name.toString() : this.#cursor.keyIs(name);
   }
 
-  /** The last key as text. */
+  /** The last key as a string. */
   #key(): string {
     const { bytes, keyStart, keyEnd, escaped } = this.#cursor;
     if (!escaped) return bytes.toString("utf8", keyStart, keyEnd);
-    if (this.#unusual === "surprise") throw new Surprise(`a key with escapes at byte ${keyStart}`);
+    if (this.#ambiguousKeys === "throw") throw new AmbiguousKeyError(`key with escapes at byte ${keyStart}`);
     return JSON.parse(bytes.toString("utf8", keyStart - 1, keyEnd + 1)) as string;
   }
 
   #once(before: boolean, key: string): true {
-    if (before && this.#unusual === "surprise") {
-      throw new Surprise(`${key} comes a second time at byte ${this.#cursor.keyStart}`);
+    if (before && this.#ambiguousKeys === "throw") {
+      throw new AmbiguousKeyError(`${key} is repeated at byte ${this.#cursor.keyStart}`);
     }
     return true;
   }
 
-  #add(rows: Rows): number {
+  #add(rows: RowTable): number {
     if (rows.count >= MAX_CANDIDATES) {
-      throw new WireError(`more than ${MAX_CANDIDATES} nodes in one request at byte ${this.#cursor.at}`, 413);
+      throw new RequestError(`more than ${MAX_CANDIDATES} nodes in one request at byte ${this.#cursor.at}`, 413);
     }
     return rows.add();
   }

@@ -1,20 +1,22 @@
-import { labels, type Node, type NodeHardwareStatus } from "../../../core/api/index.ts";
-import { type Density, densityOf, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
+import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
+import { type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
+import type { SnapshotNode } from "../../../core/planning/index.ts";
 import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 
 /** Properties shared by all nodes of one kind. */
 interface MachineKind {
+  /** What an agent would discover. */
+  readonly discovered: NodeHardwareStatus;
   readonly hardware: HardwareView;
   readonly model: NodeModel;
   /** In the terms of the published experiment. */
   readonly shape: MachineShape;
-  readonly density: Density;
 }
 
 export interface ClusterMachine extends MachineKind {
   readonly name: string;
-  readonly node: Node;
+  readonly node: SnapshotNode;
 }
 
 interface Group {
@@ -58,17 +60,18 @@ export function machinesOf(cluster: keyof typeof groups, count: number): Cluster
 }
 
 function machineKindOf({ cpu, gpu }: Group): MachineKind {
-  const discovered: NodeHardwareStatus = {
+  const models: NodeHardwareStatus = {
     cpu: { rawModel: cpu, sockets: 2 },
     ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
   };
-  const hardware = hardwareView({ metadata: { name: "" } }, discovered);
+  const hardware = hardwareView({ metadata: { name: "" } }, models);
   const boards = hardware.gpu;
   return {
+    // With the cores: the simulated nodes offer cores, while planning takes a node's allocatable CPUs for threads.
+    discovered: { ...models, cpu: { ...models.cpu, totalCores: hardware.cpu.totalCores } },
     hardware,
     model: nodeModelOf(hardware),
     shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
-    density: densityOf(hardware),
   };
 }
 
@@ -80,7 +83,7 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
     ...kind,
     name,
     node: {
-      metadata: { name, labels: { [labels.managed]: "true", [labels.rack]: rack } },
+      metadata: { name, uid: name, resourceVersion: "1", labels: { [labels.managed]: "true", [labels.rack]: rack } },
       status: { allocatable: { cpu: String(kind.shape.cores), ...(gpus > 0 && { [GPU_RESOURCE]: String(gpus) }) } },
     },
   };

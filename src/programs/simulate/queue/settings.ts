@@ -1,28 +1,45 @@
-import type { CapSettings, GuardOptions, PolicySettings } from "../../../core/policy/index.ts";
+import { gpuProductLabels, labels } from "../../../core/api/index.ts";
+import { builtinCatalogue } from "../../../core/inventory/index.ts";
+import type { PlanningSettings } from "../../../core/planning/index.ts";
+import { capIntents, type PolicySettings } from "../../../core/policy/index.ts";
+import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
+import type { PolicyName } from "../contenders.ts";
 
-/** Default settings of an installed operator. */
-export const policySettings: PolicySettings = {
-  type: "static_partition",
-  staticHpFrac: 0.5,
+/** Without a policy every node stays at performance but still has a twin. */
+const policyOf = (name: PolicyName): PolicySettings => ({
+  type: name === "none" ? "static_partition" : name,
+  staticHpFrac: name === "none" ? 1 : 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
   reconcileInterval: milliseconds(60_000),
-};
+});
 
-export const capSettings: CapSettings = {
-  cpu: {
-    absolute: false,
-    watts: { performance: watts(5000), eco: watts(120) },
-    percent: { performance: percent(100), eco: percent(60) },
-    onGpuNodes: true,
+/** Default settings of an installed operator, except that power comes from exact meters instead of agents. */
+export const planningSettings = (policy: PolicyName): PlanningSettings => ({
+  eligibility: {
+    selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
+    reservedLabel: labels.reserved,
   },
-  gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
-};
-
-/** Minimum time that a promoted node stays at performance. */
-export const MIN_DWELL_MS = milliseconds(300_000);
-
-export const guardOptions: GuardOptions = { drainingCaps: "performance" };
+  policy: policyOf(policy),
+  minDwell: milliseconds(300_000),
+  guard: { drainingCaps: "performance" },
+  capsOf: capIntents({
+    cpu: {
+      absolute: false,
+      watts: { performance: watts(5000), eco: watts(120) },
+      percent: { performance: percent(100), eco: percent(60) },
+      onGpuNodes: true,
+    },
+    gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
+  }),
+  labels: { powerProfile: labels.powerProfile, draining: labels.draining },
+  gpuProductLabels,
+  catalogue: builtinCatalogue,
+  twin: { cooling: linearCoolingModel() },
+  powerSource: "prometheus",
+  agentHeartbeat,
+  readingsFreshFor: milliseconds(300_000),
+});
 
 /** Seconds between operator passes, and until an agent has applied the result. */
 export const PASS_SEC = 60;

@@ -1,39 +1,51 @@
-import { labels, type Profile } from "../../../core/api/index.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Caps } from "../../../core/physics/index.ts";
-import { capIntents, type PlanNode, type PolicySettings, planProfiles } from "../../../core/policy/index.ts";
+import {
+  type NodePlan,
+  PlanCache,
+  type PlanningSettings,
+  PowerTrends,
+  planCluster,
+  statusToPublish,
+} from "../../../core/planning/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
-import { supplyTotals } from "../../../core/twin/index.ts";
+import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
 import { type Instant, instant, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
+import { capsFor } from "./caps.ts";
 import type { ClusterMachine } from "./machines.ts";
-import { SimulatedManagedNode } from "./managed-node.ts";
-import { capSettings, policySettings } from "./settings.ts";
+import { HEARTBEAT_MS, planningSettings } from "./settings.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
+import { SimulatedSnapshot } from "./simulated-snapshot.ts";
 
 /** Start of all simulations; the date is arbitrary. */
 const START = Date.UTC(2026, 0, 1);
 const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
 
+const facility = { site: {}, zones: new Map(), racks: new Map() };
+
 /**
- * Runs the production code for demand, plan, guard, target and twin on simulated nodes. Writes take effect at once.
- * Agents apply the last published caps when `enforce` is called.
+ * Runs the operator's planning pass on simulated nodes and publishes the plans by the operator's rules. Writes take effect
+ * at once. Agents apply the last published caps when `enforce` is called.
  */
 export class SimulatedOperator {
   /** The extender's scoring state, from the published twins. */
   readonly kernel = new ScoringKernel(defaultScoringSettings);
+  readonly #machines: readonly ClusterMachine[];
   readonly #site: SimulatedCluster;
-  /** Absent = every node stays at performance but still has a twin. */
-  readonly #policy: PolicySettings | undefined;
-  readonly #nodes: readonly SimulatedManagedNode[];
-  readonly #planNodes: readonly PlanNode[];
+  readonly #settings: PlanningSettings;
+  readonly #snapshot: SimulatedSnapshot;
+  readonly #power = new Map<string, PowerReading>();
+  readonly #trends = new PowerTrends();
+  readonly #cache = new PlanCache();
+  /** Published caps that the agents have not set yet, by node. */
+  readonly #unenforced = new Map<string, Caps>();
 
   constructor(machines: readonly ClusterMachine[], site: SimulatedCluster, policy: PolicyName) {
+    this.#machines = machines;
     this.#site = site;
-    this.#policy = policy === "none" ? undefined : { ...policySettings, type: policy };
-    const capsOf = capIntents(capSettings);
-    const policyName = this.#policy?.type ?? policySettings.type;
-    this.#nodes = machines.map((machine) => new SimulatedManagedNode(machine, capsOf(machine.hardware), policyName));
-    this.#planNodes = machines.map(({ name, density, hardware }) => ({ name, density, family: hardware.family }));
+    this.#settings = planningSettings(policy);
+    this.#snapshot = new SimulatedSnapshot(machines, site);
     for (const { name, hardware, node } of machines) {
       this.kernel.upsertHardware(name, hardware);
       this.kernel.upsertLabels(name, node.metadata.labels);
@@ -43,49 +55,46 @@ export class SimulatedOperator {
   /** Runs one pass. `waiting` performance jobs count as demand. */
   pass(at: number, waiting: number): void {
     const now = instantAt(at);
-    const planned = this.#planned(now, waiting);
-    const supply = this.#supplyTotals();
-    for (const [index, node] of this.#nodes.entries()) {
-      const { machine } = node;
-      const situation = {
-        now,
-        planned: planned.get(machine.name) ?? "performance",
-        performancePods: this.#site.performanceJobs[index] as number,
-        power: watts(this.#site.power[index] as number),
-        supplyTotal: supply(rackOf(machine)),
-      };
-      node.pass(situation, this.kernel);
+    this.#snapshot.readJobs(waiting);
+    for (const [index, { name }] of this.#machines.entries()) {
+      this.#power.set(name, { power: watts(this.#site.power[index] as number), source: "prometheus", at: now });
     }
+    const plan = planCluster({
+      snapshot: this.#snapshot,
+      settings: this.#settings,
+      telemetry: { power: this.#power, usage: new Map(), facility },
+      trends: this.#trends,
+      cache: this.#cache,
+      now,
+    });
+    for (const node of plan.nodes.values()) this.#publish(node, now);
     this.kernel.beginBatch(now);
   }
 
   /** Calls `set` for every node whose published caps are not applied yet. */
   enforce(set: (node: number, caps: Caps) => void): void {
-    for (const [index, node] of this.#nodes.entries()) {
-      const caps = node.takeUnenforced();
+    for (const [index, { name }] of this.#machines.entries()) {
+      const caps = this.#unenforced.get(name);
       if (caps !== undefined) set(index, caps);
     }
+    this.#unenforced.clear();
   }
 
-  #planned(now: Instant, waiting: number): ReadonlyMap<string, Profile> {
-    if (this.#policy === undefined) return new Map();
-    const performancePods = this.#site.performanceJobs.reduce((sum, jobs) => sum + jobs, waiting);
-    const planNodes = this.#planNodes.map((node, index) => ({
-      ...node,
-      heldUntil: this.#nodes[index]?.heldUntil(now),
-    }));
-    const { nodes } = planProfiles(planNodes, this.#policy, { performancePods, now });
-    return new Map(nodes.map(({ name, profile }) => [name, profile]));
-  }
-
-  #supplyTotals(): ReturnType<typeof supplyTotals> {
-    const racked = this.#nodes.map(({ machine }, index) => ({
-      name: machine.name,
-      rack: rackOf(machine),
-      measured: watts(this.#site.power[index] as number),
-    }));
-    return supplyTotals(racked);
+  #publish(plan: NodePlan, now: Instant): void {
+    const { name, twin, spec, labels, managed } = plan;
+    const { node, shape } = managed;
+    const isNewSpec = !isDeepStrictEqual(twin?.spec, spec);
+    if (!isNewSpec && !isStatusDue(plan, now)) return;
+    const status = statusToPublish(plan, twin?.status, now);
+    this.#snapshot.writeTwin({ metadata: { name }, spec, status });
+    this.kernel.upsertTwin(name, status);
+    if (!isNewSpec) return;
+    const metadata = { ...node.metadata, labels: { ...node.metadata.labels, ...labels } };
+    this.#snapshot.writeNode({ ...node, metadata });
+    this.kernel.upsertLabels(name, metadata.labels);
+    this.#unenforced.set(name, capsFor(spec, shape.hardware));
   }
 }
 
-const rackOf = ({ node }: ClusterMachine): string | undefined => node.metadata.labels?.[labels.rack];
+const isStatusDue = ({ twin, status }: NodePlan, now: Instant): boolean =>
+  isWorthPublishing(twin?.status, status) || now - Date.parse(twin?.status?.lastUpdated ?? "") >= HEARTBEAT_MS;

@@ -1,8 +1,11 @@
+import { renderTable, type TextTableRows } from "../../../core/units/index.ts";
 import { contenderName } from "../contenders.ts";
 import type { ExperimentRun, ReportFigure } from "../run.ts";
 import type { ArmComparison } from "./compare.ts";
+import { formatNumber, formatSigned } from "./format-number.ts";
 import type { Estimate } from "./interval.ts";
-import { formatNumber, formatSigned, renderTable } from "./table.ts";
+
+const figureTable = (rows: TextTableRows): string => renderTable(rows, "numbers");
 
 /** One line per run. */
 export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportFigure[]): string {
@@ -13,7 +16,7 @@ export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportF
     String(run.seed),
     ...figures.map(({ key, digits }) => cell(run.figures[key], digits)),
   ]);
-  return `${renderTable([head, ...rows])}${legend(figures)}`;
+  return `${figureTable([head, ...rows])}${legend(figures)}`;
 }
 
 const cell = (value: number | undefined, digits: number): string =>
@@ -28,12 +31,12 @@ function legend(figures: readonly ReportFigure[]): string {
 /** Renders means over the seeds, differences with intervals, and a sentence on how to read them. */
 export function renderComparison(comparison: ArmComparison, figures: readonly ReportFigure[]): string {
   const { baseline, seeds, sameWork, note, arms } = comparison;
-  const means = renderTable([
+  const means = figureTable([
     ["arm", ...figures.map(({ title }) => title)],
     ...arms.map(({ arm, figures: own }) => [arm, ...figures.map(({ key, digits }) => cell(own[key]?.mean, digits))]),
   ]);
   const compared = figures.filter(({ compared }) => compared === "always" || (compared !== undefined && sameWork));
-  const differences = renderTable([
+  const differences = figureTable([
     [`against ${baseline}, %`, ...compared.map(({ title }) => title)],
     ...arms
       .filter(({ arm }) => arm !== baseline)

@@ -5,10 +5,10 @@ import { VirtualClock } from "../../../platform/clock/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { ExperimentRun } from "../run.ts";
 import { compare } from "./compare.ts";
+import { formatNumber, formatSigned } from "./format-number.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";
 import { renderComparison } from "./render.ts";
-import { formatNumber, formatSigned, renderTable } from "./table.ts";
 
 describe("estimateOf", () => {
   it("gives an interval around the mean that grows with the spread and is reproducible for a seed", () => {
@@ -140,13 +140,9 @@ describe("Progress", () => {
   });
 });
 
-describe("renderTable", () => {
-  it("aligns columns, with thousands separators and signs", () => {
-    const rows = [
-      ["arm", "kWh"],
-      ["least", formatNumber(12_345.678, 1)],
-    ];
-    expect(renderTable(rows)).toBe("arm         kWh\nleast  12,345.7\n");
+describe("numbers of a report", () => {
+  it("have thousands separators and signs", () => {
+    expect(formatNumber(12_345.678, 1)).toBe("12,345.7");
     expect([1.234, -1, 0, -0.001, 0.004].map((value) => formatSigned(value, 2))).toEqual([
       "+1.23",
       "-1.00",

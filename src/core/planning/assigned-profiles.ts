@@ -1,0 +1,21 @@
+import { type PlanNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
+import type { AssignedProfiles, ManagedNode } from "./node-plan.ts";
+import type { PlanningInput } from "./planning-input.ts";
+
+export function assignProfiles(
+  managed: readonly ManagedNode[],
+  performancePods: number,
+  { snapshot, settings: { policy, minDwell }, cache, now }: PlanningInput,
+): AssignedProfiles {
+  const heldUntil = managed.map(({ name }) => performanceHeldUntil(snapshot.twin(name), minDwell, now));
+  const time = policy.type === "rule_swap_v1" ? now : undefined;
+  return cache.profiles.get([policy, performancePods, time, ...managed, ...heldUntil], () => {
+    const eligible = managed.flatMap(({ name, eligibility, shape, pin }, index): PlanNode[] => {
+      if (eligibility !== "eligible") return [];
+      const { density, hardware } = shape;
+      return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index] }];
+    });
+    const { hpCount, nodes } = planProfiles(eligible, policy, { performancePods, now });
+    return { hpCount, byName: new Map(nodes.map((node) => [node.name, node])) };
+  });
+}

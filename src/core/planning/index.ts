@@ -1,0 +1,16 @@
+// Start at `planCluster`: one planning pass from a cluster snapshot to the desired state of every node.
+export { type ClusterSnapshot, performancePodsOn, type SnapshotNode } from "./cluster-snapshot.ts";
+export { isMirror, type Leftovers, leftoversOf } from "./leftovers.ts";
+export {
+  type ManagedNode,
+  type NodePlan,
+  type NodeShape,
+  type NodeTarget,
+  statusAt,
+  statusToPublish,
+} from "./node-plan.ts";
+export { PlanCache } from "./plan-cache.ts";
+export { type ClusterPlan, planCluster } from "./plan-cluster.ts";
+export type { FacilityReading, FacilityReadings, NodeUsage, PlanningInput, Telemetry } from "./planning-input.ts";
+export { PowerTrends } from "./power-trends.ts";
+export type { PlanningSettings } from "./settings.ts";

@@ -1,0 +1,95 @@
+import type {
+  NodeHardware,
+  NodePowerProfile,
+  NodePowerProfileSpec,
+  NodeTwin,
+  NodeTwinSpec,
+  NodeTwinStatus,
+  Profile,
+} from "../api/index.ts";
+import type { Density, HardwareView } from "../inventory/index.ts";
+import {
+  type Eligibility,
+  type GuardDecision,
+  lastTransitionTime,
+  type ObservedState,
+  type PlannedNode,
+  type PowerState,
+  type ProfileCaps,
+} from "../policy/index.ts";
+import type { EffectiveCaps, TwinOutput } from "../twin/index.ts";
+import type { Instant, Watts } from "../units/index.ts";
+import type { SnapshotNode } from "./cluster-snapshot.ts";
+
+// The results of the stages of a pass, in order.
+
+/** Values derived from a node's hardware. */
+export interface NodeShape {
+  readonly hardware: HardwareView;
+  readonly density: Density;
+  readonly caps: ProfileCaps;
+}
+
+/** A node that Joulie manages, and the values derived from its own objects. */
+export interface ManagedNode {
+  readonly name: string;
+  readonly node: SnapshotNode;
+  readonly hardware: NodeHardware | undefined;
+  readonly profile: NodePowerProfile | undefined;
+  readonly eligibility: Eligibility;
+  readonly shape: NodeShape;
+  readonly pin: NodePowerProfileSpec | undefined;
+}
+
+/** The policy's decision for every eligible node. */
+export interface AssignedProfiles {
+  readonly hpCount: number;
+  readonly byName: ReadonlyMap<string, PlannedNode>;
+}
+
+/** The desired spec and labels of one node, and the reason. */
+export interface NodeTarget {
+  readonly name: string;
+  readonly planned: Profile;
+  readonly reason: string;
+  /** Undefined if the pods could not be read. */
+  readonly performancePods: number | undefined;
+  /** The state in the snapshot. */
+  readonly seen: ObservedState;
+  readonly decision: GuardDecision;
+  /** The state that this pass writes. */
+  readonly next: PowerState;
+  readonly spec: NodeTwinSpec;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly managed: ManagedNode;
+  readonly twin: NodeTwin | undefined;
+  readonly caps: EffectiveCaps;
+  /** The power that the node may draw under its caps. */
+  readonly budget: Watts | undefined;
+}
+
+/** Everything that was decided about one node, and the reasons. The same object as in the last pass if nothing changed. */
+export interface NodePlan extends NodeTarget {
+  readonly status: TwinOutput;
+}
+
+/** A static estimate has no time of its own: it holds at the time of publication. */
+export function statusAt({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
+  if (powerMeasurement?.source !== "static")
+    return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
+  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: new Date(now).toISOString() } };
+}
+
+/** The status to write over `published`, with its times. `isWorthPublishing` of core/twin decides whether to write it. */
+export function statusToPublish(
+  { status }: NodePlan,
+  published: NodeTwinStatus | undefined,
+  now: Instant,
+): NodeTwinStatus {
+  const transition = lastTransitionTime(published, status.schedulableClass, now);
+  return {
+    ...statusAt(status, now),
+    ...(transition !== undefined && { lastTransitionTime: transition }),
+    lastUpdated: new Date(now).toISOString(),
+  };
+}

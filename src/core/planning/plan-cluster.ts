@@ -1,0 +1,53 @@
+import { type DemandView, demandViewOf } from "../demand/index.ts";
+import type { Instant } from "../units/index.ts";
+import { assignProfiles } from "./assigned-profiles.ts";
+import { type Leftovers, leftoversIn } from "./leftovers.ts";
+import { managedNodesIn } from "./managed-node.ts";
+import type { NodePlan } from "./node-plan.ts";
+import { nodeTargetFor } from "./node-target.ts";
+import type { PlanningInput } from "./planning-input.ts";
+import { withTwinStatus } from "./twin-status.ts";
+
+export interface ClusterPlan {
+  readonly at: Instant;
+  readonly hpCount: number;
+  readonly demand: DemandView;
+  /** Whether the snapshot's pods are current. If not, no node is downgraded. */
+  readonly current: boolean;
+  readonly nodes: ReadonlyMap<string, NodePlan>;
+  /** Objects and labels to remove, by node: of nodes that were deleted or are no longer managed. */
+  readonly leftovers: ReadonlyMap<string, Leftovers>;
+}
+
+/**
+ * One planning pass: from a snapshot of the cluster to the desired spec, status and labels of every managed node, with the
+ * reasons. `joulie operator` and `joulie simulate` both call it. The plan depends on the input alone.
+ */
+export function planCluster(input: PlanningInput): ClusterPlan {
+  const { snapshot, settings, trends, cache, now } = input;
+  const { current } = snapshot;
+  // Inventory: managed nodes with their hardware, eligibility and pin.
+  const managed = managedNodesIn(input);
+  const names = new Set(managed.map(({ name }) => name));
+  cache.keepOnly(new Set(Array.from(snapshot.nodes(), ({ metadata }) => metadata.name)));
+  trends.keepOnly(names);
+  // Demand: performance-sensitive pods, in the cluster and by node.
+  const demand = cache.demand.get([snapshot.allPodsVersion], () => demandViewOf(snapshot.pods()));
+  // Policy: a profile for every eligible node.
+  const profiles = assignProfiles(managed, demand.performancePods, input);
+  // Guard and target: the state that each node may change to now, and its spec and labels.
+  const targets = managed.flatMap((node) => {
+    const performancePods = current ? (demand.performancePodsByNode.get(node.name) ?? 0) : undefined;
+    return nodeTargetFor(node, profiles.byName.get(node.name), performancePods, input) ?? [];
+  });
+  // Twin: the status of each node under its target.
+  const nodes = withTwinStatus(targets, input);
+  return {
+    at: now,
+    hpCount: profiles.hpCount,
+    demand,
+    current,
+    nodes,
+    leftovers: leftoversIn(snapshot, settings, names),
+  };
+}

@@ -1,0 +1,44 @@
+import type { FacilityPower, PowerReading } from "../twin/index.ts";
+import type { Celsius, Instant, Watts } from "../units/index.ts";
+import type { ClusterSnapshot } from "./cluster-snapshot.ts";
+import type { PlanCache } from "./plan-cache.ts";
+import type { PowerTrends } from "./power-trends.ts";
+import type { PlanningSettings } from "./settings.ts";
+
+/** The input of one planning pass. */
+export interface PlanningInput {
+  readonly snapshot: ClusterSnapshot;
+  readonly telemetry: Telemetry;
+  readonly settings: PlanningSettings;
+  /** Recent power readings. The pass adds the current ones; adding a reading twice changes nothing. */
+  readonly trends: PowerTrends;
+  /** Saves time only: an empty cache gives the same plan. */
+  readonly cache: PlanCache;
+  readonly now: Instant;
+}
+
+/** Readings from outside the cluster's own objects. */
+export interface Telemetry {
+  /** From the configured HTTP endpoint or Prometheus, by node. */
+  readonly power: ReadonlyMap<string, PowerReading>;
+  /** From metrics.k8s.io, by node. */
+  readonly usage: ReadonlyMap<string, NodeUsage>;
+  readonly facility: FacilityReadings;
+}
+
+export interface NodeUsage {
+  readonly cpuCores: number;
+  readonly at: Instant;
+}
+
+/** Readings of the site or of a cooling zone. */
+export interface FacilityReading extends FacilityPower {
+  readonly ambient?: Celsius | undefined;
+}
+
+export interface FacilityReadings {
+  readonly site: FacilityReading;
+  readonly zones: ReadonlyMap<string, FacilityReading>;
+  /** From the racks' own meters. */
+  readonly racks: ReadonlyMap<string, Watts>;
+}

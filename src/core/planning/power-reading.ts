@@ -1,0 +1,97 @@
+import type { PowerSource } from "../api/index.ts";
+import { boundWattsOn, type MarginalWatts } from "../demand/index.ts";
+import {
+  agentReading,
+  choosePowerReading,
+  type PowerReading,
+  type PowerSourceMode,
+  staticEstimate,
+  utilizationEstimate,
+} from "../twin/index.ts";
+import { type Instant, instant, isPositive, isStale, parseQuantity, watts } from "../units/index.ts";
+import type { SnapshotNode } from "./cluster-snapshot.ts";
+import type { NodeTarget } from "./node-plan.ts";
+import type { PlanningInput } from "./planning-input.ts";
+
+/** The node's power from the configured source. Sources of lower preference are evaluated only when needed. */
+export function powerReadingOf(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
+  const { settings, telemetry } = input;
+  const mode = settings.powerSource;
+  if (mode === "http" || mode === "prometheus")
+    return choosePowerReading(mode, {
+      external: ifFresh(telemetry.power.get(target.name), input) ?? publishedReading(target, input),
+    });
+  const direct = mode === "auto" ? choosePowerReading(mode, { agent: readingOfAgent(target, input) }) : undefined;
+  return (
+    direct ??
+    choosePowerReading(mode, { utilization: mode === "static" ? undefined : utilizationReading(target, input) }) ??
+    choosePowerReading(mode, { static: mode === "utilization" ? undefined : staticReading(target, input) })
+  );
+}
+
+const readingOfAgent = (
+  { twin, managed: { shape } }: NodeTarget,
+  { settings, now }: PlanningInput,
+): PowerReading | undefined =>
+  agentReading(twin?.status?.controlStatus, shape.hardware.gpu !== undefined, now, settings.agentHeartbeat);
+
+function staticReading(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
+  const power = staticEstimate(target.managed.shape.hardware, podWattsOn(target, input).total, target.budget);
+  return power === undefined ? undefined : { power, source: "static", at: input.now };
+}
+
+/** The share of its requested power that a pod is expected to draw: the defaults of the extender. */
+const COEFFICIENTS = { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 };
+
+const podWattsOn = (
+  { name, managed: { node, shape } }: NodeTarget,
+  { snapshot, cache }: PlanningInput,
+): MarginalWatts =>
+  cache.podWatts.get(name, [snapshot.podsVersion(name), shape], () =>
+    boundWattsOn(snapshot.podsOn(name), { hardware: shape.hardware, labels: node.metadata.labels }, COEFFICIENTS),
+  );
+
+/** The last reading may be from before an outage or from an earlier term of leadership. */
+const ifFresh = <Reading extends { readonly at: Instant }>(
+  reading: Reading | undefined,
+  { settings, now }: PlanningInput,
+): Reading | undefined =>
+  reading === undefined || isStale(reading.at, now, settings.readingsFreshFor) ? undefined : reading;
+
+function utilizationReading(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
+  const { name, managed, budget } = target;
+  const { node, shape } = managed;
+  const usage = ifFresh(input.telemetry.usage.get(name), input);
+  if (usage === undefined) return publishedReading(target, input);
+  const cpus = cpusOf(node) ?? shape.hardware.cpu.totalCores;
+  if (!isPositive(cpus)) return undefined;
+  const power = utilizationEstimate(shape.hardware, usage.cpuCores / cpus, podWattsOn(target, input).gpu, budget);
+  return power === undefined ? undefined : { power, source: "utilization", at: usage.at };
+}
+
+/** The sources of readings from outside the cluster, by mode. */
+const outsideSources: Readonly<Partial<Record<PowerSourceMode, readonly PowerSource[]>>> = {
+  auto: ["utilization"],
+  utilization: ["utilization"],
+  http: ["http"],
+  prometheus: ["prometheus", "kepler"],
+};
+
+/**
+ * The reading that another replica published. It is used like this replica's own reading, for the same time. Without it, a new
+ * leader whose first query fails would switch every node to another source and back.
+ */
+function publishedReading({ twin, budget }: NodeTarget, input: PlanningInput): PowerReading | undefined {
+  const { source, measuredNodePowerW: power, measuredAt = "" } = twin?.status?.powerMeasurement ?? {};
+  if (source === undefined || power === undefined || !outsideSources[input.settings.powerSource]?.includes(source))
+    return undefined;
+  // An estimate never exceeds the caps; a measured value may.
+  const limit = source === "utilization" ? (budget ?? power) : power;
+  return ifFresh({ power: watts(Math.min(power, limit)), source, at: instant(Date.parse(measuredAt)) }, input);
+}
+
+function cpusOf({ status }: SnapshotNode): number | undefined {
+  const text = status?.capacity?.cpu ?? status?.allocatable?.cpu;
+  const parsed = text === undefined ? undefined : parseQuantity(String(text));
+  return parsed?.ok === true ? parsed.value : undefined;
+}

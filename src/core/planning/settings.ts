@@ -1,0 +1,22 @@
+import type { Catalogue } from "../inventory/index.ts";
+import type { CapHardware, EligibilitySettings, GuardOptions, PolicySettings, ProfileCaps } from "../policy/index.ts";
+import type { PowerSourceMode, TwinModel } from "../twin/index.ts";
+import type { Milliseconds } from "../units/index.ts";
+
+export interface PlanningSettings {
+  readonly eligibility: EligibilitySettings;
+  readonly policy: PolicySettings;
+  /** The minimum time that a promoted node keeps the performance profile. */
+  readonly minDwell: Milliseconds;
+  readonly guard: GuardOptions;
+  readonly capsOf: (hardware: CapHardware) => ProfileCaps;
+  /** The keys of the labels on Nodes. */
+  readonly labels: { readonly powerProfile: string; readonly draining: string };
+  readonly gpuProductLabels: readonly string[];
+  readonly catalogue: Catalogue;
+  readonly twin: TwinModel;
+  readonly powerSource: PowerSourceMode;
+  readonly agentHeartbeat: Milliseconds;
+  /** A reading from outside the cluster is ignored when it is older. */
+  readonly readingsFreshFor: Milliseconds;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { densityOf, hardwareView } from "../inventory/index.ts";
+import { effectiveCaps, linearCoolingModel } from "../twin/index.ts";
+import { instant, milliseconds, watts } from "../units/index.ts";
+import type { NodeTarget } from "./node-plan.ts";
+import { PlanCache } from "./plan-cache.ts";
+import type { PlanningInput } from "./planning-input.ts";
+import { PowerTrends } from "./power-trends.ts";
+import { withTwinStatus } from "./twin-status.ts";
+
+const NOW = instant(Date.UTC(2030, 0, 1));
+
+/** Counts every field that is read of a value, and of what is in it. */
+function counted<Value extends object>(value: Value, onRead: () => void): Value {
+  return new Proxy(value, {
+    get(from, key) {
+      onRead();
+      const field: unknown = Reflect.get(from, key);
+      return typeof field === "object" && field !== null && !Object.isFrozen(field) ? counted(field, onRead) : field;
+    },
+  });
+}
+
+/** What one pass costs whose nodes are all new, in fields read of its targets and in questions to the cooling model. */
+function costOf(nodes: number): { readonly reads: number; readonly cooling: number } {
+  let reads = 0;
+  let cooling = 0;
+  const linear = linearCoolingModel();
+  const model: typeof linear = {
+    coolingStress: (...input) => {
+      cooling++;
+      return linear.coolingStress(...input);
+    },
+  };
+  const names = Array.from({ length: nodes }, (_, index) => `n${index}`);
+  const targets = names.map((name) => {
+    const node = { metadata: { name, labels: { "joulie.io/rack": `r${name.slice(-1)}` } } };
+    const hardware = hardwareView(node, undefined);
+    const caps = effectiveCaps({}, hardware);
+    const target = {
+      name,
+      managed: { name, node, shape: { hardware, density: densityOf(hardware) } },
+      next: { state: "ActivePerformance", caps: "performance" },
+      caps,
+      budget: watts(150),
+    } as unknown as NodeTarget;
+    return counted(target, () => reads++);
+  });
+  const power = new Map(names.map((name) => [name, { power: watts(100), source: "http" as const, at: NOW }]));
+  const input = {
+    settings: { powerSource: "http", readingsFreshFor: milliseconds(60_000), twin: { cooling: model } },
+    telemetry: { power, usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } },
+    trends: new PowerTrends(),
+    cache: new PlanCache(),
+    now: NOW,
+  } as unknown as PlanningInput;
+  expect(withTwinStatus(targets, input).size).toBe(nodes);
+  return { reads, cooling };
+}
+
+describe("withTwinStatus", () => {
+  it("TWN-26 has a constant cost per node", () => {
+    const [few, many] = [costOf(30), costOf(300)];
+    expect(many.cooling).toBe(300);
+    expect(few.cooling).toBe(30);
+    expect(many.reads / 300).toBe(few.reads / 30);
+  });
+});

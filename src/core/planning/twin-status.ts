@@ -1,0 +1,73 @@
+import { labels } from "../api/index.ts";
+import { publishedStateOf } from "../policy/index.ts";
+import {
+  ambientOf,
+  estimatedPue,
+  predictTwin,
+  roundForPublication,
+  supplyTotals,
+  type TwinInput,
+} from "../twin/index.ts";
+import type { Celsius } from "../units/index.ts";
+import type { ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
+import type { PlanningInput, Telemetry } from "./planning-input.ts";
+import { powerReadingOf } from "./power-reading.ts";
+
+/** Adds the predicted status to every target. All readings come first, because a rack's supply is the sum of its nodes. */
+export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningInput): Map<string, NodePlan> {
+  const { trends, telemetry, now } = input;
+  const readings = targets.map((target) => powerReadingOf(target, input));
+  const racked = targets.map(({ name, managed, budget: capEstimate }, index) => {
+    return { name, rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
+  });
+  const totalOf = supplyTotals(racked, telemetry.facility.racks);
+  const zones = new Map<string, ZoneConditions>();
+  const plans = new Map<string, NodePlan>();
+  targets.forEach((target, index) => {
+    const { node } = target.managed;
+    const zone = node.metadata.labels?.[labels.coolingZone] ?? "";
+    let conditions = zones.get(zone);
+    if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
+    const { ambient, pue } = conditions;
+    const reading = readings[index];
+    const trend = trends.slopeWith(node, reading, now);
+    const supplyTotal = totalOf(rackOf(target.managed));
+    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal }, input));
+  });
+  return plans;
+}
+
+/** Ambient temperature and cooling overhead at a node's location. */
+interface ZoneConditions {
+  readonly ambient: Celsius;
+  readonly pue: number;
+}
+
+type Readings = ZoneConditions & Pick<TwinInput, "reading" | "trend" | "supplyTotal">;
+
+const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
+
+function conditionsIn(zone: string, { facility: { site, zones } }: Telemetry): ZoneConditions {
+  const local = zones.get(zone);
+  return { ambient: ambientOf(local?.ambient, site.ambient), pue: estimatedPue(local, site) };
+}
+
+function planOf(target: NodeTarget, readings: Readings, { settings, cache }: PlanningInput): NodePlan {
+  const { reading, trend, supplyTotal, ambient, pue } = readings;
+  // `statusAt` sets the time of a static estimate.
+  const readAt = reading?.source === "static" ? undefined : reading?.at;
+  return cache.plans.get(
+    target.name,
+    [target, settings, reading?.power, reading?.source, readAt, trend, supplyTotal, ambient, pue],
+    () => {
+      const { caps, next, managed } = target;
+      const { hardware, density } = managed.shape;
+      const { schedulableClass } = publishedStateOf(next);
+      const predicted = predictTwin(
+        { hardware, caps, schedulableClass, density: density.total, ...readings },
+        settings.twin,
+      );
+      return { ...target, status: roundForPublication(predicted) };
+    },
+  );
+}

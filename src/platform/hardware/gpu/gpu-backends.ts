@@ -1,0 +1,223 @@
+import { join } from "node:path";
+import type { WriteOutcome } from "../../../core/control/index.ts";
+import type { Watts } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import { AmdgpuBackend } from "../amd/amdgpu-backend.ts";
+import { RocmSmiBackend } from "../amd/rocm-smi.ts";
+import { textAt } from "../host/host-values.ts";
+import { IntelGpuBackend } from "../intel/intel-gpu.ts";
+import { NvidiaSmiBackend } from "../nvidia/nvidia-smi.ts";
+import { NvmlBackend } from "../nvidia/nvml-backend.ts";
+import { NvmlCrashGuard } from "../nvidia/nvml-crash-guard.ts";
+import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
+import {
+  type GpuBackend,
+  type GpuBackendVendor,
+  type GpuBackendView,
+  type GpuCapBoard,
+  lostBoards,
+} from "./gpu-board.ts";
+import { PciGpuVendors } from "./pci-gpu-vendors.ts";
+
+export interface GpuHost {
+  /** HOST_SYS_ROOT and HOST_PROC_ROOT. */
+  readonly sys: HostFiles;
+  readonly proc: HostFiles;
+  readonly clock: Clock;
+  /** NVML_LIBRARY. */
+  readonly nvmlLibrary: string;
+  /** STATE_DIR: holds the record of NVML crashes. */
+  readonly stateDir: string;
+  /** Whether that record may be written. */
+  readonly mayWrite: boolean;
+}
+
+/** The backends for one vendor's boards, best first. */
+interface VendorRoute {
+  readonly vendor: GpuBackendVendor;
+  /** Whether the vendor's boards are present: if so, a missing backend is worth a warning. */
+  readonly expected?: () => boolean;
+  readonly candidates: readonly BackendCandidate[];
+}
+
+interface BackendCandidate {
+  readonly backend: GpuBackend;
+  /** Why this backend is skipped: trying it costs memory or a process. */
+  readonly whySkipped?: () => string | undefined;
+}
+
+/**
+ * All GPUs of this node as one backend: NVML or else nvidia-smi, amdgpu or else rocm-smi, and Intel's sysfs files. Each discovery
+ * selects the backends again, because drivers load late. Calls for a board go to the backend that discovered it.
+ */
+export function findGpuBackend(host: GpuHost): GpuBackend {
+  const { sys, clock } = host;
+  const vendors = new PciGpuVendors(sys);
+  const noNvidia = (): string | undefined =>
+    hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and the NVIDIA driver is not loaded";
+  const noAmd = (): string | undefined =>
+    vendors.present().has("amd") || sys.exists("module/amdgpu") ? undefined : "no AMD GPU is on the PCI bus";
+  const nvml = createNvmlBackend(host);
+  const hung = (): string | undefined =>
+    nvml.hangs ? "nvidia-smi is skipped: it would wait for the same hung driver" : undefined;
+  return new CombinedGpuBackend([
+    {
+      vendor: "nvidia",
+      expected: () => vendors.present().has("nvidia"),
+      candidates: [
+        { backend: nvml, whySkipped: noNvidia },
+        { backend: new NvidiaSmiBackend({ clock }), whySkipped: () => noNvidia() ?? hung() },
+      ],
+    },
+    {
+      vendor: "amd",
+      expected: () => vendors.present().has("amd"),
+      candidates: [
+        { backend: new AmdgpuBackend({ files: sys, clock }) },
+        { backend: new RocmSmiBackend({ clock }), whySkipped: noAmd },
+      ],
+    },
+    { vendor: "intel", candidates: [{ backend: new IntelGpuBackend({ files: sys, clock }) }] },
+  ]);
+}
+
+/** Whether to load NVML, which costs memory: a board on the bus, a loaded driver, or a configured library path. */
+const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: PciGpuVendors): boolean =>
+  nvmlLibrary.includes("/") ||
+  proc.exists("driver/nvidia") ||
+  sys.exists("module/nvidia") ||
+  vendors.present().has("nvidia");
+
+function createNvmlBackend({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): NvmlBackend {
+  const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"].map((file) => textAt(proc, file) ?? "").join(" ");
+  const crashGuard = new NvmlCrashGuard({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
+  return new NvmlBackend({ library, clock, crashGuard });
+}
+
+/** Presents the boards of several backends as one backend. */
+class CombinedGpuBackend implements GpuBackend {
+  readonly kind = "gpu";
+  readonly #routes: readonly VendorRoute[];
+  #activeBackends = new Map<GpuBackendVendor, GpuBackend>();
+  #backendOf = new Map<string, GpuBackend>();
+  #seen: readonly GpuCapBoard[] = [];
+  #lastDiscovery: Promise<GpuBackendView> | undefined;
+
+  constructor(routes: readonly VendorRoute[]) {
+    this.#routes = routes;
+  }
+
+  /** The active backends. The name may change while ids and originals stay, so the journal must not use it as a key. */
+  get name(): string {
+    return [...this.#activeBackends.values()].map(({ name }) => name).join("+") || "none";
+  }
+
+  async discover(signal?: AbortSignal): Promise<GpuBackendView> {
+    this.#lastDiscovery = this.#discoverAll(signal);
+    return this.#lastDiscovery;
+  }
+
+  async #discoverAll(signal: AbortSignal | undefined): Promise<GpuBackendView> {
+    const found = await Promise.all(this.#routes.map(async (route) => this.#discoverVendor(route, signal)));
+    const boards = found.flatMap((one) => one.boards ?? []);
+    this.#activeBackends = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
+    if (boards.length === 0) {
+      return { absent: `no GPU backend works on this node: ${found.map(({ tried }) => tried).join("; ")}` };
+    }
+    for (const { backend, boards: driven = [] } of found) {
+      if (backend !== undefined) for (const { id } of driven) this.#backendOf.set(id, backend);
+    }
+    // If the driver or tool of one vendor disappears, only that vendor's boards are lost.
+    const gone = found
+      .filter(({ backend }) => backend === undefined)
+      .flatMap(({ vendor, tried }) =>
+        lostBoards(
+          this.#seen.filter((board) => board.vendor === vendor),
+          boards,
+          tried,
+        ),
+      );
+    const undriven = found.filter(
+      ({ vendor, backend, expected }) =>
+        backend === undefined && expected && !gone.some((board) => board.vendor === vendor),
+    );
+    this.#seen = [...boards, ...gone];
+    return {
+      boards: withWarnings(
+        this.#seen,
+        undriven.map(({ vendor, tried }) => `${vendor} GPUs are not managed: ${tried}`),
+      ),
+    };
+  }
+
+  async limit(id: string, signal?: AbortSignal): Promise<LimitReading> {
+    return (await this.#backendFor(id, signal))?.limit(id, signal) ?? { unreadable: unknown(id) };
+  }
+
+  async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
+    return (await this.#backendFor(id, signal))?.cap(id, limit, signal) ?? { result: "error", message: unknown(id) };
+  }
+
+  async original(id: string, signal?: AbortSignal): Promise<OriginalReading> {
+    return (await this.#backendFor(id, signal))?.original(id, signal) ?? { unreadable: unknown(id) };
+  }
+
+  async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    return (
+      (await this.#backendFor(id, signal))?.restore(id, original, signal) ?? { result: "error", message: unknown(id) }
+    );
+  }
+
+  async power(signal?: AbortSignal): Promise<readonly BoardPower[]> {
+    this.#lastDiscovery ??= this.discover(signal);
+    await this.#lastDiscovery;
+    return (
+      await Promise.all([...this.#activeBackends.values()].map(async (backend) => backend.power?.(signal) ?? []))
+    ).flat();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#routes.flatMap(({ candidates }) => candidates.map(async ({ backend }) => backend.close?.())),
+    );
+  }
+
+  async #backendFor(id: string, signal: AbortSignal | undefined): Promise<GpuBackend | undefined> {
+    if (!this.#backendOf.has(id)) await this.discover(signal);
+    return this.#backendOf.get(id);
+  }
+
+  async #discoverVendor(
+    { vendor, candidates, expected }: VendorRoute,
+    signal: AbortSignal | undefined,
+  ): Promise<VendorResult> {
+    const tried = new Set<string>();
+    for (const { backend, whySkipped } of candidates) {
+      const skipped = whySkipped?.();
+      const { boards, absent }: GpuBackendView =
+        skipped === undefined ? await backend.discover(signal) : { absent: skipped };
+      if (boards !== undefined) return { vendor, backend, boards, tried: "", expected: true };
+      tried.add(absent);
+    }
+    return { vendor, tried: [...tried].join("; "), expected: expected?.() ?? false };
+  }
+}
+
+interface VendorResult {
+  readonly vendor: GpuBackendVendor;
+  readonly backend?: GpuBackend;
+  readonly boards?: readonly GpuCapBoard[];
+  /** Why none of the vendor's backends works. */
+  readonly tried: string;
+  readonly expected: boolean;
+}
+
+/** Warnings belong to boards, so warnings about boards that are not in the view are added to its first board. */
+const withWarnings = (boards: readonly GpuCapBoard[], warnings: readonly string[]): readonly GpuCapBoard[] =>
+  warnings.length === 0
+    ? boards
+    : boards.map((board, place) =>
+        place === 0 ? { ...board, warnings: [...(board.warnings ?? []), ...warnings] } : board,
+      );
+
+const unknown = (id: string): string => `no GPU ${JSON.stringify(id)} on this node`;

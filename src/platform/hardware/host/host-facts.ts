@@ -1,0 +1,100 @@
+import type { HostFiles } from "../port.ts";
+import { parseCpuinfo } from "./cpuinfo.ts";
+import { type FrequencyLandmarks, readFrequencyFacts } from "./frequency-landmarks.ts";
+import { namesIn, textAt } from "./host-values.ts";
+import { readMemoryBytes } from "./memory.ts";
+import { readTopology } from "./topology.ts";
+
+/** The host's hardware, read from its files. Unknown values are missing, and `warnings` names the important ones. */
+export interface HostFacts {
+  readonly cpu: CpuFacts;
+  readonly memoryBytes?: number;
+  readonly warnings: readonly string[];
+}
+
+export interface CpuFacts {
+  /** The model name from /proc/cpuinfo; on ARM the name of the core. */
+  readonly model?: string;
+  readonly vendor?: string;
+  readonly sockets?: number;
+  readonly totalCores?: number;
+  readonly logicalCpus?: number;
+  readonly isVirtual: boolean;
+  /** The cpufreq driver. */
+  readonly driver?: string;
+  readonly landmarks: FrequencyLandmarks;
+  readonly warnings: readonly string[];
+}
+
+/** HOST_SYS_ROOT and HOST_PROC_ROOT. */
+export interface HostRoots {
+  readonly sys: HostFiles;
+  readonly proc: HostFiles;
+}
+
+/** Caches the facts until the set of online CPUs or cpufreq policies changes: reading them takes hundreds of files. */
+export class HostFactsReader {
+  readonly #roots: HostRoots;
+  #cacheKey: string | undefined;
+  #facts: HostFacts | undefined;
+
+  constructor(roots: HostRoots) {
+    this.#roots = roots;
+  }
+
+  read(): HostFacts {
+    const { sys } = this.#roots;
+    const online = textAt(sys, "devices/system/cpu/online") ?? "";
+    const cacheKey = `${online} ${namesIn(sys, "devices/system/cpu/cpufreq").join(" ")}`;
+    if (this.#facts === undefined || cacheKey !== this.#cacheKey) {
+      this.#facts = hostFacts(this.#roots);
+      this.#cacheKey = cacheKey;
+    }
+    return this.#facts;
+  }
+}
+
+export function hostFacts({ sys, proc }: HostRoots): HostFacts {
+  const cpuinfo = textAt(proc, "cpuinfo");
+  const info = parseCpuinfo(cpuinfo ?? "");
+  const topology = readTopology(sys);
+  const { driver, landmarks } = readFrequencyFacts(sys);
+  const isVirtual = info.isVirtual || looksVirtual(sys);
+  const sockets = topology.sockets ?? info.sockets;
+  const totalCores = topology.cores ?? info.cores;
+  const logicalCpus = topology.online ?? (info.logicalCpus > 0 ? info.logicalCpus : undefined);
+  const memory = readMemoryBytes(proc);
+  const model = info.model;
+  const cpuWarnings = [
+    model === undefined
+      ? `unknown CPU model: ${proc.root}/cpuinfo ${cpuinfo === undefined ? "cannot be read" : "has no model name"}`
+      : "",
+    isVirtual ? "virtual machine: the hypervisor decides which sockets and cores are visible" : "",
+    topology.isHybrid ? "hybrid CPU: frequencies are those of the fastest core type" : "",
+    topology.offline > 0 ? `${topology.offline} CPUs are offline: sockets and cores count online CPUs only` : "",
+    sockets === undefined ? "the number of sockets is unknown" : "",
+  ];
+  return {
+    cpu: {
+      ...(model === undefined ? {} : { model }),
+      ...(info.vendor === undefined ? {} : { vendor: info.vendor }),
+      ...(sockets === undefined ? {} : { sockets }),
+      ...(totalCores === undefined ? {} : { totalCores }),
+      ...(logicalCpus === undefined ? {} : { logicalCpus }),
+      isVirtual,
+      ...(driver === undefined ? {} : { driver }),
+      landmarks,
+      warnings: cpuWarnings.filter((warning) => warning !== ""),
+    },
+    ...(memory === undefined ? {} : { memoryBytes: memory }),
+    warnings: memory === undefined ? [`unknown memory size: ${proc.root}/meminfo cannot be read`] : [],
+  };
+}
+
+/** DMI product names of virtual machines: ARM has no CPU flag for it. */
+const VIRTUAL_PRODUCTS = /virtual|kvm|qemu|bochs|vmware|hvm domu|openstack|google compute engine/i;
+
+function looksVirtual(sys: HostFiles): boolean {
+  const type = textAt(sys, "hypervisor/type")?.trim() ?? "";
+  return type !== "" || VIRTUAL_PRODUCTS.test(textAt(sys, "class/dmi/id/product_name") ?? "");
+}

@@ -1,0 +1,59 @@
+import { formatWatts, isPositive, type Watts, wattsFromMilliwatts } from "../../../core/units/index.ts";
+import { type GpuCapBoard, rangeWarnings } from "../gpu/gpu-board.ts";
+import { isMissingFeature } from "./nvml-codes.ts";
+import type { NvmlHandle } from "./nvml-functions.ts";
+import type { NvmlCaller } from "./nvml-session.ts";
+
+/** Reads everything about one board. Rejects if the board is lost; unsupported features are left out. */
+export async function describeBoard(call: NvmlCaller, id: string, handle: NvmlHandle): Promise<GpuCapBoard> {
+  const [model] = await orUnsupported(call(id, "name", handle));
+  const [min, max] = await orUnsupported(call(id, "constraints", handle));
+  const [limit] = await orUnsupported(call(id, "limit", handle));
+  const [defaultLimit] = await orUnsupported(call(id, "defaultLimit", handle));
+  const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
+  const [mig] = await orUnsupported(call(id, "migMode", handle));
+  const [persistence] = await orUnsupported(call(id, "persistenceMode", handle));
+  const range = { min: positiveWatts(min), max: positiveWatts(max) };
+  const locked = limit === undefined ? "it has no settable power limit: NVML reports not supported" : undefined;
+  const warnings = [
+    ...rangeWarnings(range),
+    ...(isPositive(limit) && isPositive(enforced) && enforced < limit ? [lowerElsewhere(enforced, limit)] : []),
+    ...(mig === 1 ? [MIG_ON] : []),
+    ...(persistence === 0 && locked === undefined ? [NO_PERSISTENCE] : []),
+  ];
+  return {
+    id,
+    vendor: "nvidia",
+    model,
+    // NVML accepts milliwatts and boards round them; all boards keep whole watts.
+    device: { ...range, step: WHOLE_WATTS },
+    defaultLimit: positiveWatts(defaultLimit),
+    ...(mig === undefined ? {} : { slicing: ["mig"] }),
+    ...(locked === undefined ? {} : { locked }),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  };
+}
+
+const WHOLE_WATTS = wattsFromMilliwatts(1000);
+const MIG_ON = "MIG is enabled: power and limit apply to the whole board, not to a slice";
+const NO_PERSISTENCE =
+  "persistence mode is off: the limit returns to its default when the last program closes the GPU; run nvidia-persistenced";
+
+const lowerElsewhere = (enforced: number, limit: number): string =>
+  `enforces ${formatWatts(wattsFromMilliwatts(enforced))}, below its limit of ${formatWatts(wattsFromMilliwatts(limit))}: the BMC (out of band) or the VBIOS sets a lower limit`;
+
+/** NVML reports 0 for an unknown value. */
+const positiveWatts = (milliwatts: number | undefined): Watts | undefined =>
+  isPositive(milliwatts) ? wattsFromMilliwatts(milliwatts) : undefined;
+
+/** The results of a call, or none if the board or the driver does not support it. */
+export async function orUnsupported<Results extends readonly unknown[]>(
+  call: Promise<Results>,
+): Promise<Results | { readonly [place in keyof Results]: undefined }> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!isMissingFeature(error)) throw error;
+    return [] as unknown as { readonly [place in keyof Results]: undefined };
+  }
+}

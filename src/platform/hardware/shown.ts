@@ -1,2 +1,0 @@
-/** Watts as people write them: no more than three decimals, no trailing zeros. */
-export const shownWatts = (value: number): string => `${Number(value.toFixed(3))} W`;

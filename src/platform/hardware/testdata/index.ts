@@ -1,8 +1,0 @@
-/** What tests elsewhere build a host from. Nothing of the product imports it. */
-export { FakeHost, type HostTree, joinTrees } from "../fake-host.ts";
-export * from "./cpufreq.ts";
-export * from "./cpuinfo.ts";
-export * from "./fake-kernel.ts";
-export * from "./hasty-clock.ts";
-export * from "./hsmp.ts";
-export * from "./powercap.ts";

@@ -1,0 +1,27 @@
+import type { ControlResult } from "../../../core/api/index.ts";
+import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
+
+/** The result of a tick for one device, as the status shows it. */
+export interface DeviceReport {
+  /** rapl, hsmp, dvfs, nvml, http, …; none if no backend acts. */
+  readonly backend: string;
+  readonly result: ControlResult;
+  readonly message: string;
+  /** A problem that is also published as an Event, once, when it begins. */
+  readonly alarm?: { readonly reason: "CapNotEffective" | "CapContested"; readonly note: string } | undefined;
+  /** True until the cap has held under load; absent without a cap. */
+  readonly unproven?: boolean | undefined;
+}
+
+/** Combines outcomes: the worst result, with the messages of that result. */
+export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome {
+  const [worst = { result: "applied" } as const] = worstFirst(outcomes);
+  const messages = joinMessages(
+    ...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message),
+  );
+  return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
+}
+
+/** Joins messages and leaves out empty and repeated ones. */
+export const joinMessages = (...parts: readonly (string | undefined)[]): string =>
+  [...new Set(parts.filter((part) => part !== undefined && part !== ""))].join("; ");

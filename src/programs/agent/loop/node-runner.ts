@@ -1,0 +1,136 @@
+import type { NodeHardwareStatus, PowerTarget } from "../../../core/api/index.ts";
+import type { HardwareView } from "../../../core/inventory/index.ts";
+import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import type { ChangeLog } from "../../../platform/log/index.ts";
+import type { AgentMetrics } from "../report/agent-metrics.ts";
+import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
+import type { HardwareReporter } from "../report/hardware-reporter.ts";
+import { type DeviceStatus, MAX_MESSAGE_LENGTH, statusOf } from "../report/node-status.ts";
+import type { StatusReporter } from "../report/status-reporter.ts";
+import { type Routing, routingOf } from "../routing/routing.ts";
+import type { AgentSettings } from "../settings.ts";
+import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
+import type { NodeControl, NodeTick } from "./node-control.ts";
+import { intentOf } from "./target.ts";
+
+/** Returns the node's hardware for calculations, and the status to publish. */
+export type Discover = (
+  facts: NodeFacts,
+  routing: Routing,
+  last: NodeTick | undefined,
+) => Promise<{ readonly view: HardwareView; readonly publish?: NodeHardwareStatus | undefined }>;
+
+export interface NodeRunnerOptions {
+  readonly name: string;
+  readonly view: NodeFactsSource;
+  readonly control: NodeControl;
+  readonly reporter: StatusReporter;
+  readonly hardware: HardwareReporter;
+  readonly discover: Discover;
+  readonly settings: AgentSettings;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly metrics: AgentMetrics;
+  readonly events: CapEventPublisher;
+  readonly changes: ChangeLog;
+}
+
+/** Runs the ticks of one node: reads its target and routes, controls its devices, reports. The same in both modes. */
+export class NodeRunner {
+  readonly name: string;
+  readonly #options: NodeRunnerOptions;
+  readonly #startedAt: MonotonicInstant;
+  #lastEco: PowerTarget | undefined;
+  #last: NodeTick | undefined;
+  #routing: Routing | undefined;
+  #view: HardwareView | undefined;
+
+  constructor(options: NodeRunnerOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  get control(): NodeControl {
+    return this.#options.control;
+  }
+
+  get last(): NodeTick | undefined {
+    return this.#last;
+  }
+
+  get routing(): Routing | undefined {
+    return this.#routing;
+  }
+
+  get hardware(): HardwareView | undefined {
+    return this.#view;
+  }
+
+  async tick(signal: AbortSignal): Promise<NodeTick> {
+    const { view, control, settings, clock, ioClock, metrics, events, changes } = this.#options;
+    const { name } = this;
+    const started = ioClock.monotonic();
+    const facts = view.facts(name);
+    const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
+    const hadLimits = control.hasLimitsInForce;
+    const intent = intentOf(facts, { silence, holds: hadLimits, lastEco: this.#lastEco }, settings.lease);
+    if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
+      this.#lastEco = intent.target;
+    const routing = routingOf(name, facts.routes, settings.routing);
+    this.#routing = routing;
+    const found = await this.#options.discover(facts, routing, this.#last);
+    this.#view = found.view;
+    const tick = await control.tick({ intent, route: routing.route, view: found.view }, signal);
+    this.#last = tick;
+    metrics.recordTick(name, tick, control.dvfs);
+    metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
+    events.publishTick(name, facts.node, tick);
+    if (intent.kind === "release" && hadLimits && !control.hasLimitsInForce)
+      events.publishRestored(name, facts.node, intent.why);
+    if (tick.cpu !== undefined) changes.observe("CPU control", name, `${tick.cpu.backend} ${tick.cpu.result}`);
+    if (tick.gpu !== undefined) changes.observe("GPU control", name, `${tick.gpu.backend} ${tick.gpu.result}`);
+    this.#report(tick, facts, routing, found.publish);
+    return tick;
+  }
+
+  /** Reports the final status before the agent exits; `stuck` names the limits that could not be restored. */
+  async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
+    const { view, clock, reporter, hardware, settings } = this.#options;
+    // A status write in progress would prevent the final one.
+    await reporter.stop();
+    const facts = view.facts(this.name);
+    const last = this.#last && statusOf(this.#last, clock.now());
+    if (last !== undefined && facts.node !== undefined && this.#routing !== undefined) {
+      const { cpu, gpu } = last;
+      const final = finalStatus(restore, stuck, settings.simulateOnly);
+      const status = { at: clock.now(), cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
+      reporter.report(status, facts.twin?.metadata.uid, this.#routing);
+    }
+    await Promise.all([reporter.stop(), hardware.stop()]);
+  }
+
+  #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
+    const { reporter, hardware, clock } = this.#options;
+    if (facts.node === undefined) {
+      // An unmanaged node has no NodeTwin, and a late status must not create one.
+      if (facts.synced) hardware.forget();
+      return;
+    }
+    const status = statusOf(tick, clock.now());
+    if (status !== undefined) reporter.report(status, facts.twin?.metadata.uid ?? undefined, routing);
+    if (found !== undefined) hardware.report(facts.node, found, facts.hardware);
+  }
+}
+
+/** The status of a node whose agent has stopped. */
+function finalStatus(restore: boolean, stuck: readonly string[], simulated: boolean): Partial<DeviceStatus> {
+  const noReadings = { power: undefined, cap: undefined, throttlePct: undefined };
+  if (simulated)
+    return { result: "none", message: "the agent has stopped; SIMULATE_ONLY: it set no limit", ...noReadings };
+  if (!restore) return { message: "the agent has stopped; its caps stay in force (RESTORE_ON_EXIT=false)" };
+  return stuck.length === 0
+    ? { result: "none", message: "the agent has stopped; the original limits are restored", ...noReadings }
+    : { result: "error", message: `the agent has stopped; ${stuck.join("; ")}`.slice(0, MAX_MESSAGE_LENGTH) };
+}

@@ -1,0 +1,92 @@
+import {
+  labels,
+  managedByOperator,
+  type NodePowerProfile,
+  type NodeTwin,
+  type PowerTarget,
+} from "../../../core/api/index.ts";
+import { isTwinOf } from "../../../core/policy/index.ts";
+import { formatDuration, type Milliseconds, percent } from "../../../core/units/index.ts";
+
+/** What the API server says about a node's target. */
+export interface TargetFacts {
+  /** False until all watches have synced; until then the other fields mean nothing. */
+  readonly synced: boolean;
+  /** The Node; absent if Joulie does not manage it. */
+  readonly node?: { readonly metadata: { readonly name: string; readonly uid: string } } | undefined;
+  readonly twin?: NodeTwin | undefined;
+  readonly profile?: NodePowerProfile | undefined;
+}
+
+export interface LeaseSettings {
+  /** 0 means for ever. */
+  readonly lease: Milliseconds;
+  readonly action: "restore" | "eco";
+}
+
+/** What a tick does with a node's limits. */
+export type Intent =
+  /** The target is not known yet: limits in force stay. */
+  | { readonly kind: "hold"; readonly why: string }
+  /** Restore the original limits; `managed` says whether the node still gets a status. */
+  | { readonly kind: "release"; readonly why: string; readonly managed: boolean }
+  | ({ readonly kind: "enforce" } & Published);
+
+interface Published {
+  readonly target: PowerTarget;
+  readonly from: string;
+}
+
+/** The operator's default eco cap, for an agent that has never seen an eco target. */
+const DEFAULT_ECO = percent(60);
+
+/** What the agent itself knows about a node. */
+interface AgentKnowledge {
+  /** Time since the last contact with the API server. */
+  readonly silence: Milliseconds;
+  /** Whether limits of the agent are in force. */
+  readonly holds: boolean;
+  /** The last eco target that the node had. */
+  readonly lastEco: PowerTarget | undefined;
+}
+
+/** Decides what to do with a node: by its published target, and without contact to the API server by TARGET_LEASE. */
+export function intentOf(
+  facts: TargetFacts,
+  { silence, holds, lastEco }: AgentKnowledge,
+  { lease, action }: LeaseSettings,
+): Intent {
+  if (facts.synced && facts.node === undefined)
+    return { kind: "release", why: "the node is not managed", managed: false };
+  // A node that was never seen as managed and has no limit of the agent is not touched, not even when the lease expires.
+  if (!facts.synced && !holds) return { kind: "hold", why: "the watches have not synced yet" };
+  if (lease > 0 && silence >= lease) {
+    const why = `no contact with the API for ${formatDuration(lease)} (TARGET_LEASE)`;
+    if (action === "restore") return { kind: "release", why, managed: true };
+    return { kind: "enforce", target: lastEco ?? defaultEco(facts.node?.metadata.name ?? ""), from: why };
+  }
+  if (!facts.synced) return { kind: "hold", why: "the watches have not synced yet" };
+  const published = publishedTarget(facts);
+  return published === undefined
+    ? { kind: "release", why: "no target is published", managed: true }
+    : { kind: "enforce", ...published };
+}
+
+/**
+ * The target of a node: the spec of its NodeTwin, which the operator's guard has approved. A user's NodePowerProfile counts only
+ * while there is no NodeTwin.
+ */
+export function publishedTarget({ node, twin, profile }: TargetFacts): Published | undefined {
+  if (node === undefined) return undefined;
+  if (twin !== undefined && isTwinOf(node, twin)) return { target: twin.spec, from: "NodeTwin" };
+  if (profile !== undefined && profile.metadata.labels?.[labels.managedBy] !== managedByOperator)
+    return { target: profile.spec, from: "NodePowerProfile" };
+  return undefined;
+}
+
+const defaultEco = (nodeName: string): PowerTarget => ({
+  nodeName,
+  profile: "eco",
+  cpu: { packagePowerCapPctOfMax: DEFAULT_ECO },
+  gpu: { powerCap: { capPctOfMax: DEFAULT_ECO } },
+});

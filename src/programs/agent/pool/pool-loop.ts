@@ -1,0 +1,257 @@
+import {
+  elapsed,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  monotonicInstant,
+  type RandomSource,
+} from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../../platform/clock/index.ts";
+import type { Journal } from "../../../platform/journal/index.ts";
+import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
+import { rejectIfHung } from "../loop/deadlines.ts";
+import type { NodeRunner } from "../loop/node-runner.ts";
+import { stalledFor } from "../loop/single-node-loop.ts";
+import { publishedTarget } from "../loop/target.ts";
+import type { AgentMetrics } from "../report/agent-metrics.ts";
+import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
+import type { NodeFactsSource } from "../watch/node-facts.ts";
+import { isUnresponsive, retryDelay, untilNextTick } from "./tick-schedule.ts";
+
+export interface PoolLoopOptions {
+  readonly view: NodeFactsSource & { ownsNode(name: string): boolean };
+  readonly journal: Journal;
+  readonly runnerOf: (name: string) => NodeRunner;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly changes: ChangeLog;
+  readonly metrics: AgentMetrics;
+  readonly events: CapEventPublisher;
+  readonly interval: Milliseconds;
+  /** Aborts running ticks, a grace period after the loop is stopped. */
+  readonly forceStop: AbortSignal;
+}
+
+/** Number of ticks that run at once. */
+const PARALLEL = 64;
+/** After this time a tick no longer counts as one of them, so that slow nodes do not delay the others. */
+const SLOW_AFTER = milliseconds(500);
+/** Limit for all running ticks, slow ones included. */
+const MAX_OPEN = 2048;
+const COALESCE = milliseconds(250);
+
+interface Slot {
+  readonly runner: NodeRunner;
+  timer: Timer | undefined;
+  /** Queued or running. */
+  busy: boolean;
+  /** Requested while it was busy. */
+  again: boolean;
+  /** Consecutive ticks without an answer. */
+  silent: number;
+}
+
+/**
+ * Runs the ticks of thousands of nodes: each node at its own time within the interval, a bounded number at once, and without
+ * waiting for nodes that do not answer.
+ */
+export class PoolLoop {
+  readonly #options: PoolLoopOptions;
+  readonly #slots = new Map<string, Slot>();
+  #queue: string[] = [];
+  #counted = 0;
+  #open = 0;
+  readonly #ticks = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #lastPass: MonotonicInstant | undefined;
+  #refreshTimer: Timer | undefined;
+
+  constructor(options: PoolLoopOptions) {
+    this.#options = options;
+  }
+
+  get stalled(): string | undefined {
+    const { clock, interval } = this.#options;
+    return stalledFor(this.#lastPass, clock, interval);
+  }
+
+  runners(): Iterable<NodeRunner> {
+    return Array.from(this.#slots.values(), ({ runner }) => runner);
+  }
+
+  runner(name: string): NodeRunner | undefined {
+    return this.#slots.get(name)?.runner;
+  }
+
+  /** The target of the node, or with undefined the route of all nodes, may have changed. */
+  request(name: string | undefined): void {
+    if (name === undefined) for (const slot of this.#slots.values()) this.#tickSoon(slot);
+    else {
+      const slot = this.#slots.get(name);
+      if (slot !== undefined) this.#tickSoon(slot);
+    }
+    this.#refreshTimer ??= this.#options.clock.after(COALESCE, () => {
+      this.#refreshTimer = undefined;
+      this.#refreshNodes();
+    });
+  }
+
+  /** Runs until the signal; then waits for running ticks. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, ioClock, interval, changes, forceStop } = this.#options;
+    try {
+      for (;;) {
+        this.#refreshNodes();
+        changes.flush();
+        this.#lastPass = clock.monotonic();
+        await clock.sleep(interval, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#stop.abort(signal.reason);
+      this.#refreshTimer?.cancel();
+      for (const { timer } of this.#slots.values()) timer?.cancel();
+      this.#queue = [];
+      await rejectIfHung(Promise.all(this.#ticks), forceStop, ioClock).catch(() => undefined);
+    }
+  }
+
+  /** Calls `work` for all nodes, a bounded number at a time. */
+  async each(work: (runner: NodeRunner) => Promise<void>): Promise<void> {
+    const left = [...this.runners()];
+    const worker = async (): Promise<void> => {
+      for (let runner = left.pop(); runner !== undefined; runner = left.pop()) await work(runner);
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, worker));
+  }
+
+  /** Adds and removes nodes. A node that left stays until none of the agent's limits is in force on it. */
+  #refreshNodes(): void {
+    const { view, journal, runnerOf, clock, interval } = this.#options;
+    if (this.#stop.signal.aborted) return;
+    // Before the watches have synced only the nodes in the journal are known. Their TARGET_LEASE may expire.
+    const synced = view.notSynced.length === 0;
+    const names = new Set(synced ? view.names() : []);
+    for (const { node } of journal.entries()) {
+      if (node === undefined || names.has(node)) continue;
+      if (synced && this.#hasOtherAgent(node)) this.#dropEntries(node);
+      else if (synced || view.ownsNode(node)) names.add(node);
+    }
+    for (const [name, slot] of this.#slots) {
+      if (synced && !names.has(name) && !slot.busy && !slot.runner.control.hasLimitsInForce) this.#remove(name, slot);
+    }
+    for (const name of names) {
+      if (this.#slots.has(name)) continue;
+      const slot = { runner: runnerOf(name), timer: undefined, busy: false, again: false, silent: 0 };
+      this.#slots.set(name, slot);
+      this.#arm(slot, untilNextTick(name, interval, clock.monotonic()));
+    }
+  }
+
+  /** Whether another shard's agent enforces a target there. Without a target no other agent would restore the limits. */
+  #hasOtherAgent(node: string): boolean {
+    const { view } = this.#options;
+    return !view.ownsNode(node) && publishedTarget(view.facts(node)) !== undefined;
+  }
+
+  /** The node belongs to another agent now, which sets its own cap: a restore would undo that cap. */
+  #dropEntries(node: string): void {
+    for (const entry of this.#options.journal.of(node)) this.#options.journal.drop(entry);
+  }
+
+  #remove(name: string, { timer }: Slot): void {
+    const { metrics, events, changes } = this.#options;
+    timer?.cancel();
+    this.#slots.delete(name);
+    metrics.removeNode(name);
+    events.forget(name);
+    changes.forget(name);
+  }
+
+  #arm(slot: Slot, wait: Milliseconds): void {
+    slot.timer?.cancel();
+    slot.timer = this.#options.clock.after(wait, () => {
+      slot.timer = undefined;
+      this.#enqueue(slot);
+    });
+  }
+
+  #tickSoon(slot: Slot): void {
+    if (slot.busy) slot.again = true;
+    else this.#arm(slot, COALESCE);
+  }
+
+  #enqueue(slot: Slot): void {
+    if (slot.busy || this.#stop.signal.aborted) return;
+    slot.busy = true;
+    this.#queue.push(slot.runner.name);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (this.#counted < PARALLEL && this.#open < MAX_OPEN) {
+      const name = this.#queue.shift();
+      if (name === undefined) return;
+      const slot = this.#slots.get(name);
+      if (slot === undefined) continue;
+      const tick: Promise<void> = this.#tick(slot).finally(() => this.#ticks.delete(tick));
+      this.#ticks.add(tick);
+    }
+  }
+
+  async #tick(slot: Slot): Promise<void> {
+    const { clock, metrics, interval } = this.#options;
+    const started = clock.monotonic();
+    this.#open++;
+    this.#counted++;
+    let isCounted = true;
+    const uncount = () => {
+      if (!isCounted) return;
+      isCounted = false;
+      this.#counted--;
+      this.#pump();
+    };
+    const slow = clock.after(SLOW_AFTER, uncount);
+    const overdue = clock.after(interval, () => metrics.recordSkippedTick("pending"));
+    await this.#run(slot);
+    slow.cancel();
+    overdue.cancel();
+    this.#open--;
+    slot.busy = false;
+    if (!this.#stop.signal.aborted) {
+      this.#arm(slot, slot.again ? COALESCE : this.#waitAfter(slot, started));
+      slot.again = false;
+    }
+    uncount();
+    this.#pump();
+  }
+
+  async #run(slot: Slot): Promise<void> {
+    const { log, metrics, forceStop } = this.#options;
+    const { runner } = slot;
+    try {
+      const tick = await runner.tick(forceStop);
+      slot.silent = isUnresponsive(tick) ? slot.silent + 1 : 0;
+    } catch (err) {
+      if (this.#stop.signal.aborted) return;
+      log.error({ err, node: runner.name }, "node tick failed; retrying at the next tick");
+      metrics.recordFailedTick(runner.name);
+    }
+  }
+
+  /** The wait after a tick that began at `started`. */
+  #waitAfter({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
+    const { clock, interval, random, metrics } = this.#options;
+    const now = clock.monotonic();
+    if (silent > 0) {
+      metrics.recordSkippedTick("silent");
+      return milliseconds(Math.max(0, retryDelay(silent, interval, random) - elapsed(started, now)));
+    }
+    // A timer may fire a moment early; then its own tick is not the next one.
+    const from = monotonicInstant(Math.max(now, started + COALESCE));
+    return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  formatLabelSelector,
+  type LabelSelector,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  nodeHardwareKind,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  readAs,
+  type TelemetryProfile,
+  telemetryProfileKind,
+} from "../../../core/api/index.ts";
+import { shardOf } from "../../../core/control/index.ts";
+import type { Milliseconds } from "../../../core/units/index.ts";
+import {
+  type Change,
+  type KubeObject,
+  Reflector,
+  type ReflectorOptions,
+  resources,
+  unreadOf,
+} from "../../../platform/kube/index.ts";
+import {
+  type NodeFacts,
+  type NodeFactsSource,
+  projectNode,
+  projectTwin,
+  specChanged,
+  type WatchedNode,
+  type WatchedObject,
+} from "../watch/node-facts.ts";
+import type { WatchOptions } from "../watch/single-node-watch.ts";
+
+export interface ShardOptions extends WatchOptions {
+  readonly selector: LabelSelector;
+  readonly shards: number;
+  readonly shard: number;
+  /** Nodes in the journal, perhaps of other shards, on which limits of this agent may be in force. */
+  readonly held: ReadonlySet<string>;
+}
+
+/** Watches the nodes of one shard: it watches whole kinds and keeps only the objects of this shard. */
+export class ShardWatch implements NodeFactsSource {
+  readonly #options: ShardOptions;
+  readonly #nodes: Reflector<WatchedNode>;
+  readonly #twins: Reflector<NodeTwin>;
+  readonly #profiles: Reflector<NodePowerProfile>;
+  readonly #hardware: Reflector<NodeHardware>;
+  readonly #routes: Reflector<TelemetryProfile, "node">;
+
+  constructor(options: ShardOptions) {
+    this.#options = options;
+    const ifRelevant =
+      <Value>(project: (object: KubeObject) => Value) =>
+      (object: KubeObject) =>
+        this.#isRelevant(object.metadata.name) ? project(object) : undefined;
+    this.#nodes = this.#reflect({
+      resource: resources.nodes,
+      project: ifRelevant(projectNode),
+      selection: { labelSelector: formatLabelSelector(options.selector) },
+    });
+    this.#twins = this.#reflect({
+      resource: resources.nodeTwins,
+      project: ifRelevant((object) => projectTwin(readAs(nodeTwinKind)(object))),
+    });
+    this.#profiles = this.#reflect({
+      resource: resources.nodePowerProfiles,
+      project: ifRelevant(readAs(nodePowerProfileKind)),
+    });
+    this.#hardware = this.#reflect({
+      resource: resources.nodeHardwares,
+      project: ifRelevant(readAs(nodeHardwareKind)),
+    });
+    this.#routes = this.#reflect<TelemetryProfile, "node">(
+      {
+        resource: resources.telemetryProfiles,
+        project: (object) => {
+          const profile = readAs(telemetryProfileKind)(object);
+          const { scope, nodeName } = profile.spec.target;
+          return scope === "cluster" || (nodeName !== undefined && this.#isRelevant(nodeName)) ? profile : undefined;
+        },
+        indexes: { node: ({ spec: { target } }) => (target.scope === "cluster" ? CLUSTER : target.nodeName) },
+      },
+      (change) => {
+        const { target } = (change.type === "deleted" ? change.old : change.new).spec;
+        return target.scope === "cluster" ? undefined : target.nodeName;
+      },
+    );
+  }
+
+  names(): Iterable<string> {
+    return Array.from(this.#nodes.store.entries(), ([name]) => name).filter((name) => this.ownsNode(name));
+  }
+
+  facts(name: string): NodeFacts {
+    return {
+      synced: this.notSynced.length === 0,
+      node: this.#nodes.store.getByKey(name),
+      twin: this.#twins.store.getByKey(name),
+      profile: this.#profiles.store.getByKey(name),
+      routes: [...this.#routes.store.by("node", name), ...this.#routes.store.by("node", CLUSTER)],
+      hardware: this.#hardware.store.getByKey(name),
+    };
+  }
+
+  /** Whether a node of this name belongs to this shard. */
+  ownsNode(name: string): boolean {
+    return shardOf(name, this.#options.shards) === this.#options.shard;
+  }
+
+  get silence(): Milliseconds | undefined {
+    return this.#twins.silence;
+  }
+
+  get notSynced(): readonly string[] {
+    return unreadOf(this.#reflectors);
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflectors)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+  }
+
+  get #reflectors() {
+    return {
+      nodes: this.#nodes,
+      twins: this.#twins,
+      profiles: this.#profiles,
+      hardware: this.#hardware,
+      "telemetry profiles": this.#routes,
+    };
+  }
+
+  #isRelevant(name: string): boolean {
+    return this.ownsNode(name) || this.#options.held.has(name);
+  }
+
+  #reflect<Value extends WatchedObject, Index extends string = never>(
+    options: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
+    nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
+  ): Reflector<Value, Index> {
+    const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
+    return new Reflector<Value, Index>({
+      client,
+      clock,
+      random,
+      log,
+      idleLimit,
+      ...options,
+      onChange: (changes) => {
+        for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
+      },
+    });
+  }
+}
+
+/** Index key of cluster profiles; no valid node name. */
+const CLUSTER = "*";

@@ -1,0 +1,83 @@
+import type { ControlResult } from "../../../core/api/index.ts";
+import { agentHeartbeat } from "../../../core/twin/index.ts";
+import { type Instant, isNonNegative, type Milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
+import type { DeviceReport } from "../devices/device-report.ts";
+import type { NodeTick } from "../loop/node-control.ts";
+import type { PowerReading } from "../telemetry/node-power.ts";
+
+/** The published status of one device. */
+export interface DeviceStatus {
+  readonly backend: string;
+  readonly result: ControlResult;
+  readonly message: string;
+  readonly power?: Watts | undefined;
+  readonly cap?: Watts | undefined;
+  readonly throttlePct?: Percent | undefined;
+}
+
+export interface NodeStatus {
+  readonly cpu: DeviceStatus;
+  readonly gpu?: DeviceStatus | undefined;
+  /** When the readings were taken. */
+  readonly at: Instant;
+}
+
+/** Limits of the CRD schema. */
+export const MAX_MESSAGE_LENGTH = 4096;
+const MAX_BACKEND_LENGTH = 63;
+
+/** The status after a tick; undefined while the target is unknown. */
+export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus | undefined {
+  if (cpu === undefined) return undefined;
+  const { cap, throttlePct } = cpu;
+  const onlyReadings = power.gpu.total === undefined ? undefined : READ_ONLY;
+  const gpuReport = gpu ?? onlyReadings;
+  return {
+    cpu: { ...deviceStatus(cpu, power.cpu), cap, ...(cpu.mode === "dvfs" && { throttlePct }) },
+    ...(gpuReport !== undefined && { gpu: deviceStatus(gpuReport, power.gpu) }),
+    at,
+  };
+}
+
+/** GPUs with a power reading but no control. Their power is needed: a node without it counts as unmeasured. */
+const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap requested" };
+
+const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: PowerReading): DeviceStatus => ({
+  backend: backend.slice(0, MAX_BACKEND_LENGTH),
+  result,
+  message: message.slice(0, MAX_MESSAGE_LENGTH),
+  ...(isNonNegative(total) && { power: tenths(total) }),
+});
+
+/** No meter is more precise. */
+const tenths = (power: Watts): Watts => (Math.round(power * 10) / 10) as Watts;
+
+const MIN_CHANGE_WATTS = 5;
+const MIN_CHANGE_SHARE = 0.01;
+
+/** Whether the status differs from the published one: in result, message or cap, or in power by at least 1 % or 5 W. */
+export function isWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
+  return differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu);
+}
+
+function differs(a: DeviceStatus | undefined, b: DeviceStatus | undefined): boolean {
+  if (a === undefined || b === undefined) return a !== b;
+  return (
+    a.backend !== b.backend ||
+    a.result !== b.result ||
+    a.message !== b.message ||
+    a.cap !== b.cap ||
+    a.throttlePct !== b.throttlePct ||
+    moved(a.power, b.power)
+  );
+}
+
+function moved(from: Watts | undefined, to: Watts | undefined): boolean {
+  if (from === undefined || to === undefined) return from !== to;
+  const by = Math.abs(to - from);
+  return by > 0 && (by >= MIN_CHANGE_WATTS || by >= MIN_CHANGE_SHARE * from);
+}
+
+/** Whether an unchanged status must be written now, because at the next tick it would be stale for the operator. */
+export const isHeartbeatDue = (published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean =>
+  next.at - published.at + interval > agentHeartbeat;

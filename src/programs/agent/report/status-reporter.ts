@@ -1,0 +1,197 @@
+import {
+  type Condition,
+  nodeTwinKind,
+  type ProfileControlReport,
+  type TelemetryProfile,
+  type TwinControlReport,
+  telemetryProfileKind,
+  validateForWrite,
+} from "../../../core/api/index.ts";
+import { fnv1a32 } from "../../../core/control/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { isApiError, type KubeClient, type Resource, resources } from "../../../platform/kube/index.ts";
+import type { ChangeLog } from "../../../platform/log/index.ts";
+import type { Routing } from "../routing/routing.ts";
+import { type DeviceStatus, isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
+
+export interface StatusReporterOptions {
+  readonly node: string;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly interval: Milliseconds;
+  readonly changes: ChangeLog;
+}
+
+/** One short attempt without retries: the next tick has a newer status. */
+const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true, force: true, subresource: "status" } as const;
+/** No controller waits for a profile's status, so its heartbeat is this many times slower than the twin's. */
+const PROFILE_HEARTBEATS = 10;
+/** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
+const SPREAD = 60_000;
+
+/** The status last written to an object. */
+interface WrittenStatus {
+  readonly uid: string;
+  readonly status: NodeStatus;
+}
+
+/** Writes a node's status on change and as a heartbeat, with the agent's fields only. Ticks do not wait for it. */
+export class StatusReporter {
+  readonly #options: StatusReporterOptions;
+  #twin: WrittenStatus | undefined;
+  #profile: WrittenStatus | undefined;
+  readonly #seen = new Map<string, MonotonicInstant>();
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(options: StatusReporterOptions) {
+    this.#options = options;
+  }
+
+  /** `twinUid` is undefined if the node has no NodeTwin. */
+  report(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
+    const { interval } = this.#options;
+    if (twinUid !== undefined && needsWrite(this.#twin, twinUid, status, interval)) this.#writeTwin(status, twinUid);
+    const { nodeProfile } = routing;
+    const slow = milliseconds(interval * PROFILE_HEARTBEATS);
+    const profileUid = nodeProfile?.metadata.uid ?? "";
+    if (
+      nodeProfile !== undefined &&
+      (needsWrite(this.#profile, profileUid, status, slow, true) || isSuperseded(nodeProfile))
+    )
+      this.#writeProfile(status, nodeProfile, profileUid);
+    this.#markSuperseded(routing);
+  }
+
+  /** Waits for writes in progress. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#writing.values());
+  }
+
+  #writeTwin(status: NodeStatus, uid: string): void {
+    const { node } = this.#options;
+    const controlStatus = {
+      cpu: twinReport(status.cpu, status),
+      ...(status.gpu && { gpu: twinReport(status.gpu, status) }),
+    };
+    const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, {
+      metadata: { name: node },
+      status: { controlStatus },
+    });
+    this.#write("NodeTwin", resources.nodeTwins, node, twin, () => (this.#twin = { uid, status }));
+  }
+
+  #writeProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
+    const control = {
+      cpu: profileReport(status.cpu, status),
+      ...(status.gpu && { gpu: profileReport(status.gpu, status) }),
+    };
+    const { metadata: _, ...profile } = validateForWrite(telemetryProfileKind, {
+      metadata: { name },
+      status: { control },
+    });
+    this.#write(
+      "TelemetryProfile",
+      resources.telemetryProfiles,
+      name,
+      profile,
+      () => (this.#profile = { uid, status }),
+    );
+  }
+
+  /** Sets the condition Superseded on ignored profiles. */
+  #markSuperseded({ superseded }: Routing): void {
+    const { clock, node } = this.#options;
+    const now = clock.monotonic();
+    const names = new Set(superseded.map(({ profile }) => profile.metadata.name));
+    for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
+    for (const { profile, by } of superseded) {
+      const { name } = profile.metadata;
+      const since = this.#seen.get(name) ?? now;
+      this.#seen.set(name, since);
+      const wait = profile.spec.target.scope === "cluster" ? fnv1a32(node) % SPREAD : 0;
+      if (isSuperseded(profile) || elapsed(since, now) < wait) continue;
+      const { metadata: _, ...manifest } = validateForWrite(telemetryProfileKind, {
+        metadata: { name },
+        status: { conditions: [supersededBy(by, profile)] },
+      });
+      this.#write("TelemetryProfile", resources.telemetryProfiles, name, manifest, () => undefined);
+    }
+  }
+
+  /** One write per object at a time; the next tick writes a status that came meanwhile. */
+  #write(kind: string, resource: Resource, name: string, manifest: object, done: () => void): void {
+    const key = `${kind} ${name}`;
+    if (this.#writing.has(key)) return;
+    const write = this.#apply(kind, resource, name, manifest, done).finally(() => this.#writing.delete(key));
+    this.#writing.set(key, write);
+  }
+
+  async #apply(kind: string, resource: Resource, name: string, manifest: object, done: () => void): Promise<void> {
+    const { client, changes, node } = this.#options;
+    try {
+      await client.apply(resource, { name }, { ...manifest }, CALL);
+      done();
+      changes.observe(`status of ${kind}`, node, "written");
+    } catch (error) {
+      // The object was deleted meanwhile; a new one with the same name has another uid.
+      if (isApiError(error, "notFound")) return;
+      const why = isApiError(error) ? error.kind : String(error);
+      changes.observe(`status of ${kind}`, node, `not written: ${why}`);
+    }
+  }
+}
+
+function needsWrite(
+  written: WrittenStatus | undefined,
+  uid: string,
+  next: NodeStatus,
+  interval: Milliseconds,
+  slow = false,
+): boolean {
+  if (written?.uid !== uid) return true;
+  const { status } = written;
+  if (slow) return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= interval;
+  return isWorthPublishing(status, next) || isHeartbeatDue(status, next, interval);
+}
+
+const withoutPower = ({ cpu, gpu, at }: NodeStatus): NodeStatus => ({
+  cpu: { ...cpu, power: undefined, throttlePct: undefined },
+  gpu: gpu && { ...gpu, power: undefined },
+  at,
+});
+
+const outcome = ({ backend, result, message }: DeviceStatus, { at }: NodeStatus) => ({
+  backend,
+  result,
+  message,
+  updatedAt: new Date(at).toISOString(),
+});
+
+const twinReport = (device: DeviceStatus, status: NodeStatus): TwinControlReport => ({
+  ...outcome(device, status),
+  ...(device.power !== undefined && { observedPowerWatts: device.power }),
+});
+
+const profileReport = (device: DeviceStatus, status: NodeStatus): ProfileControlReport => ({
+  ...outcome(device, status),
+  observed: {
+    ...(device.power !== undefined && { powerWatts: device.power }),
+    ...(device.cap !== undefined && { capWatts: device.cap }),
+    ...(device.throttlePct !== undefined && { throttlePct: device.throttlePct }),
+  },
+});
+
+const SUPERSEDED = "Superseded";
+
+const isSuperseded = ({ status }: TelemetryProfile): boolean =>
+  status?.conditions?.some(({ type, status: holds }) => type === SUPERSEDED && holds === "True") === true;
+
+/** Every agent writes the same value: with different times the agents would overwrite one another for ever. */
+const supersededBy = (by: string, { metadata }: TelemetryProfile): Condition => ({
+  type: SUPERSEDED,
+  status: "True",
+  lastTransitionTime: metadata.creationTimestamp ?? new Date(0).toISOString(),
+  reason: "OlderProfile",
+  message: `ignored: TelemetryProfile ${by} is older and has the same target`,
+});

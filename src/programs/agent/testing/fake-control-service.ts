@@ -1,0 +1,130 @@
+// A fake HTTP service for telemetry and control of nodes.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+
+export interface ServedNode {
+  /** Watts of all packages. */
+  power?: number | undefined;
+  gpuPower?: number | undefined;
+  capWatts?: number | undefined;
+  throttlePct?: number | undefined;
+  capWattsPerGpu?: number | undefined;
+}
+
+export interface ControlCommand {
+  readonly path: string;
+  readonly node: string;
+  readonly action: string;
+  readonly capWatts?: number;
+  readonly throttlePct?: number;
+  readonly capWattsPerGpu?: number;
+  readonly ts: string;
+}
+
+export class FakeControlService {
+  readonly nodes = new Map<string, ServedNode>();
+  readonly commands: ControlCommand[] = [];
+  readonly requests: string[] = [];
+  readonly authorizations = new Set<string | undefined>();
+  /** Nodes whose requests never get an answer. */
+  readonly silent = new Set<string>();
+  /** Fixed responses by action, or by node and action (`node-1 dvfs.set_throttle_pct`); the action is not executed. */
+  readonly answers = new Map<
+    string,
+    { readonly status?: number; readonly body: unknown; readonly location?: string }
+  >();
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #sockets = new Set<Socket>();
+  #url = "";
+
+  async listen(): Promise<void> {
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => undefined);
+    });
+    await new Promise<void>((resolve) => {
+      this.#server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, resolve);
+    });
+    this.#url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get origin(): string {
+    return this.#url;
+  }
+
+  get telemetry(): string {
+    return `${this.#url}/telemetry/{node}`;
+  }
+
+  get control(): string {
+    return `${this.#url}/control/{node}`;
+  }
+
+  get prometheus(): string {
+    return `${this.#url}/prometheus`;
+  }
+
+  node(name: string): ServedNode {
+    const node = this.nodes.get(name) ?? {};
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  /** All commands as short texts. */
+  get commandTexts(): string[] {
+    return this.commands.map(
+      ({ node, action, capWatts, throttlePct, capWattsPerGpu }) =>
+        `${node} ${action} ${capWatts ?? throttlePct ?? capWattsPerGpu}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const path = request.url ?? "";
+    const [, kind, escaped = ""] = path.split("/");
+    const name = decodeURIComponent(escaped);
+    this.requests.push(path);
+    this.authorizations.add(request.headers.authorization);
+    if (this.silent.has(name)) return;
+    const reply = (body: unknown, status = 200, headers: Record<string, string> = {}): void => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(JSON.stringify(body));
+    };
+    if (kind === "prometheus") {
+      const query = new URLSearchParams(text).get("query") ?? "";
+      this.requests.push(query);
+      const value = String(this.nodes.get("prometheus")?.power ?? 0);
+      reply({ status: "success", data: { resultType: "vector", result: [{ metric: {}, value: [0, value] }] } });
+    } else if (kind === "telemetry") {
+      const { power, gpuPower, capWatts, throttlePct, capWattsPerGpu } = this.node(name);
+      reply({
+        packagePowerWatts: power === undefined ? undefined : power + (gpuPower ?? 0),
+        cpu: { packagePowerWatts: power, capWatts, throttlePct },
+        ...(gpuPower !== undefined && {
+          gpu: { present: true, powerWattsTotal: gpuPower, capWattsPerGpuApplied: capWattsPerGpu },
+        }),
+      });
+    } else {
+      const command = { path, ...(JSON.parse(text) as Omit<ControlCommand, "path">) };
+      this.commands.push(command);
+      const fixed = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
+      if (fixed !== undefined) {
+        reply(fixed.body, fixed.status, fixed.location === undefined ? {} : { location: fixed.location });
+        return;
+      }
+      const { capWatts, throttlePct, capWattsPerGpu } = command;
+      Object.assign(this.node(name), {
+        ...(capWatts !== undefined && { capWatts }),
+        ...(throttlePct !== undefined && { throttlePct }),
+        ...(capWattsPerGpu !== undefined && { capWattsPerGpu }),
+      });
+      reply({ result: "applied", message: "", state: {} });
+    }
+  }
+}

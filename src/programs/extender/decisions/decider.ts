@@ -1,0 +1,137 @@
+import type { Pod } from "../../../core/api/index.ts";
+import { demandOf, type WorkloadClass, workloadClassOf } from "../../../core/demand/index.ts";
+import { rejectionCode, rejections, type ScoredPod } from "../../../core/scoring/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
+import { HttpError } from "../server/http-error.ts";
+import type { ClusterCache, KnownNode } from "../state/cluster-cache.ts";
+import { type Candidates, type ExtenderRequest, filterReply, prioritizeReply } from "../wire/index.ts";
+import { type Decision, type DecisionLog, podName } from "./decision-log.ts";
+
+export interface DeciderOptions {
+  readonly state: ClusterCache;
+  readonly decisions: DecisionLog;
+  readonly metrics: ExtenderMetrics;
+  /** The clock for the age of twins. */
+  readonly clock: Clock;
+  /** Called with a class annotation that is neither performance nor standard; it may have any type. */
+  readonly onUnknownClass: (text: unknown) => void;
+}
+
+export interface ExtenderReply {
+  readonly workloadClass: WorkloadClass;
+  readonly chunks: readonly Buffer[];
+}
+
+/** How many nodes of a decision are stored for the debug page. */
+const EXPLAINED = 10;
+/** More than any real pod requests. */
+const MAX_GPU_KINDS = 16;
+/** The longest resource name that Kubernetes accepts: prefix/name. */
+const MAX_RESOURCE_LENGTH = 253 + 1 + 63;
+
+/** Answers filter and prioritize requests synchronously from the cache, and records each decision. */
+export class Decider {
+  readonly #options: DeciderOptions;
+
+  constructor(options: DeciderOptions) {
+    this.#options = options;
+  }
+
+  filter({ pod, candidates }: ExtenderRequest): ExtenderReply {
+    const { state, decisions } = this.#options;
+    const scoredPod = this.#readPod(pod);
+    const { workloadClass } = scoredPod;
+    const { slots, codes } = decisions.workspace(candidates.count);
+    candidates.slots(state.index, slots);
+    if (workloadClass === "standard") codes.fill(0);
+    else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
+    this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
+    return { workloadClass, chunks: filterReply(candidates, codes, rejections) };
+  }
+
+  prioritize({ pod, candidates }: ExtenderRequest): ExtenderReply {
+    const { state, decisions, metrics, clock } = this.#options;
+    const { kernel } = state;
+    const scoredPod = this.#readPod(pod);
+    const { workloadClass, demand } = scoredPod;
+    const { slots, scores } = decisions.workspace(candidates.count);
+    candidates.slots(state.index, slots);
+    // Once per request: freshness and pressure depend on the current time.
+    const batch = kernel.beginBatch(clock.now());
+    kernel.scoreMany(slots, demand, workloadClass, scores);
+    metrics.recordScores(workloadClass, slots, scores, kernel.end);
+    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, best: this.#best(slots, scores) });
+    return { workloadClass, chunks: prioritizeReply(candidates, scores) };
+  }
+
+  #readPod(value: unknown): ScoredPod {
+    // Any JSON object: the functions below accept fields of any type.
+    const pod = value as Pod;
+    const { workloadClass, unrecognised } = workloadClassOf(pod);
+    if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
+    const demand = demandOf(pod);
+    checkGpus(demand.gpus);
+    return { workloadClass, demand };
+  }
+
+  /** Whole Nodes carry their own labels, which kube-scheduler sees as well; for names the cache has the labels. */
+  #rejectionOf(candidates: Candidates, i: number, slot: number): number {
+    const { state } = this.#options;
+    if (candidates.kind === "names") return state.rejection(slot);
+    const known = state.at(slot)?.twin?.schedulableClass;
+    return rejectionCode("performance", known, candidates.powerProfile(i), candidates.draining(i));
+  }
+
+  #best(slots: Int32Array, scores: Int16Array): Decision["best"] {
+    const { state } = this.#options;
+    return highest(scores, EXPLAINED).flatMap((i) => {
+      const node: KnownNode | undefined = state.at(slots[i] as number);
+      return node === undefined ? [] : { node, score: scores[i] as number };
+    });
+  }
+
+  #record(
+    verb: Verb,
+    pod: unknown,
+    { workloadClass, demand }: ScoredPod,
+    found: Pick<Decision, "slots" | "verdicts" | "best" | "batch">,
+  ): void {
+    const { state, decisions, clock } = this.#options;
+    decisions.record({
+      verb,
+      at: clock.now(),
+      pod: podName(pod),
+      asked: { workloadClass, demand: { ...demand, unreadable: [] } },
+      candidates: found.slots.length,
+      names: state.snapshotNames(),
+      ...found,
+    });
+  }
+}
+
+/** Scoring visits each GPU kind on each node, so a pod with many kinds would delay other requests. */
+function checkGpus(gpus: ScoredPod["demand"]["gpus"]): void {
+  if (gpus.size > MAX_GPU_KINDS) {
+    throw new HttpError(400, `the Pod requests ${gpus.size} kinds of GPUs; up to ${MAX_GPU_KINDS} are supported`);
+  }
+  for (const resource of gpus.keys()) {
+    if (resource.length > MAX_RESOURCE_LENGTH) {
+      throw new HttpError(400, `the Pod requests a resource with a name of ${resource.length} characters`);
+    }
+  }
+}
+
+/** Indexes of the highest values in descending order; of equal values the first wins. */
+function highest(values: Int16Array, count: number): number[] {
+  const places: number[] = [];
+  for (let place = 0; place < values.length; place++) {
+    const value = values[place] as number;
+    if (places.length === count && value <= (values[places[count - 1] as number] as number)) continue;
+    let at = places.length;
+    while (at > 0 && (values[places[at - 1] as number] as number) < value) at--;
+    places.splice(at, 0, place);
+    if (places.length > count) places.pop();
+  }
+  return places;
+}

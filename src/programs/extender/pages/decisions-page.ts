@@ -1,0 +1,91 @@
+import { rejections, type ScoringSettings, scoreNode } from "../../../core/scoring/index.ts";
+import type { Decision, DecisionLog } from "../decisions/decision-log.ts";
+
+/** `?pod=` shows all nodes. */
+const NODES_SHOWN = 5;
+/** Takes about a fifth of a millisecond. */
+const NODES_PER_CHUNK = 500;
+
+/**
+ * `GET /debug/decisions`: the last answers, newest first, with the breakdown of the best scores. `?pod=NAME` or
+ * `?pod=NAMESPACE/NAME` shows the answers for one pod, with every node. In chunks, so that the page does not delay requests.
+ */
+export function* decisionsPage(
+  decisions: DecisionLog,
+  pod: string | null,
+  settings: ScoringSettings,
+): Generator<string, void, undefined> {
+  yield '{"decisions":[';
+  let comma = "";
+  for (const decision of decisions.latest()) {
+    // New requests may replace the oldest decisions while the page is sent.
+    if ((pod !== null && !isForPod(decision, pod)) || !decisions.has(decision)) continue;
+    const text = comma + JSON.stringify(explain(decision, settings));
+    comma = ",";
+    if (pod === null) yield text;
+    else {
+      const nodes = everyNode({ ...decision, slots: decision.slots.slice(), verdicts: decision.verdicts.slice() });
+      yield text.replace(/\}$/, ',"nodes":[');
+      yield* nodes;
+      yield "]}";
+    }
+  }
+  yield "]}\n";
+}
+
+const isForPod = ({ pod: { namespace, name } }: Decision, query: string): boolean =>
+  query === name || query === `${namespace}/${name}`;
+
+function explain(decision: Decision, settings: ScoringSettings): object {
+  const { verb, at, pod, asked, batch, candidates, slots } = decision;
+  return {
+    at: new Date(at).toISOString(),
+    verb,
+    pod,
+    workloadClass: asked.workloadClass,
+    cpuCores: asked.demand.cpuCores,
+    gpus: Object.fromEntries(asked.demand.gpus),
+    candidates,
+    unknownNodes: slots.reduce((count, slot) => count + Number(slot < 0), 0),
+    ...(batch === undefined
+      ? { rejected: rejectedOf(decision) }
+      : {
+          cluster: { clusterTrendWPerMin: batch.clusterTrend, perfPressure: batch.perfPressure },
+          best: decision.best.map(({ node, score }) => ({
+            node: node.name,
+            score,
+            breakdown: scoreNode(asked, node, batch, settings),
+          })),
+        }),
+  };
+}
+
+function rejectedOf(decision: Decision): readonly object[] {
+  return rejections.flatMap((reason, code) => {
+    if (reason === undefined) return [];
+    const nodes = nodesWith(decision, code);
+    return nodes.length === 0 ? [] : { reason, count: nodes.length, nodes: nodes.slice(0, NODES_SHOWN) };
+  });
+}
+
+function nodesWith({ slots, verdicts, names }: Decision, code: number): (string | null)[] {
+  const found: (string | null)[] = [];
+  for (let i = 0; i < slots.length; i++) {
+    if (verdicts[i] === code) found.push(names[slots[i] as number] ?? null);
+  }
+  return found;
+}
+
+/** Nodes that were unknown to the extender are shown without a name. */
+function* everyNode({ verb, slots, verdicts, names }: Decision): Generator<string, void, undefined> {
+  for (let from = 0; from < slots.length; from += NODES_PER_CHUNK) {
+    const nodes = Array.from(slots.subarray(from, from + NODES_PER_CHUNK), (slot, place) => {
+      const verdict = verdicts[from + place] as number;
+      const node = names[slot] ?? null;
+      return JSON.stringify(
+        verb === "prioritize" ? { node, score: verdict } : { node, rejection: rejections[verdict] ?? null },
+      );
+    });
+    yield (from > 0 ? "," : "") + nodes.join(",");
+  }
+}

@@ -1,0 +1,43 @@
+import type { ScoringSettings } from "../../../core/scoring/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type HealthChecks, healthReply, type Reply } from "../../../platform/serve/index.ts";
+import type { DecisionLog } from "../decisions/decision-log.ts";
+import type { ClusterCache } from "../state/cluster-cache.ts";
+import { inTimeSlices } from "../time-slice.ts";
+import { decisionsPage } from "./decisions-page.ts";
+import { nodeScoringPage, scoringPage } from "./scoring-page.ts";
+
+export interface PagesOptions {
+  readonly state: ClusterCache;
+  readonly decisions: DecisionLog;
+  readonly settings: ScoringSettings;
+  /** The clock for the age of twins. */
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly ready: HealthChecks;
+}
+
+type Page = (query: URLSearchParams) => Reply | undefined;
+
+/** The pages on EXTENDER_ADDR. They contain node names, pod names and numbers, no secrets. */
+export function extenderPages({
+  state,
+  decisions,
+  settings,
+  clock,
+  ioClock,
+  ready,
+}: PagesOptions): Record<string, Page> {
+  const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
+  return {
+    "/healthz": () => healthReply("live", {}),
+    "/readyz": () => healthReply("ready", ready),
+    "/debug/scoring": (query) => {
+      const name = query.get("node");
+      if (name === null) return json(inTimeSlices(scoringPage(state, clock.now(), settings), ioClock));
+      const page = nodeScoringPage(state, name, clock.now(), settings);
+      return page === undefined ? undefined : json(`${JSON.stringify(page)}\n`);
+    },
+    "/debug/decisions": (query) => json(inTimeSlices(decisionsPage(decisions, query.get("pod"), settings), ioClock)),
+  };
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { elapsed } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import { type DebugAccess, type Reply, send } from "../../../platform/serve/index.ts";
+import type { ExtenderReply } from "../decisions/decider.ts";
+import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
+import { RequestError } from "../wire/index.ts";
+import { type Body, bodyTooLarge, ClientGoneError, contentLengthOf, readBody } from "./body.ts";
+import type { BodyBuffers } from "./body-buffers.ts";
+import { coalesceBuffers } from "./coalesce-buffers.ts";
+import { HttpError } from "./http-error.ts";
+import { type LeaseRequest, type MemoryBudget, MemoryBudgetError, type MemoryLease } from "./memory-budget.ts";
+import type { StalledRequests } from "./stalled-requests.ts";
+
+export interface ExtenderRequestHandlerOptions {
+  readonly maxBodyBytes: number;
+  readonly budget: MemoryBudget;
+  readonly buffers: BodyBuffers;
+  readonly stalled: StalledRequests;
+  readonly decide: (verb: Verb, body: Buffer) => ExtenderReply | Promise<ExtenderReply>;
+  /** Why the extender cannot decide yet; undefined once it can. */
+  readonly unreadyReason: () => string | undefined;
+  /** Pages by path; a page returns undefined if the queried object is unknown. */
+  readonly pages: Readonly<Record<string, (query: URLSearchParams) => Reply | undefined>>;
+  /** Access control for pages under /debug/. */
+  readonly debugAccess: DebugAccess;
+  readonly metrics: ExtenderMetrics;
+  readonly log: Logger;
+  /** Real time. */
+  readonly clock: Clock;
+}
+
+const verbs: ReadonlyMap<string, Verb> = new Map([
+  ["/filter", "filter"],
+  ["/prioritize", "prioritize"],
+]);
+
+/** Handles one request. */
+export class ExtenderRequestHandler {
+  readonly #options: ExtenderRequestHandlerOptions;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #isProven: boolean;
+  #closed = false;
+
+  /** `isProven`: the connection has completed requests before. */
+  constructor(
+    options: ExtenderRequestHandlerOptions,
+    request: IncomingMessage,
+    response: ServerResponse,
+    isProven: boolean,
+  ) {
+    this.#options = options;
+    this.#request = request;
+    this.#response = response;
+    this.#isProven = isProven;
+    response.once("close", () => {
+      this.#closed = true;
+    });
+  }
+
+  async run(): Promise<void> {
+    const { url = "", method = "" } = this.#request;
+    const query = url.indexOf("?");
+    const path = query < 0 ? url : url.slice(0, query);
+    try {
+      const verb = verbs.get(path);
+      if (verb !== undefined) await this.#decide(verb, method);
+      else await this.#servePage(path, method, query < 0 ? "" : url.slice(query));
+    } catch (error) {
+      await this.#sendError(error);
+    }
+  }
+
+  async #decide(verb: Verb, method: string): Promise<void> {
+    const { clock, metrics, maxBodyBytes, budget, buffers, stalled, unreadyReason } = this.#options;
+    const started = clock.monotonic();
+    if (method !== "POST") throw new HttpError(405, `/${verb} requires POST`, { allow: "POST" });
+    const length = contentLengthOf(this.#request);
+    if (length !== undefined && length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+    const reason = unreadyReason();
+    if (reason !== undefined) throw new HttpError(503, reason, { "retry-after": "1" });
+    const leaseRequest = { bytes: length ?? 0, isProven: this.#isProven };
+    const lease = budget.tryAcquire(leaseRequest) ?? (await this.#acquire(leaseRequest));
+    let body: Body | undefined;
+    try {
+      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, lease, stalled });
+      const { workloadClass, chunks } = await this.#options.decide(verb, body.bytes);
+      const answer = coalesceBuffers(chunks);
+      lease.reserveAnswer(ownBytes(answer, body.buffer));
+      metrics.recordAnswer(verb, workloadClass, elapsed(started, clock.monotonic()));
+      this.#sendBuffers(answer);
+      stalled.watchAnswer(this.#response);
+    } finally {
+      // Parts of the answer are slices of the request, so its memory is released when the answer is sent.
+      this.#onceClosed(() => {
+        lease.release();
+        stalled.unwatchAnswer(this.#response);
+        if (body !== undefined) buffers.give(body.buffer);
+      });
+    }
+  }
+
+  async #acquire(leaseRequest: LeaseRequest): Promise<MemoryLease> {
+    const disconnected = new AbortController();
+    const onClose = () =>
+      disconnected.abort(new ClientGoneError("the client disconnected while its request waited for memory"));
+    this.#response.once("close", onClose);
+    try {
+      return await this.#options.budget.acquire(leaseRequest, disconnected.signal);
+    } finally {
+      this.#response.off("close", onClose);
+    }
+  }
+
+  #onceClosed(then: () => void): void {
+    if (this.#closed) then();
+    else this.#response.once("close", then);
+  }
+
+  #sendBuffers(buffers: readonly Buffer[]): void {
+    const response = this.#response;
+    const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+    response.writeHead(200, { "content-type": "application/json", "content-length": length });
+    for (const buffer of buffers) response.write(buffer);
+    response.end();
+  }
+
+  async #servePage(path: string, method: string, query: string): Promise<void> {
+    const { pages, debugAccess } = this.#options;
+    const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+    if (page === undefined) {
+      const known = [...verbs.keys(), ...Object.keys(pages)].toSorted().join(", ");
+      throw new HttpError(404, `page not found; the pages are ${known}`);
+    }
+    if (method !== "GET" && method !== "HEAD") {
+      throw new HttpError(405, `${path} is read-only: use GET`, { allow: "GET, HEAD" });
+    }
+    const refusal = path.startsWith("/debug/") ? await debugAccess.refusal(this.#request, path) : undefined;
+    if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, refusal.headers);
+    const reply = page(new URLSearchParams(query));
+    if (reply === undefined) throw new HttpError(404, "not found: the extender does not know this object");
+    await send(reply, this.#response, method === "GET");
+  }
+
+  async #sendError(error: unknown): Promise<void> {
+    const response = this.#response;
+    if (response.destroyed || error instanceof ClientGoneError) return;
+    const { log, metrics } = this.#options;
+    const { status, message, headers } = httpErrorOf(error);
+    metrics.countRejection(status);
+    if (status === 500) log.error({ err: error }, "request failed");
+    if (response.headersSent) throw error;
+    // Node discards the rest of the body: a client whose connection is reset while sending never reads the error.
+    await send(
+      { status, type: "application/json", body: `${JSON.stringify({ error: message })}\n`, headers },
+      response,
+      this.#request.method !== "HEAD",
+    );
+  }
+}
+
+/** Bytes of the answer that are not slices of the request. */
+const ownBytes = (answer: readonly Buffer[], body: Buffer): number =>
+  answer.reduce((sum, part) => sum + (part.buffer === body.buffer ? 0 : part.length), 0);
+
+function httpErrorOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof RequestError) {
+    return new HttpError(error.status, error.message, error.status === 503 ? { "retry-after": "1" } : {});
+  }
+  if (error instanceof MemoryBudgetError)
+    return new HttpError(503, `out of memory for requests: ${error.message}`, { "retry-after": "1" });
+  return new HttpError(500, "internal error; see the log of the extender");
+}

@@ -1,0 +1,240 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../../core/api/index.ts";
+import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
+import { isTwinOf } from "../../../core/policy/index.ts";
+import {
+  type CandidateNode,
+  readTwin,
+  rejectionCode,
+  ScoringKernel,
+  type ScoringSettings,
+  type TwinState,
+} from "../../../core/scoring/index.ts";
+import { formatDuration, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import { NameIndex } from "../wire/index.ts";
+import { ChangeQueue } from "./change-queue.ts";
+import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
+import { TwinRefreshMonitor } from "./twin-refresh-monitor.ts";
+
+/** What the extender knows about a node. Immutable: a change replaces the object, so a reference is a snapshot. */
+export interface KnownNode extends CandidateNode {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly hardware: HardwareView;
+  /** The part of `status` that scoring reads. */
+  readonly twin: TwinState | undefined;
+  readonly status: NodeTwinStatus | undefined;
+}
+
+export interface ClusterCacheOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly settings: ScoringSettings;
+  readonly catalogue: Catalogue;
+  /** After this long without watch events the list is read again, so that no data is older while the API responds. */
+  readonly cacheTtl: Milliseconds;
+  /** A Node was deleted; its slot may be reused from now on. */
+  readonly onLeave: (name: string, slot: number) => void;
+}
+
+/** Small pages: a relist must not block a request for more than a few milliseconds. */
+const PAGE_SIZE = 100;
+
+/**
+ * The cluster state that requests are answered from, kept up to date by watches. A node is known while its Node object exists;
+ * a NodeTwin or NodeHardware counts only that long. While the API is unreachable, the last state stays.
+ */
+export class ClusterCache {
+  readonly kernel: ScoringKernel;
+  /** From node names to the slots of the kernel. */
+  readonly index = new NameIndex();
+  readonly #known: (KnownNode | undefined)[] = [];
+  /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
+  #rejections = new Uint8Array(64);
+  readonly #catalogue: Catalogue;
+  readonly #nodeLabels: ScoringSettings["nodeLabels"];
+  readonly #refreshMonitor: TwinRefreshMonitor;
+  readonly #changes: ChangeQueue;
+  #wasSynced = false;
+  readonly #onLeave: ClusterCacheOptions["onLeave"];
+  readonly #reflectors: {
+    readonly nodes: Reflector<WatchedNode>;
+    readonly twins: Reflector<WatchedTwin>;
+    readonly hardware: Reflector<NodeHardwareStatus>;
+  };
+  #names: (string | undefined)[] = [];
+  #namesAreShared = false;
+
+  constructor(options: ClusterCacheOptions) {
+    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
+    this.kernel = new ScoringKernel(settings);
+    this.#catalogue = catalogue;
+    this.#nodeLabels = settings.nodeLabels;
+    this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
+      log.warn(
+        {
+          refreshedEvery: formatDuration(gap),
+          TWIN_STALENESS_THRESHOLD: formatDuration(settings.stalenessThreshold),
+        },
+        "NodeTwins become stale between refreshes: set the operator's TWIN_HEARTBEAT below TWIN_STALENESS_THRESHOLD",
+      ),
+    );
+    this.#onLeave = onLeave;
+    this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
+    const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
+    this.#reflectors = {
+      nodes: new Reflector({
+        ...base,
+        resource: resources.nodes,
+        project: nodeProjection(Object.values(settings.nodeLabels)),
+        onChange: (changes) => this.#enqueue(changes, (change) => this.#nodeChanged(change)),
+      }),
+      twins: new Reflector({
+        ...base,
+        resource: resources.nodeTwins,
+        project: watchedTwin,
+        onChange: (changes) => {
+          for (const change of changes) this.#observeRefresh(change);
+          this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node)));
+        },
+      }),
+      hardware: new Reflector({
+        ...base,
+        resource: resources.nodeHardwares,
+        project: watchedHardware,
+        onChange: (changes) =>
+          this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#hardwarePart(node))),
+      }),
+    };
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflectors)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+    this.#changes.clear();
+  }
+
+  /** The resources whose first list is not complete. Empty from then on, also while the API is unreachable. */
+  get unsynced(): readonly string[] {
+    if (this.#wasSynced) return [];
+    const unread = unreadOf(this.#reflectors);
+    this.#wasSynced = unread.length === 0 && this.#changes.isIdle;
+    return unread.length > 0 || this.#wasSynced ? unread : ["the last changes"];
+  }
+
+  /** Time since the last watch event, of the resource for which it is longest. */
+  get silence(): Milliseconds | undefined {
+    const { nodes, twins, hardware } = this.#reflectors;
+    const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
+    return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  /** Index into `rejections`; 0 if performance pods may run on the node. */
+  rejection(slot: number): number {
+    return this.#rejections[slot] ?? 0;
+  }
+
+  at(slot: number): KnownNode | undefined {
+    return this.#known[slot];
+  }
+
+  node(name: string): KnownNode | undefined {
+    return this.#known[this.kernel.slotOf(name)];
+  }
+
+  /** The current names by slot. The returned list never changes: the next change of a slot copies it. */
+  snapshotNames(): readonly (string | undefined)[] {
+    this.#namesAreShared = true;
+    return this.#names;
+  }
+
+  /** Applies changes in order. The cache may lag behind the reflector's store, never the reverse. */
+  #enqueue<Value>(changes: readonly Change<Value>[], apply: (change: Change<Value>) => void): void {
+    this.#changes.add(changes.map((change) => () => apply(change)));
+  }
+
+  #observeRefresh(change: Change<WatchedTwin>): void {
+    if (change.type === "deleted") this.#refreshMonitor.forget(change.key);
+    if (change.type === "updated")
+      this.#refreshMonitor.observe(change.key, change.old.status?.lastUpdated, change.new.status?.lastUpdated);
+  }
+
+  #nodeChanged(change: Change<WatchedNode>): void {
+    if (change.type === "deleted") this.#removeNode(change.key);
+    else if (change.type === "added" || !isDeepStrictEqual(change.old, change.new)) this.#addOrUpdateNode(change.new);
+  }
+
+  #addOrUpdateNode(node: WatchedNode): void {
+    const { name, labels } = node.metadata;
+    this.kernel.upsertLabels(name, labels);
+    const slot = this.kernel.slotOf(name);
+    this.#setName(slot, name);
+    this.index.set(name, slot);
+    this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
+  }
+
+  #removeNode(name: string): void {
+    const slot = this.kernel.slotOf(name);
+    if (slot < 0) return;
+    this.kernel.remove(name);
+    this.index.delete(name);
+    this.#put(slot, undefined);
+    this.#onLeave(name, slot);
+  }
+
+  #update(name: string, partOf: (node: WatchedNode) => Partial<KnownNode>): void {
+    const node = this.#reflectors.nodes.store.getByKey(name);
+    const slot = this.kernel.slotOf(name);
+    const known = this.#known[slot];
+    // A twin may arrive before its Node; adding the Node reads the twin from the store.
+    if (node !== undefined && known !== undefined) this.#put(slot, { ...known, ...partOf(node) });
+  }
+
+  #put(slot: number, node: KnownNode | undefined): void {
+    this.#known[slot] = node;
+    if (slot >= this.#rejections.length) {
+      const longer = new Uint8Array(slot * 2);
+      longer.set(this.#rejections);
+      this.#rejections = longer;
+    }
+    const { powerProfile, draining } = this.#nodeLabels;
+    this.#rejections[slot] = rejectionCode(
+      "performance",
+      node?.twin?.schedulableClass,
+      node?.labels[powerProfile],
+      node?.labels[draining],
+    );
+  }
+
+  #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
+    const { name } = node.metadata;
+    const hardware = hardwareView(node, this.#reflectors.hardware.store.getByKey(name), { catalogue: this.#catalogue });
+    this.kernel.upsertHardware(name, hardware);
+    return { hardware };
+  }
+
+  #twinPart(node: WatchedNode): Pick<KnownNode, "twin" | "status"> {
+    const { name } = node.metadata;
+    const twin = this.#reflectors.twins.store.getByKey(name);
+    const status = twin !== undefined && isTwinOf(node, twin) ? twin.status : undefined;
+    this.kernel.upsertTwin(name, status);
+    return { status, twin: status && readTwin(status) };
+  }
+
+  #setName(slot: number, name: string): void {
+    if (this.#names[slot] === name) return;
+    if (this.#namesAreShared) {
+      this.#names = this.#names.slice();
+      this.#namesAreShared = false;
+    }
+    this.#names[slot] = name;
+  }
+}

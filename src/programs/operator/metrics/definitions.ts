@@ -1,0 +1,74 @@
+import { profiles } from "../../../core/api/index.ts";
+import { metric } from "../../../platform/metrics/index.ts";
+
+export const definitions = {
+  nodeState: metric({
+    name: "joulie_operator_node_state",
+    help: "State of a node in the operator's state machine, as published in its NodeTwin.",
+    type: "states",
+    labels: ["node", "state"],
+    states: ["ActivePerformance", "DrainingPerformance", "ActiveEco"],
+  }),
+  profileLabel: metric({
+    name: "joulie_operator_node_profile_label",
+    help: "Power profile in the node's label.",
+    type: "states",
+    labels: ["node", "profile"],
+    states: profiles,
+  }),
+  density: metric({
+    name: "joulie_operator_node_compute_density",
+    help: "Compute density of a node, 0 to 1 for each component.",
+    type: "gauge",
+    labels: ["node", "component"],
+  }),
+  transitions: metric({
+    name: "joulie_operator_state_transitions_total",
+    help: "State transitions of a node that were published.",
+    type: "counter",
+    labels: ["node", "from_state", "to_state", "result"],
+  }),
+  intruders: metric({
+    name: "joulie_operator_performance_pods_on_eco",
+    help: "Performance-sensitive pods on a node that is published as eco.",
+    type: "gauge",
+    labels: ["node"],
+  }),
+  writeErrors: metric({
+    name: "joulie_operator_write_errors_total",
+    help: "Failed writes, by kind.",
+    type: "counter",
+    labels: ["kind"],
+  }),
+  writes: metric({
+    name: "joulie_operator_writes_total",
+    help: "Successful writes, by kind; heartbeat is the refresh of an unchanged NodeTwin.",
+    type: "counter",
+    labels: ["kind"],
+  }),
+  samplesDropped: metric({
+    name: "joulie_operator_power_samples_dropped_total",
+    help: "Power samples that were not used, by source and reason.",
+    type: "counter",
+    labels: ["source", "reason"],
+  }),
+  passes: metric({
+    name: "joulie_operator_pass_duration_seconds",
+    help: "Duration of a planning pass, in seconds.",
+    type: "histogram",
+    labels: [],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+  }),
+  leading: metric({
+    name: "joulie_operator_leading",
+    help: "1 if this replica is the leader, which plans and writes, else 0.",
+    type: "gauge",
+    labels: [],
+  }),
+  podsReadable: metric({
+    name: "joulie_operator_pods_readable",
+    help: "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded. Not part of /readyz: a replica that cannot read pods still serves and still promotes nodes.",
+    type: "gauge",
+    labels: [],
+  }),
+} as const;

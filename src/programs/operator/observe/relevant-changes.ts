@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodeHardware, NodeTwin } from "../../../core/api/index.ts";
+import type { PodSummary } from "../../../core/demand/index.ts";
+import type { SnapshotNode } from "../../../core/planning/index.ts";
+import type { Change } from "../../../platform/kube/index.ts";
+
+// Which changes trigger a planning pass at once. Changes that affect only measured values wait for the next tick.
+
+const decisive = ({ metadata, spec, status }: SnapshotNode) => [metadata.labels, spec, status];
+
+export const nodeChangeMatters = (change: Change<SnapshotNode>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(decisive(change.old), decisive(change.new));
+
+const found = ({ status }: NodeHardware) => ({ ...status, updatedAt: undefined });
+
+/** A repeated discovery with the same result triggers no pass. */
+export const hardwareChangeMatters = (change: Change<NodeHardware>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(found(change.old), found(change.new));
+
+/** The pod needs a warning Event. */
+const hasNewInvalidClass = (change: Change<PodSummary>): boolean =>
+  change.type !== "deleted" &&
+  change.new.unrecognisedClass !== undefined &&
+  (change.type === "added" || change.old.unrecognisedClass !== change.new.unrecognisedClass);
+
+const counts = ({ active, performanceSensitive }: PodSummary): boolean => active && performanceSensitive;
+
+/** Only performance-sensitive pods affect the plan or block a downgrade. */
+export function podChangeMatters(change: Change<PodSummary>): boolean {
+  if (hasNewInvalidClass(change)) return true;
+  const before = change.type !== "added" && counts(change.old) ? change.old : undefined;
+  const after = change.type !== "deleted" && counts(change.new) ? change.new : undefined;
+  return (before === undefined) !== (after === undefined) || before?.node !== after?.node;
+}
+
+const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass];
+
+/** The agent's reports trigger no pass. A change of the target by another writer does. */
+export const twinChangeMatters = (change: Change<NodeTwin>): boolean =>
+  change.type !== "updated" || !isDeepStrictEqual(target(change.old), target(change.new));

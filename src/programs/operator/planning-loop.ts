@@ -1,0 +1,162 @@
+import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
+import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
+import type { ChangeLog, Logger } from "../../platform/log/index.ts";
+import type { EventPublisher } from "./events/event-publisher.ts";
+import type { UnknownClassEvents } from "./events/unknown-class-events.ts";
+import type { OperatorMetrics } from "./metrics/operator-metrics.ts";
+import type { ClusterState } from "./observe/cluster-state.ts";
+import type { Reconciler } from "./reconcile/reconciler.ts";
+import type { OperatorSettings } from "./settings.ts";
+
+export interface PlanningLoopOptions {
+  readonly state: ClusterState;
+  readonly settings: OperatorSettings;
+  readonly telemetry: () => Telemetry;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly log: Logger;
+  readonly changes: ChangeLog;
+  readonly metrics: OperatorMetrics;
+  readonly events: EventPublisher;
+  readonly unknownClasses: UnknownClassEvents;
+  readonly interval: Milliseconds;
+}
+
+/** Changes within this time are planned together. It also gives a pod that was bound just before a label change time to appear. */
+const COALESCE = milliseconds(1000);
+/** Passes use at most a tenth of a core, however often the cluster changes. */
+const PAUSE_PER_PASS = 10;
+const HEARTBEAT_CHECK = milliseconds(5000);
+/** The loop counts as stalled when the last pass is this many intervals old. */
+const STALLED_INTERVALS = 3;
+const STALLED_AT_LEAST = 60_000;
+
+/** Plans once per interval and soon after each relevant change. */
+export class PlanningLoop {
+  readonly #options: PlanningLoopOptions;
+  readonly #cache = new PlanCache();
+  readonly #trends = new PowerTrends();
+  #wake = Promise.withResolvers<void>();
+  #plan: ClusterPlan | undefined;
+  #lastPass: MonotonicInstant | undefined;
+
+  constructor(options: PlanningLoopOptions) {
+    this.#options = options;
+  }
+
+  /** The last plan of this replica. */
+  get plan(): ClusterPlan | undefined {
+    return this.#plan;
+  }
+
+  /** Requests a pass soon. */
+  request(): void {
+    this.#wake.resolve();
+  }
+
+  /** Why the loop counts as stalled; undefined if it does not. */
+  get stalled(): string | undefined {
+    const { clock, interval } = this.#options;
+    if (this.#lastPass === undefined) return undefined;
+    const since = elapsed(this.#lastPass, clock.monotonic());
+    return since > Math.max(STALLED_INTERVALS * interval, STALLED_AT_LEAST)
+      ? `the last pass was ${Math.round(inSeconds(since))} s ago`
+      : undefined;
+  }
+
+  /** Runs while this replica leads: plans and submits the plans to the reconciler until the term ends. */
+  async run(reconciler: Reconciler, ready: Promise<void>, term: AbortSignal): Promise<void> {
+    const { metrics, events } = this.#options;
+    const ended = new AbortController();
+    const refreshing = this.#refreshTwins(reconciler, AbortSignal.any([term, ended.signal]));
+    try {
+      await ready;
+      for (;;) {
+        this.#wake = Promise.withResolvers();
+        const took = this.#pass(reconciler);
+        await this.#untilNext(milliseconds(Math.max(COALESCE, took * PAUSE_PER_PASS)), term);
+      }
+    } catch (error) {
+      if (!term.aborted) throw error;
+    } finally {
+      this.#lastPass = undefined;
+      // From now on another replica knows the current state.
+      this.#plan = undefined;
+      metrics.keepOnly(new Set());
+      events.keepOnly(new Set());
+      ended.abort();
+      await refreshing;
+    }
+  }
+
+  /** Waits for the interval, or for a relevant change and then a moment for further ones. */
+  async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
+    const { clock, interval } = this.#options;
+    const woken = await endsWithin(clock, interval, this.#wake.promise, term);
+    term.throwIfAborted();
+    if (woken) await clock.sleep(coalesce, term);
+  }
+
+  async #refreshTwins(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
+    const { clock, settings } = this.#options;
+    const pause = milliseconds(Math.min(HEARTBEAT_CHECK, settings.heartbeat / 10));
+    try {
+      for (;;) {
+        await clock.sleep(pause, signal);
+        reconciler.refreshDueTwins();
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Returns its duration. */
+  #pass(reconciler: Reconciler): Milliseconds {
+    const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses } = this.#options;
+    const started = ioClock.monotonic();
+    try {
+      const next = planCluster({
+        snapshot: state,
+        settings,
+        telemetry: telemetry(),
+        trends: this.#trends,
+        cache: this.#cache,
+        now: clock.now(),
+      });
+      this.#report(next, this.#plan);
+      unknownClasses.report(state.podsOfUnknownClass(), next.at);
+      this.#plan = next;
+      reconciler.submit(next);
+    } catch (err) {
+      // The loop goes on after an error, because the state that caused it may change.
+      log.error({ err }, "planning pass failed; the next pass retries");
+    }
+    const took = elapsed(started, ioClock.monotonic());
+    metrics.observePass(inSeconds(took));
+    this.#lastPass = clock.monotonic();
+    return took;
+  }
+
+  /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */
+  #report({ nodes, current }: ClusterPlan, last: ClusterPlan | undefined): void {
+    const { state, settings, changes, metrics, events } = this.#options;
+    const names = new Set(nodes.keys());
+    metrics.keepOnly(names);
+    events.keepOnly(names);
+    for (const node of nodes.values()) {
+      const { name, seen, decision, performancePods } = node;
+      changes.observe("state", name, seen.state);
+      changes.observe("planned profile", name, node.planned);
+      if (last?.nodes.get(name) === node) continue;
+      const intruders = performancePods === undefined ? undefined : (decision.intruders ?? 0);
+      metrics.recordPlan(node, intruders);
+      const published = state.node(name);
+      if (published !== undefined) metrics.recordState(published, seen.state, settings);
+      if (intruders !== undefined) events.performancePodsOnEco(published, name, intruders);
+    }
+    const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node is downgraded`;
+    changes.observe("lists", "cluster", lists);
+    changes.flush();
+  }
+}

@@ -1,0 +1,162 @@
+import { type ClusterPlan, leftoversOf, type NodePlan } from "../../../core/planning/index.ts";
+import type { RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type KubeClient, WorkQueue } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import type { EventPublisher } from "../events/event-publisher.ts";
+import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
+import type { ClusterState } from "../observe/cluster-state.ts";
+import type { OperatorSettings } from "../settings.ts";
+import { ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
+import { Heartbeats } from "./heartbeats.ts";
+import { NodeDiffer } from "./node-differ.ts";
+import type { PendingWrites } from "./pending-writes.ts";
+import { PlanWriter } from "./plan-writer.ts";
+import { WriteFailures } from "./write-failures.ts";
+
+export interface ReconcilerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly state: ClusterState;
+  readonly settings: OperatorSettings;
+  readonly metrics: OperatorMetrics;
+  readonly events: EventPublisher;
+  readonly pending: PendingWrites;
+  /** Checked right before each write: a replica that lost its lease writes nothing more. */
+  readonly mayWrite: () => boolean;
+  /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
+  readonly requestPass: () => void;
+}
+
+const CONCURRENCY = 16;
+/** A prime, so that the first node of a pass differs for usual cluster sizes. */
+const STRIDE = 997;
+
+/**
+ * Writes the newest plan to the cluster, node by node. A worker reads the plan and the cluster when it starts a node. A node
+ * whose write fails is retried with backoff and does not delay the others.
+ */
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #queue: WorkQueue;
+  readonly #api: ApiWriter;
+  readonly #differ: NodeDiffer;
+  readonly #planWriter: PlanWriter;
+  readonly #failures: WriteFailures;
+  readonly #heartbeats: Heartbeats;
+  /** Plans without a diff. A plan is a new object as soon as the cluster changes, so the same plan still has no diff. */
+  readonly #settled = new Map<string, NodePlan>();
+  #plan: ClusterPlan | undefined;
+  /** The first node differs in each pass and in each term. Otherwise short terms would always write the same nodes. */
+  #start: number;
+
+  constructor(options: ReconcilerOptions) {
+    const { ioClock, random, log, settings } = options;
+    this.#options = options;
+    this.#start = Math.floor(random.next() * 2 ** 20);
+    this.#api = new ApiWriter(options);
+    this.#failures = new WriteFailures(options);
+    this.#heartbeats = new Heartbeats(settings.heartbeat);
+    this.#differ = new NodeDiffer({ ...options, heartbeats: this.#heartbeats, failures: this.#failures });
+    this.#planWriter = new PlanWriter({ ...options, api: this.#api, differ: this.#differ });
+    this.#queue = new WorkQueue({
+      clock: ioClock,
+      random,
+      log,
+      concurrency: CONCURRENCY,
+      work: async (name, signal) => this.#work(name, signal),
+    });
+  }
+
+  /** Why the plan of a node is not written yet. */
+  failureOf(name: string): string | undefined {
+    return this.#failures.get(name)?.message;
+  }
+
+  /** Replaces the plan and queues the nodes that differ from it. */
+  submit(plan: ClusterPlan): void {
+    this.#plan = plan;
+    this.#planWriter.settlePending(plan);
+    const names = [...plan.nodes.keys(), ...plan.leftovers.keys()];
+    this.#start += STRIDE;
+    for (let index = 0; index < names.length; index++) {
+      const name = names[(this.#start + index) % names.length] ?? "";
+      if (this.#needsWork(name, plan)) this.#queue.add(name);
+    }
+    for (const name of this.#failures.names()) {
+      if (plan.nodes.has(name) || plan.leftovers.has(name)) continue;
+      this.#failures.delete(name);
+      this.#queue.forget(name);
+    }
+    this.#heartbeats.keepOnly(plan.nodes);
+    for (const name of this.#settled.keys()) if (!plan.nodes.has(name)) this.#settled.delete(name);
+  }
+
+  /** Queues the twins whose heartbeat is due. The planning loop calls it between passes. */
+  refreshDueTwins(): void {
+    const { state, clock } = this.#options;
+    const now = clock.now();
+    for (const name of this.#plan?.nodes.keys() ?? []) {
+      // The work queue retries failed nodes with backoff.
+      if (!this.#heartbeats.mayBeDue(name, now) || this.#failures.has(name)) continue;
+      const lastUpdated = state.twin(name)?.status?.lastUpdated;
+      if (lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now)) this.#queue.add(name);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.stop();
+  }
+
+  #needsWork(name: string, plan: ClusterPlan): boolean {
+    const failure = this.#failures.get(name);
+    if (plan.leftovers.has(name)) return failure === undefined;
+    const nodePlan = plan.nodes.get(name);
+    if (nodePlan === undefined) return false;
+    // Eco caps over a performance pod are withdrawn at once.
+    if (this.#planWriter.hasPendingEcoCaps(name) && (failure === undefined || isUnderEcoCaps(nodePlan))) return true;
+    if (failure !== undefined) {
+      // A failed node waits for its retry, unless the plan now has another transition, which may succeed.
+      const { transition } = nodePlan.decision;
+      if (transition === undefined || transition.name === failure.transition) return false;
+    } else if (this.#settled.get(name) === nodePlan) return false;
+    const hasDiff = this.#differ.diff(nodePlan).steps.length > 0;
+    if (!hasDiff) this.#settled.set(name, nodePlan);
+    return hasDiff;
+  }
+
+  async #work(name: string, signal: AbortSignal): Promise<void> {
+    const nodePlan = this.#plan?.nodes.get(name);
+    try {
+      if (nodePlan === undefined) await this.#removeLeftovers(name, signal);
+      else await this.#planWriter.write(nodePlan, signal);
+    } catch (error) {
+      if (error instanceof FailedStep) {
+        const transition = this.#plan?.nodes.get(name)?.decision.transition?.name;
+        if (!signal.aborted) this.#failures.add(name, error.step, error.cause, transition);
+        throw error.cause;
+      }
+      if (!(error instanceof WriteSuperseded)) throw error;
+      if (error.retryAfter !== undefined) this.#queue.addAfter(name, error.retryAfter);
+    }
+    // Written or superseded. The next pass corrects a condition that still reports the failure.
+    this.#failures.delete(name);
+  }
+
+  async #removeLeftovers(name: string, signal: AbortSignal): Promise<void> {
+    const { state, settings, metrics } = this.#options;
+    const leftovers = leftoversOf(state, name, settings);
+    if (leftovers === undefined || !this.#plan?.leftovers.has(name)) return;
+    try {
+      await this.#api.removeLeftovers(name, leftovers, { signal });
+    } catch (error) {
+      throw error instanceof WriteSuperseded ? error : new FailedStep("cleanup", error);
+    }
+    metrics.countWrite("cleanup");
+  }
+}
+
+const isUnderEcoCaps = ({ seen, performancePods = 0 }: NodePlan): boolean => seen.caps === "eco" && performancePods > 0;

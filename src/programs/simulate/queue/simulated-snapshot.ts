@@ -1,0 +1,80 @@
+import type { NodeHardware, NodeTwin } from "../../../core/api/index.ts";
+import type { PodSummary } from "../../../core/demand/index.ts";
+import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
+import type { ClusterMachine } from "./machines.ts";
+import type { SimulatedCluster } from "./simulated-cluster.ts";
+
+/** The objects of the simulated cluster, as the operator reads them. Writes take effect at once. */
+export class SimulatedSnapshot implements ClusterSnapshot {
+  readonly current = true;
+  readonly nodesCurrent = true;
+  readonly #site: SimulatedCluster;
+  readonly #nodes: Map<string, SnapshotNode>;
+  readonly #hardware: ReadonlyMap<string, NodeHardware>;
+  readonly #twins = new Map<string, NodeTwin>();
+  readonly #performancePods: readonly PodSummary[];
+  #pending = 0;
+  #podsVersion = 0;
+
+  constructor(machines: readonly ClusterMachine[], site: SimulatedCluster) {
+    this.#site = site;
+    this.#nodes = new Map(machines.map(({ name, node }) => [name, node]));
+    this.#hardware = new Map(
+      machines.map(({ name, discovered }) => [
+        name,
+        { metadata: { name }, spec: { nodeName: name }, status: discovered },
+      ]),
+    );
+    this.#performancePods = machines.map(({ name }) => performancePodOn(name));
+  }
+
+  /** Reads the jobs again. `pending` performance jobs wait for a node. */
+  readJobs(pending: number): void {
+    this.#pending = pending;
+    this.#podsVersion++;
+  }
+
+  writeTwin(twin: NodeTwin): void {
+    this.#twins.set(twin.metadata.name, twin);
+  }
+
+  writeNode(node: SnapshotNode): void {
+    this.#nodes.set(node.metadata.name, node);
+  }
+
+  nodes = () => this.#nodes.values();
+  node = (name: string) => this.#nodes.get(name);
+  twin = (name: string) => this.#twins.get(name);
+  hardware = (name: string) => this.#hardware.get(name);
+  profile = () => undefined;
+
+  /** Performance jobs only. No other pod affects a plan while the nodes have meters. */
+  *pods(): Iterable<PodSummary> {
+    for (const [index, pod] of this.#performancePods.entries()) {
+      for (let jobs = this.#site.performanceJobs[index] as number; jobs > 0; jobs--) yield pod;
+    }
+    for (let jobs = this.#pending; jobs > 0; jobs--) yield pendingPod;
+  }
+
+  *podsOn(name: string): Iterable<PodSummary> {
+    for (const pod of this.pods()) if (pod.node === name) yield pod;
+  }
+
+  podsVersion = () => this.#podsVersion;
+  get allPodsVersion(): number {
+    return this.#podsVersion;
+  }
+
+  recorded = () => this.#twins.keys();
+  isGone = () => false;
+}
+
+const performancePodOn = (node: string | undefined): PodSummary => ({
+  node,
+  active: true,
+  constraint: "general",
+  workloadClass: "performance",
+  performanceSensitive: true,
+  demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+});
+const pendingPod = performancePodOn(undefined);
