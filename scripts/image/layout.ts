@@ -1,11 +1,16 @@
-import { imageSettings } from "../../src/programs/agent/image-settings.ts";
+import { startOptions } from "../../src/programs/start-options.ts";
 
 /** Configuration of the image: `npm run image` applies it, and a test compares the Dockerfile with it. */
 export const imageConfig = {
   user: "65532:65532",
   workingDirectory: "/app",
   entrypoint: ["/usr/local/bin/node", "/app/joulie.mjs"],
-  environment: { NODE_ENV: "production", ...imageSettings },
+  // Options that suit every program; the chart adds those of each program.
+  environment: {
+    NODE_ENV: "production",
+    NODE_OPTIONS: startOptions.agentPool.node.join(" "),
+    ...startOptions.agentPool.environment,
+  },
   labels: {
     "org.opencontainers.image.title": "Joulie",
     "org.opencontainers.image.description": "The energy manager for Kubernetes clusters",

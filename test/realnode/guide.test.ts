@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { consume, differences, layMachine, treeOf } from "../agent/machine.ts";
+import { consume, differences, layMachine, treeOf } from "../agent/machine-files.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { buildHelm } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildImage } from "../../scripts/image/build.ts";
-import { differences, layMachine, limitFile, treeOf } from "../agent/machine.ts";
+import { differences, layMachine, limitFile, treeOf } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
 import { startPrometheus } from "./prometheus.ts";
