@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { consume, differences, layMachine, treeOf } from "../agent/machine-files.ts";
+import { addEnergy, createMachineFiles, differences, readTree } from "../agent/machine-files.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { buildHelm } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
@@ -23,9 +23,9 @@ describe("the install guide", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "joulie-guide-"));
-    layMachine(folder, shape);
+    createMachineFiles(folder, shape);
     // The guide's machine has real packages, which draw power.
-    drawing = setInterval(() => consume(folder, shape, 100, 1), 1000);
+    drawing = setInterval(() => addEnergy(folder, shape, 100, 1), 1000);
     node = await startRealNode();
   });
   afterAll(async () => {
@@ -36,7 +36,7 @@ describe("the install guide", () => {
 
   it("leads to a cap and back, with every command as written", async () => {
     const sys = join(folder, "sys");
-    const original = treeOf(sys);
+    const original = readTree(sys);
     const bin = join(folder, "bin");
     mkdirSync(bin);
     const built = await buildControlPlane();
@@ -58,7 +58,7 @@ describe("the install guide", () => {
     });
     expect(output).toContain('"result":"applied"');
     expect(output).toContain('namespace "joulie-system" deleted');
-    expect(differences(treeOf(sys), original)).toEqual([]);
+    expect(differences(readTree(sys), original)).toEqual([]);
     const { metadata } = await node.api.get<{ metadata: { labels: Record<string, string> } }>(
       `/api/v1/nodes/${node.name}`,
     );

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildImage } from "../../scripts/image/build.ts";
-import { differences, layMachine, limitFile, treeOf } from "../agent/machine-files.ts";
+import { createMachineFiles, differences, limitFile, readTree } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
 import { startPrometheus } from "./prometheus.ts";
@@ -49,7 +49,7 @@ describe("helm install on a real node", () => {
   let original: ReadonlyMap<string, string>;
   let images: string;
 
-  const sys = () => treeOf(join(machine, "sys"));
+  const sys = () => readTree(join(machine, "sys"));
   const watts = () => Number(readFileSync(join(machine, "sys", limitFile(0)), "utf8")) / 1e6;
   const twin = async () => node.api.get<Twin>(`/apis/joulie.io/v1alpha1/nodetwins/${node.name}`);
   const readyPods = async () => {
@@ -115,7 +115,7 @@ describe("helm install on a real node", () => {
   beforeAll(async () => {
     machine = mkdtempSync(join(tmpdir(), "joulie-machine-"));
     images = mkdtempSync(join(tmpdir(), "joulie-images-"));
-    layMachine(machine, { cpus: 8, packages: 2, gpus: 1 });
+    createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
     original = sys();
     const image = await buildImage(images, "localhost/joulie:dev");
     node = await startRealNode();
