@@ -10,6 +10,7 @@ import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { Identity } from "../controlplane/identities.ts";
+import { compareRights } from "../controlplane/rights.ts";
 import { AgentClusterHarness, hardwares, ORIGINAL, routes, soon, twins } from "./agent-harness.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
@@ -280,5 +281,41 @@ describe("the agent on a real control plane", () => {
     const byHand = run("restore");
     expect(await byHand.exit).toEqual([0, null]);
     expect(machine.limits).toBe(ORIGINAL);
+  });
+
+  it.each(["daemonset", "pool"] as const)("counts a repeated problem in one Event in %s mode", async (mode) => {
+    const machine = harness.machine();
+    const name = `again-${mode}`;
+    await harness.node(name);
+    await harness.target(name, { cpu: { packagePowerCapWatts: 240 } });
+    await harness.route("own", overHttp({ scope: "node", nodeName: name }));
+    const own = mode === "pool" ? { POOL_SHARD_ID: "0" } : { NODE_NAME: name };
+    const endpoints = { TELEMETRY_ALLOWED_ENDPOINTS: service.origin };
+    const identity = mode === "pool" ? pool : daemonset;
+    const agent = harness.start(identity, { AGENT_MODE: mode, ...own, ...endpoints, ...machine.variables });
+    for (const _ of [1, 2]) {
+      await harness.waitForStatus(name, "cpu", "http applied");
+      service.silent.add(name);
+      await harness.waitForStatus(name, "cpu", "http error");
+      service.silent.delete(name);
+    }
+    await vi.waitFor(async () => {
+      expect((await harness.profile("own")).status?.control?.cpu).toMatchObject({ backend: "http" });
+    }, soon);
+    const reader = await plane.identity([{ nonResourceURLs: ["/debug/node"], verbs: ["get"] }]);
+    const headers = { "x-forwarded-for": "203.0.113.9", authorization: `Bearer ${reader.token}` };
+    expect(await agent.page(`/debug/node?node=${name}`, headers)).toContain(name);
+    await agent.stop();
+    const { items } = await plane.api.get<{
+      items: { reason: string; regarding: { name: string }; series?: { count: number } }[];
+    }>("/apis/events.k8s.io/v1/namespaces/default/events");
+    const failures = items.filter(({ regarding, reason }) => regarding.name === name && reason === "ControlFailed");
+    expect(failures.map(({ series }) => series?.count)).toEqual([2]);
+  });
+
+  it.each(["daemonset", "pool"] as const)("needed every verb of its role in %s mode, and no other", (mode) => {
+    const { user } = mode === "daemonset" ? daemonset : pool;
+    const own = plane.audited().filter((request) => request.user === user);
+    expect(compareRights(agentPermissions(mode), own)).toEqual({ unused: [], missing: [] });
   });
 });
