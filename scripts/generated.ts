@@ -4,6 +4,7 @@ import { configurationReference } from "../src/platform/config/index.ts";
 import { metricsReference } from "../src/platform/metrics/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
 import { chartFiles } from "./chart/files.ts";
+import { permissionsReference } from "./permissions-reference.ts";
 
 /** Contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
@@ -20,6 +21,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/configuration.md", configurationReference(documented)],
     ["docs/reference/metrics.md", metricsReference(documented.filter(({ metrics }) => metrics.length > 0))],
     ["docs/reference/errors.md", errorReference()],
+    ["docs/reference/permissions.md", permissionsReference()],
     ...(await chartFiles()),
   ]);
 }

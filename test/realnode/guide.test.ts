@@ -1,4 +1,4 @@
-// Runs every command of the install guide, in one shell, on a real node.
+// Runs every command of the guides for administrators, in one shell, on a real node.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,12 +11,14 @@ import { buildHelm } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
 
 const root = join(import.meta.dirname, "../..");
-const guide = readFileSync(join(root, "docs/guides/install.md"), "utf8");
-const blocks = (language: string): string[] =>
-  [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
+const guide = (name: string): string => readFileSync(join(root, `docs/guides/${name}.md`), "utf8");
+const install = guide("install");
+const uninstall = install.indexOf("## 7. Uninstall");
+const blocks = (text: string, language: string): string[] =>
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
 const shape = { cpus: 8, packages: 2, gpus: 0 };
 
-describe("the install guide", () => {
+describe("the guides to install, upgrade, security and hardware", () => {
   let node: RealNode;
   let folder: string;
   let drawing: NodeJS.Timeout;
@@ -44,12 +46,17 @@ describe("the install guide", () => {
     tool(join(bin, "kubectl"), `${built.path} kubectl`);
     tool(join(bin, "helm"), await buildHelm());
     // The guide's values, and a copy of sysfs in place of the machine's own.
-    const [values = ""] = blocks("yaml");
+    const [values = ""] = blocks(install, "yaml");
     const host = { sysPath: sys, procPath: join(folder, "proc"), statePath: join(folder, "state") };
     const file = join(folder, "my-values.yaml");
     const own = { ...(parse(values) as object), agent: { host, env: { RECONCILE_INTERVAL: "2s" } } };
     writeFileSync(file, stringify(own));
-    const script = blocks("sh").join("\n").replaceAll("my-values.yaml", file);
+    // The other guides speak of an installed Joulie.
+    const installed = ["upgrade", "security", "hardware"].map(guide);
+    const script = [install.slice(0, uninstall), ...installed, install.slice(uninstall)]
+      .flatMap((text) => blocks(text, "sh"))
+      .join("\n")
+      .replaceAll("my-values.yaml", file);
     const output = await shell(script, {
       PATH: `${bin}:${process.env["PATH"]}`,
       KUBECONFIG: node.admin.kubeconfig,
@@ -57,6 +64,7 @@ describe("the install guide", () => {
       CONTAINERD_ADDRESS: join(node.folder, "containerd/c.sock"),
     });
     expect(output).toContain('"result":"applied"');
+    expect(output).toContain("Rollback was a success");
     expect(output).toContain('namespace "joulie-system" deleted');
     expect(differences(readTree(sys), original)).toEqual([]);
     const { metadata } = await node.api.get<{ metadata: { labels: Record<string, string> } }>(
