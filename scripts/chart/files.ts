@@ -6,7 +6,9 @@ import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
-import { rbacTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
+import { startOptions } from "../../src/programs/start-options.ts";
+import { imageConfig } from "../image/layout.ts";
+import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
 import { chartValues, reservedVariables } from "./values.ts";
 
 /** The chart's generated files, by path in the repository. */
@@ -23,6 +25,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     ["charts/joulie/values.yaml", valuesFile(values)],
     ["charts/joulie/values.schema.json", valuesSchema(values)],
     ["docs/reference/chart.md", valuesReference(values, reservedVariables)],
+    ["charts/joulie/templates/generated/_start.tpl", startTemplate(imageConfig.entrypoint, startOptions)],
     [rbacFile("agent"), `${agent("daemonset")}${agent("pool")}`],
     [
       rbacFile("operator"),

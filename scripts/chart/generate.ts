@@ -1,4 +1,5 @@
 import { Document, stringify } from "yaml";
+import type { StartOptions } from "../../src/programs/start-options.ts";
 import type { JsonSchema, Leaf, Section } from "./annotated.ts";
 
 const origin = "Written by `npm run generate` from scripts/chart/values.ts. Change it there.";
@@ -73,6 +74,22 @@ ${[...reserved].map((name) => `\`${name}\``).join(", ")}.
 | --- | --- | --- |
 ${rows.join("\n")}
 `;
+}
+
+/** How the container of a program starts: `joulie.start.PROGRAM` is its command, `joulie.startEnvironment.PROGRAM` its variables. */
+export function startTemplate(
+  [node, bundle]: readonly [string, string],
+  programs: Readonly<Record<string, StartOptions>>,
+): string {
+  const define = (name: string, body: string) => `{{- define "joulie.${name}" -}}\n${body}{{- end }}\n`;
+  const variables = (environment: StartOptions["environment"]) =>
+    Object.entries(environment).map(([name, value]) => `- name: ${name}\n  value: ${JSON.stringify(value)}\n`);
+  const templates = Object.entries(programs).map(
+    ([program, { node: options, environment }]) =>
+      define(`start.${program}`, `command: [${[node, ...options, bundle].map((part) => JSON.stringify(part)).join(", ")}]\n`) +
+      define(`startEnvironment.${program}`, variables(environment).join("")),
+  );
+  return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts. Change it there. */}}\n${templates.join("")}`;
 }
 
 export interface Rule {
