@@ -20,7 +20,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     fleet: fleetConfig,
   });
   const agent = (mode: "daemonset" | "pool") =>
-    rbacTemplate("agent", `.Values.agent.enabled (eq .Values.agent.mode "${mode}")`, agentPermissions(mode));
+    rbacTemplate("agent", `.Values.agent.enabled (eq .Values.agent.mode "${mode}")`, agentPermissions(mode, "{{ .Release.Namespace }}"));
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],
     ["charts/joulie/values.schema.json", valuesSchema(values)],

@@ -96,6 +96,7 @@ export interface Rule {
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -119,7 +120,7 @@ export function rbacTemplate(program: string, condition: string, rules: readonly
     const kind = namespace === undefined ? "ClusterRole" : "Role";
     const own = rules
       .filter((rule) => rule.namespace === namespace)
-      .map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+      .map(({ namespace: _, ...rule }) => rule);
     const apiVersion = "rbac.authorization.k8s.io/v1";
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name };
     documents.push({ apiVersion, kind, metadata: metadata(namespace), rules: own });
