@@ -7,6 +7,7 @@ import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
+import { uninstallPermissions } from "../../src/programs/uninstall/permissions.ts";
 import { imageConfig } from "../image/layout.ts";
 import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
 import { chartValues, reservedVariables } from "./values.ts";
@@ -32,6 +33,15 @@ export async function chartFiles(): Promise<[string, string][]> {
       rbacTemplate("operator", ".Values.operator.enabled", operatorPermissions("{{ .Release.Namespace }}")),
     ],
     [rbacFile("extender"), rbacTemplate("extender", "true", extenderPermissions)],
+    [
+      rbacFile("uninstall"),
+      rbacTemplate(
+        "uninstall",
+        ".Values.uninstall.enabled",
+        uninstallPermissions("{{ .Release.Namespace }}"),
+        "pre-delete,post-delete",
+      ),
+    ],
     [
       rbacFile("fleet"),
       rbacTemplate("fleet", ".Values.fleet.enabled", fleetPermissions("{{ .Values.fleet.namespace }}")),

@@ -100,20 +100,28 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
+/** Helm creates these objects for the hook, before its Job, and deletes them afterwards. */
+const hookAnnotations = (hook: string) => ({
+  "helm.sh/hook": hook,
+  "helm.sh/hook-weight": "-5",
+  "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+});
+
 /** ServiceAccount, roles and bindings of one program, as a template. Namespaces may contain template expressions. */
-export function rbacTemplate(program: string, condition: string, rules: readonly Rule[]): string {
+export function rbacTemplate(program: string, condition: string, rules: readonly Rule[], hook?: string): string {
   const name = `{{ include "joulie.fullname" . }}-${program}`;
   const metadata = (namespace?: string) => ({
     name,
     ...(namespace === undefined ? {} : { namespace }),
     labels: "@LABELS@",
+    ...(hook === undefined ? {} : { annotations: hookAnnotations(hook) }),
   });
   const subjects = [{ kind: "ServiceAccount", name, namespace: "{{ .Release.Namespace }}" }];
   const documents: object[] = [
     {
       apiVersion: "v1",
       kind: "ServiceAccount",
-      metadata: { ...metadata("{{ .Release.Namespace }}"), annotations: "@ANNOTATIONS@" },
+      metadata: { annotations: "@ANNOTATIONS@", ...metadata("{{ .Release.Namespace }}") },
     },
   ];
   for (const namespace of new Set(rules.map((rule) => rule.namespace))) {

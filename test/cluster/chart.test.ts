@@ -175,6 +175,20 @@ describe("the chart", () => {
     for (const [name, value] of Object.entries(environment)) expect(container?.env).toContainEqual({ name, value });
   });
 
+  it("X-102 restores limits and cleans up before it is uninstalled, and clears the stop afterwards", async () => {
+    const env = { POWER_PROFILE_LABEL: "power/profile" };
+    const jobs = objects(await render({ operator: { env }, uninstall: { keepObjects: true } })).filter(
+      ({ kind }) => kind === "Job",
+    );
+    const args = jobs.map((job) => job.spec?.template?.spec.containers[0].args?.join(" "));
+    const start = "uninstall --namespace joulie-system --timeout 2m";
+    expect(args).toEqual([
+      `${start} --labels power/profile,joulie.io/draining --keep-objects`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator)`,
+    ]);
+    expect(objects(await render({ uninstall: { enabled: false } })).filter(({ kind }) => kind === "Job")).toEqual([]);
+  });
+
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {
     const text = await render(values);
     expect(text).not.toMatch(/privileged: true|hostNetwork: true|hostPID: true/);

@@ -115,7 +115,7 @@ export class NodeRunner {
   }
 
   #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
-    const { reporter, hardware, clock } = this.#options;
+    const { reporter, hardware, clock, stopSwitch } = this.#options;
     if (facts.node === undefined) {
       // An unmanaged node has no NodeTwin, and a late status must not create one.
       if (facts.synced) hardware.forget();
@@ -123,7 +123,8 @@ export class NodeRunner {
     }
     const status = statusOf(tick, clock.now());
     if (status !== undefined) reporter.report(status, facts.twin?.metadata.uid ?? undefined, routing);
-    if (found !== undefined) hardware.report(facts.node, found, facts.hardware);
+    // After a stop `joulie uninstall` deletes the NodeHardware, which must not come back.
+    if (found !== undefined && stopSwitch.reason === undefined) hardware.report(facts.node, found, facts.hardware);
   }
 }
 
