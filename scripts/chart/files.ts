@@ -21,7 +21,11 @@ export async function chartFiles(): Promise<[string, string][]> {
     fleet: fleetConfig,
   });
   const agent = (mode: "daemonset" | "pool") =>
-    rbacTemplate("agent", `.Values.agent.enabled (eq .Values.agent.mode "${mode}")`, agentPermissions(mode, "{{ .Release.Namespace }}"));
+    rbacTemplate(
+      "agent",
+      `.Values.agent.enabled (eq .Values.agent.mode "${mode}")`,
+      agentPermissions(mode, "{{ .Release.Namespace }}"),
+    );
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],
     ["charts/joulie/values.schema.json", valuesSchema(values)],

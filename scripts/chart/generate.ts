@@ -86,8 +86,10 @@ export function startTemplate(
     Object.entries(environment).map(([name, value]) => `- name: ${name}\n  value: ${JSON.stringify(value)}\n`);
   const templates = Object.entries(programs).map(
     ([program, { node: options, environment }]) =>
-      define(`start.${program}`, `command: [${[node, ...options, bundle].map((part) => JSON.stringify(part)).join(", ")}]\n`) +
-      define(`startEnvironment.${program}`, variables(environment).join("")),
+      define(
+        `start.${program}`,
+        `command: [${[node, ...options, bundle].map((part) => JSON.stringify(part)).join(", ")}]\n`,
+      ) + define(`startEnvironment.${program}`, variables(environment).join("")),
   );
   return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts. Change it there. */}}\n${templates.join("")}`;
 }
@@ -128,7 +130,12 @@ export function rbacTemplate(program: string, condition: string, rules: readonly
     const kind = namespace === undefined ? "ClusterRole" : "Role";
     const own = rules
       .filter((rule) => rule.namespace === namespace)
-      .map(({ namespace: _, ...rule }) => rule);
+      .map(({ apiGroups, resources, resourceNames, verbs }) => ({
+        apiGroups,
+        resources,
+        ...(resourceNames && { resourceNames }),
+        verbs,
+      }));
     const apiVersion = "rbac.authorization.k8s.io/v1";
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name };
     documents.push({ apiVersion, kind, metadata: metadata(namespace), rules: own });

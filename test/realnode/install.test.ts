@@ -238,7 +238,9 @@ describe("helm install on a real node", () => {
 
   it("X-101 restores all limits while the namespace has the stop annotation", async () => {
     const patch = async (value: string | null) =>
-      node.api.mergePatch(`/api/v1/namespaces/${namespace}`, { metadata: { annotations: { "joulie.io/stop": value } } });
+      node.api.mergePatch(`/api/v1/namespaces/${namespace}`, {
+        metadata: { annotations: { "joulie.io/stop": value } },
+      });
     await patch("true");
     await node.until("the original limits are back", async () => {
       expect(differences(sys(), original)).toEqual([]);

@@ -25,7 +25,9 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
     .addOption(new Option("--namespace <name>", "namespace of the installation").default("joulie-system"))
     .addOption(new Option("--keep-objects", "keep NodeTwin and NodeHardware objects").default(false))
     .addOption(
-      new Option("--timeout <duration>", "how long agents may take to confirm").argParser(durationOf).default(durationOf("2m"), "2m"),
+      new Option("--timeout <duration>", "how long agents may take to confirm")
+        .argParser(durationOf)
+        .default(durationOf("2m"), "2m"),
     )
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
     .addOption(new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account"))

@@ -174,10 +174,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
           if (!term.aborted) log.error({ err }, "power polling stopped unexpectedly");
         });
       const { powerProfile, draining } = settings.labels;
-      const cleaning = removeFormerLabels(
-        { ...io, current: new Set([powerProfile, draining]), mayWrite },
-        term,
-      );
+      const cleaning = removeFormerLabels({ ...io, current: new Set([powerProfile, draining]), mayWrite }, term);
       const ready = synced.then(async () => {
         await stopSwitch.known();
         await endsWithin(clock, FIRST_READINGS, polled.promise, term);

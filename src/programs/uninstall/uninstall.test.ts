@@ -57,7 +57,10 @@ describe("joulie uninstall", () => {
   it("X-102 stops first, waits for the agents, then removes Joulie's labels and objects, and nothing else", async () => {
     await createNode("a");
     await report("a", "applied", "210 W per package");
-    await client.create(resources.nodePowerProfiles, { metadata: { name: "a" }, spec: { nodeName: "a", profile: "eco" } });
+    await client.create(resources.nodePowerProfiles, {
+      metadata: { name: "a" },
+      spec: { nodeName: "a", profile: "eco" },
+    });
     const result = start();
     await advance(5);
     expect(result.ended).toBe(false);

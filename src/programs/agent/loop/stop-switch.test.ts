@@ -19,7 +19,11 @@ describe("the stop annotation on the agent's namespace", () => {
   afterEach(async () => harness.close());
 
   const annotate = async (value: string | null, name = "joulie-system") =>
-    harness.user.mergePatch(resources.namespaces, { name }, { metadata: { annotations: { [annotations.stop]: value } } });
+    harness.user.mergePatch(
+      resources.namespaces,
+      { name },
+      { metadata: { annotations: { [annotations.stop]: value } } },
+    );
   const limits = () => Object.fromEntries(harness.machine.rapl.limits);
   const capped = { "package-0": 210, "package-1": 210 };
   const original = { "package-0": 350, "package-1": 350 };
@@ -33,7 +37,10 @@ describe("the stop annotation on the agent's namespace", () => {
     expect(limits()).toEqual(original);
     await harness.advance(1);
     expect(harness.disk.boards).toEqual([]);
-    expect((await harness.controlStatus())?.cpu).toMatchObject({ result: "none", message: expect.stringContaining(stopped) });
+    expect((await harness.controlStatus())?.cpu).toMatchObject({
+      result: "none",
+      message: expect.stringContaining(stopped),
+    });
     await harness.target("a", { cpu: { packagePowerCapWatts: 120 } });
     await harness.advance(120);
     expect(limits()).toEqual(original);
