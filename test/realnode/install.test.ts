@@ -257,6 +257,8 @@ describe("helm install on a real node", () => {
   });
 
   it("X-102 leaves no limit, label or object behind when it is uninstalled", async () => {
+    // As the guide says: without the extender, kube-scheduler would place no pod, not even that of the Job.
+    await node.schedule({});
     await helm("uninstall", "joulie", "--namespace", namespace, "--wait", "--timeout", "2m");
     await node.until("all pods are gone", async () => {
       const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
