@@ -1,4 +1,5 @@
 import { Document, stringify } from "yaml";
+import type { StartOptions } from "../../src/programs/start-options.ts";
 import type { JsonSchema, Leaf, Section } from "./annotated.ts";
 
 const origin = "Written by `npm run generate` from scripts/chart/values.ts. Change it there.";
@@ -75,34 +76,66 @@ ${rows.join("\n")}
 `;
 }
 
+/** How the container of a program starts: `joulie.start.PROGRAM` is its command, `joulie.startEnvironment.PROGRAM` its variables. */
+export function startTemplate(
+  [node, bundle]: readonly [string, string],
+  programs: Readonly<Record<string, StartOptions>>,
+): string {
+  const define = (name: string, body: string) => `{{- define "joulie.${name}" -}}\n${body}{{- end }}\n`;
+  const variables = (environment: StartOptions["environment"]) =>
+    Object.entries(environment).map(([name, value]) => `- name: ${name}\n  value: ${JSON.stringify(value)}\n`);
+  const templates = Object.entries(programs).map(
+    ([program, { node: options, environment }]) =>
+      define(
+        `start.${program}`,
+        `command: [${[node, ...options, bundle].map((part) => JSON.stringify(part)).join(", ")}]\n`,
+      ) + define(`startEnvironment.${program}`, variables(environment).join("")),
+  );
+  return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts. Change it there. */}}\n${templates.join("")}`;
+}
+
 export interface Rule {
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
+/** Helm creates these objects for the hook, before its Job, and deletes them afterwards. */
+const hookAnnotations = (hook: string) => ({
+  "helm.sh/hook": hook,
+  "helm.sh/hook-weight": "-5",
+  "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+});
+
 /** ServiceAccount, roles and bindings of one program, as a template. Namespaces may contain template expressions. */
-export function rbacTemplate(program: string, condition: string, rules: readonly Rule[]): string {
+export function rbacTemplate(program: string, condition: string, rules: readonly Rule[], hook?: string): string {
   const name = `{{ include "joulie.fullname" . }}-${program}`;
   const metadata = (namespace?: string) => ({
     name,
     ...(namespace === undefined ? {} : { namespace }),
     labels: "@LABELS@",
+    ...(hook === undefined ? {} : { annotations: hookAnnotations(hook) }),
   });
   const subjects = [{ kind: "ServiceAccount", name, namespace: "{{ .Release.Namespace }}" }];
   const documents: object[] = [
     {
       apiVersion: "v1",
       kind: "ServiceAccount",
-      metadata: { ...metadata("{{ .Release.Namespace }}"), annotations: "@ANNOTATIONS@" },
+      metadata: { annotations: "@ANNOTATIONS@", ...metadata("{{ .Release.Namespace }}") },
     },
   ];
   for (const namespace of new Set(rules.map((rule) => rule.namespace))) {
     const kind = namespace === undefined ? "ClusterRole" : "Role";
     const own = rules
       .filter((rule) => rule.namespace === namespace)
-      .map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+      .map(({ apiGroups, resources, resourceNames, verbs }) => ({
+        apiGroups,
+        resources,
+        ...(resourceNames && { resourceNames }),
+        verbs,
+      }));
     const apiVersion = "rbac.authorization.k8s.io/v1";
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name };
     documents.push({ apiVersion, kind, metadata: metadata(namespace), rules: own });

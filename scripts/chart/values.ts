@@ -182,6 +182,11 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       resources: resources("100m", "256Mi", "512Mi"),
       env: env("fleet"),
     }),
+    uninstall: section("Before `helm uninstall` a Job restores all original limits and removes what Joulie wrote.", {
+      enabled: flag(true, "Whether the Job runs. Without it agents still restore limits when they stop."),
+      keepObjects: flag(false, "Keep NodeTwin and NodeHardware objects."),
+      timeout: text("2m", "How long agents may take to confirm. Then `helm uninstall` fails, and nothing is removed."),
+    }),
     rbac: section("Access to the Kubernetes API.", {
       create: flag(true, "Create ServiceAccounts, roles and bindings, with the fewest rights that work."),
       serviceAccountAnnotations: stringMap({}, "Annotations of the ServiceAccounts."),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { startOptions } from "../../src/programs/start-options.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { helmOf } from "../controlplane/helm.ts";
 
@@ -78,6 +79,8 @@ interface Rendered {
   readonly spec?: { readonly template?: { readonly spec: { readonly containers: readonly [Container] } } };
 }
 interface Container {
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly env: readonly { readonly name: string; readonly value?: string }[];
 }
 
@@ -156,6 +159,34 @@ describe("the chart", () => {
     expect(pool).toMatchObject({ spec: { replicas } });
     const shards = pool?.spec?.template?.spec.containers[0].env.find(({ name }) => name === "POOL_SHARDS");
     expect(shards?.value).toBe(String(replicas));
+  });
+
+  it.each([
+    ["DaemonSet joulie-agent", "agent", {}],
+    ["StatefulSet joulie-agent", "agentPool", { agent: { mode: "pool" } }],
+    ["Deployment joulie-operator", "operator", {}],
+    ["Deployment joulie-extender", "extender", {}],
+  ] as const)("starts %s with the start options of %s", async (workload, program, values) => {
+    const found = objects(await render(values)).find(({ kind, metadata }) => `${kind} ${metadata.name}` === workload);
+    const container = found?.spec?.template?.spec.containers[0];
+    const { node, environment } = startOptions[program];
+    expect(container?.command).toEqual(["/usr/local/bin/node", ...node, "/app/joulie.mjs"]);
+    expect(container?.args).toEqual([workload.split("-")[1]]);
+    for (const [name, value] of Object.entries(environment)) expect(container?.env).toContainEqual({ name, value });
+  });
+
+  it("X-102 restores limits and cleans up before it is uninstalled, and clears the stop afterwards", async () => {
+    const env = { POWER_PROFILE_LABEL: "power/profile" };
+    const jobs = objects(await render({ operator: { env }, uninstall: { keepObjects: true } })).filter(
+      ({ kind }) => kind === "Job",
+    );
+    const args = jobs.map((job) => job.spec?.template?.spec.containers[0].args?.join(" "));
+    const start = "uninstall --namespace joulie-system --timeout 2m";
+    expect(args).toEqual([
+      `${start} --labels power/profile,joulie.io/draining --keep-objects`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator)`,
+    ]);
+    expect(objects(await render({ uninstall: { enabled: false } })).filter(({ kind }) => kind === "Job")).toEqual([]);
   });
 
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {

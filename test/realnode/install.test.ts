@@ -236,12 +236,46 @@ describe("helm install on a real node", () => {
     }
   });
 
-  it("leaves the host's files as they were when it is uninstalled", async () => {
+  it("X-101 restores all limits while the namespace has the stop annotation", async () => {
+    const patch = async (value: string | null) =>
+      node.api.mergePatch(`/api/v1/namespaces/${namespace}`, {
+        metadata: { annotations: { "joulie.io/stop": value } },
+      });
+    await patch("true");
+    await node.until("the original limits are back", async () => {
+      expect(differences(sys(), original)).toEqual([]);
+      return true;
+    });
+    await node.until("the twin says why", async () => {
+      const { result, message } = (await twin()).status?.controlStatus?.cpu ?? {};
+      expect(result).toBe("none");
+      expect(message).toContain(`stopped by the annotation joulie.io/stop on namespace ${namespace}`);
+      return true;
+    });
+    await patch(null);
+    await comesToHave(210);
+  });
+
+  it("X-102 leaves no limit, label or object behind when it is uninstalled", async () => {
+    // As the guide says: without the extender, kube-scheduler would place no pod, not even that of the Job.
+    await node.schedule({});
     await helm("uninstall", "joulie", "--namespace", namespace, "--wait", "--timeout", "2m");
     await node.until("all pods are gone", async () => {
       const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
       return items.length === 0;
     });
     expect(differences(sys(), original)).toEqual([]);
+    interface Named {
+      readonly metadata: { readonly labels: object; readonly annotations?: object };
+    }
+    const { metadata } = await node.api.get<Named>(`/api/v1/nodes/${node.name}`);
+    const own = Object.keys(metadata.labels).filter((label) => label.startsWith("joulie.io/"));
+    expect(own).toEqual(["joulie.io/managed"]);
+    for (const kind of ["nodetwins", "nodehardwares"]) {
+      const { items } = await node.api.get<{ items: unknown[] }>(`/apis/joulie.io/v1alpha1/${kind}`);
+      expect(items).toEqual([]);
+    }
+    const { metadata: after } = await node.api.get<Named>(`/api/v1/namespaces/${namespace}`);
+    expect(after.annotations ?? {}).not.toHaveProperty(["joulie.io/stop"]);
   });
 });

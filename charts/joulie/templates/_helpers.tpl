@@ -105,3 +105,51 @@ readinessProbe:
     matchLabels:
       {{- include "joulie.selector" . | nindent 6 }}
 {{- end }}
+
+{{/* A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS) */}}
+{{- define "joulie.hookJob" -}}
+{{- $root := index . 0 -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "joulie.fullname" $root }}-{{ index . 1 }}
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "joulie.labels" (list $root (index . 1)) | nindent 4 }}
+  annotations:
+    helm.sh/hook: {{ index . 2 }}
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+spec:
+  backoffLimit: 1
+  template:
+    metadata:
+      labels:
+        {{- include "joulie.labels" (list $root (index . 1)) | nindent 8 }}
+    spec:
+      serviceAccountName: {{ include "joulie.fullname" $root }}-{{ index . 3 }}
+      restartPolicy: Never
+      {{- with $root.Values.image.pullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $root.Values.operator.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $root.Values.operator.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        {{- include "joulie.podSecurity" $root | nindent 8 }}
+      containers:
+        - name: {{ index . 1 }}
+          image: {{ include "joulie.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: {{ index . 4 | toJson }}
+          resources:
+            requests: {cpu: 10m, memory: 64Mi}
+            limits: {memory: 256Mi}
+          securityContext:
+            {{- include "joulie.containerSecurity" $root | nindent 12 }}
+{{- end }}
