@@ -8,12 +8,12 @@ import { FakeControlService } from "../src/programs/agent/testing/fake-control-s
 import { startCommand, startOptions } from "../src/programs/start-options.ts";
 import { createMachineFiles, limitFile } from "../test/agent/machine-files.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
-import type { Identity } from "../test/controlplane/identities.ts";
+import type { ClusterIdentity } from "../test/controlplane/identities.ts";
 import { numbered } from "../test/controlplane/objects.ts";
 import { AgentProcess, bundled } from "./agent-process.ts";
 import { quantile } from "./extender-client.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const FEW = 10;
 const MANY = 5000;
@@ -43,7 +43,7 @@ export const scenario: Scenario = {
   about: `The agent from the bundle, started by ${startCommand("agent", startOptions.agent)}, on a real control plane: one node of ${shape.cpus} CPUs and ${shape.gpus} GPUs among ${FEW} and among ${MANY}, and a pool of ${POOL} of which ${DEAD} never answer; once, because it takes minutes`,
   repeats: 1,
   measure: async () => {
-    const figures: Record<string, Figure> = {};
+    const figures: Record<string, BenchFigure> = {};
     const { program, remove } = await bundled();
     closing.push(remove);
     const plane = await startControlPlane({ audit: true });
@@ -89,7 +89,7 @@ function of(figure: string) {
   return (figures: Readonly<Record<string, number>>): number => figures[figure] ?? Number.NaN;
 }
 
-const load = (): Figure => ({ unit: "", value: loadavg()[0] ?? Number.NaN });
+const load = (): BenchFigure => ({ unit: "", value: loadavg()[0] ?? Number.NaN });
 
 /** Adds managed nodes with targets as the operator writes them. */
 async function add(plane: ControlPlane, names: readonly string[]): Promise<void> {
@@ -115,11 +115,11 @@ async function add(plane: ControlPlane, names: readonly string[]): Promise<void>
 
 /** Measures a node agent: idle with many ticks, then a minute with the default interval. */
 async function daemonset(
-  figures: Record<string, Figure>,
+  figures: Record<string, BenchFigure>,
   what: string,
   program: string,
   plane: ControlPlane,
-  identity: Identity,
+  identity: ClusterIdentity,
 ): Promise<void> {
   for (const interval of [SHORT, USUAL]) {
     const folder = mkdtempSync(join(tmpdir(), "joulie-agent-bench-"));
@@ -161,7 +161,7 @@ async function daemonset(
   }
 }
 
-async function idle(agent: AgentProcess, plane: ControlPlane, { user }: Identity, lasting: number) {
+async function idle(agent: AgentProcess, plane: ControlPlane, { user }: ClusterIdentity, lasting: number) {
   const asked = () => plane.audited().filter((request) => request.user === user);
   const before = { requests: asked().length, ticks: await agent.ticks(), processor: processorSeconds(agent.pid) };
   const memory: number[] = [];
@@ -185,10 +185,10 @@ async function idle(agent: AgentProcess, plane: ControlPlane, { user }: Identity
 }
 
 async function controlPool(
-  figures: Record<string, Figure>,
+  figures: Record<string, BenchFigure>,
   program: string,
   plane: ControlPlane,
-  identity: Identity,
+  identity: ClusterIdentity,
 ): Promise<void> {
   const service = new FakeControlService();
   await service.listen();

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DemoSummary } from "../src/programs/demo/summary.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const NODES = 2000;
 const SECONDS = 120;
@@ -21,7 +21,7 @@ export const scenario: Scenario = {
     await sleep(1000 * (SECONDS - 5) - PLACED_MS);
     const more = (await run.lateTicks()) - late;
     const { speed, ready, cores, memory, eventLoop, pods, checks } = await run.ended;
-    const figures: Record<string, Figure> = {
+    const figures: Record<string, BenchFigure> = {
       "speed held": { unit: "of that asked for", value: speed.last / speed.asked },
       "every node has its twin": { unit: "s", value: ready.twins ?? Number.NaN },
       "first jobs tried": { unit: "s", value: ready.jobs ?? Number.NaN },

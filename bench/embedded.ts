@@ -5,14 +5,14 @@ import { EmbeddedApi, Scheduler } from "../src/platform/embedded/index.ts";
 import { HttpTransport, KubeClient, resources, type Transport } from "../src/platform/kube/index.ts";
 import { createLogger } from "../src/platform/log/index.ts";
 import { seededRandom } from "../src/platform/random/index.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const PODS = 20_000;
 /** Concurrent requests, as from 64 agents. */
 const AT_ONCE = 64;
 
-const seconds = (start: number): Figure => ({ unit: "s", value: (performance.now() - start) / 1000 });
+const seconds = (start: number): BenchFigure => ({ unit: "s", value: (performance.now() - start) / 1000 });
 
 const nodeBody = (index: number) =>
   JSON.stringify({
@@ -83,7 +83,7 @@ async function fill(transport: Transport): Promise<void> {
 const embedded = () => new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
 
 /** Time until every pod has a node. */
-async function scheduleAll(transport: Transport): Promise<Figure> {
+async function scheduleAll(transport: Transport): Promise<BenchFigure> {
   const random = seededRandom(2);
   const log = createLogger({ level: "silent", program: "bench" });
   const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 const HEAD_END = "\r\n\r\n";
 const READ_AT_ONCE = 1024 * 1024;
 
-export class ExtenderClient {
+export class ExtenderBenchClient {
   readonly #socket: Socket;
   #take: (chunk: Buffer) => void = () => undefined;
 
@@ -19,8 +19,8 @@ export class ExtenderClient {
     this.#socket = connect({ host: "127.0.0.1", port, noDelay: true, onread: { buffer, callback } });
   }
 
-  static async open(port: number): Promise<ExtenderClient> {
-    const client = new ExtenderClient(port);
+  static async open(port: number): Promise<ExtenderBenchClient> {
+    const client = new ExtenderBenchClient(port);
     await once(client.#socket, "connect");
     return client;
   }

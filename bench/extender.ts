@@ -5,11 +5,11 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCommand, startOptions } from "../src/programs/start-options.ts";
 import type { ApiCommand } from "./extender-api.ts";
-import { ExtenderClient, quantile } from "./extender-client.ts";
+import { ExtenderBenchClient, quantile } from "./extender-client.ts";
 import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
 import { ExtenderProcess } from "./extender-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const SIZES = [500, 2500, 5000] as const;
 const MODES: readonly Mode[] = ["names", "whole Nodes"];
@@ -27,7 +27,9 @@ export const scenario: Scenario = {
   about: `One pod after the other over one connection, as kube-scheduler asks, of an extender in a process of its own started by ${startCommand("extender", startOptions.extender)}; against the plain way (JSON.parse, the literal formula, JSON.stringify) in the same run. Times are from the first byte sent to the last received, the client's share included`,
   repeats: 1,
   measure: async () => {
-    const figures: Record<string, Figure> = { "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN } };
+    const figures: Record<string, BenchFigure> = {
+      "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN },
+    };
     for (const size of SIZES) {
       const cluster = await Cluster.open(size);
       try {
@@ -97,7 +99,7 @@ function of(figure: string) {
 }
 
 async function askAll(
-  figures: Record<string, Figure>,
+  figures: Record<string, BenchFigure>,
   who: string,
   extender: ExtenderProcess,
   size: number,
@@ -106,7 +108,7 @@ async function askAll(
   const body = bodyOf(mode, size, "performance");
   for (const verb of VERBS) {
     const name = cell(who, size, mode, verb);
-    const client = await ExtenderClient.open(extender.port);
+    const client = await ExtenderBenchClient.open(extender.port);
     try {
       await ask(client, verb, body, WARM_UP[mode]);
       const before = processorSeconds(extender.pid);
@@ -129,7 +131,7 @@ async function askAll(
 }
 
 async function ask(
-  client: ExtenderClient,
+  client: ExtenderBenchClient,
   verb: string,
   body: Buffer,
   count: number,
@@ -147,9 +149,9 @@ async function ask(
 }
 
 /** Known Nodes are only compared. Measures the cost when some or all of them are new to the extender. */
-async function changing(figures: Record<string, Figure>, extender: ExtenderProcess): Promise<void> {
+async function changing(figures: Record<string, BenchFigure>, extender: ExtenderProcess): Promise<void> {
   const body = new ChangingBody(bodyOf("whole Nodes", LARGEST, "performance"));
-  const client = await ExtenderClient.open(extender.port);
+  const client = await ExtenderBenchClient.open(extender.port);
   try {
     for (const [name, share] of [
       ["1 % of them changed", 0.01],
@@ -167,9 +169,13 @@ async function changing(figures: Record<string, Figure>, extender: ExtenderProce
 }
 
 /** The same requests while other work competes for the extender's thread. */
-async function disturbed(figures: Record<string, Figure>, extender: ExtenderProcess, cluster: Cluster): Promise<void> {
+async function disturbed(
+  figures: Record<string, BenchFigure>,
+  extender: ExtenderProcess,
+  cluster: Cluster,
+): Promise<void> {
   const body = bodyOf("names", LARGEST, "performance");
-  const client = await ExtenderClient.open(extender.port);
+  const client = await ExtenderBenchClient.open(extender.port);
   const during = async (name: string) => {
     const times = await ask(client, "prioritize", body, 1000);
     figures[`ours: 5,000 names, prioritize ${name}: p99`] = { unit: "ms", value: quantile(times, 0.99) };

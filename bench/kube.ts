@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, fork } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { MeasurementRequest } from "./kube-measurement.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const here = (file: string) => join(import.meta.dirname, file);
 const PATCHES = { ours: 20_000, official: 2000 } as const;
@@ -31,7 +31,7 @@ export const scenario: Scenario = {
   measure: async () => {
     served ??= serve();
     const { port, events } = await served;
-    const figures: Record<string, Figure> = {};
+    const figures: Record<string, BenchFigure> = {};
     // Alternates the clients for each figure, so that load on the machine affects both.
     for (const { what, figure, unit } of asked) {
       for (const client of ["ours", "official"] as const) {

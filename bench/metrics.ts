@@ -1,7 +1,7 @@
 import { Gauge, Registry } from "prom-client";
 import { systemClock } from "../src/platform/clock/index.ts";
 import { metric, type NodeRow, ProgramMetrics } from "../src/platform/metrics/index.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const SERIES = 8;
@@ -90,13 +90,13 @@ async function longestBlock(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** The median of several scrapes, because other programs use the machine as well. */
-async function scrapes(work: () => Promise<number>): Promise<Record<keyof Scrape, Figure>> {
+async function scrapes(work: () => Promise<number>): Promise<Record<keyof Scrape, BenchFigure>> {
   const all: Scrape[] = [];
   for (let turn = 0; turn < SCRAPES; turn++) {
     measureNodes();
     all.push(await scraped(work));
   }
-  const middle = (which: keyof Scrape): Figure => ({
+  const middle = (which: keyof Scrape): BenchFigure => ({
     unit: "ms",
     value: all.map((scrape) => scrape[which]).toSorted((a, b) => a - b)[Math.floor(SCRAPES / 2)] ?? Number.NaN,
   });

@@ -6,7 +6,7 @@ import { startOptions } from "../src/programs/start-options.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import { numbered } from "../test/controlplane/objects.ts";
 import { memoryOf, type OperatorMessage, OperatorProcess, processorSeconds } from "./operator-process.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const PODS = 20_000;
@@ -49,7 +49,7 @@ export const scenario: Scenario = {
       requests: { cpu: "4", memory: "8Gi" },
       spec: { nodeName: nodes[(index * 7) % NODES] },
     }));
-    const figures: Record<string, Figure> = {};
+    const figures: Record<string, BenchFigure> = {};
     const identity = await plane.identity(operatorPermissions("joulie-system"), { name: "joulie-operator" });
     const own = await runCold(figures, plane, identity.kubeconfig);
     operator = own;
@@ -140,7 +140,7 @@ function of(figure: string) {
 }
 
 /** From an empty cluster to all twins published, and on to the last eco cap. */
-async function runCold(figures: Record<string, Figure>, control: ControlPlane, kubeconfig: string) {
+async function runCold(figures: Record<string, BenchFigure>, control: ControlPlane, kubeconfig: string) {
   const begun = performance.now();
   const apiserver = control.apiserver.pid ?? Number.NaN;
   const before = processorSeconds(apiserver);
@@ -197,7 +197,7 @@ async function spend(own: OperatorProcess, control: ControlPlane, work: () => Pr
   };
 }
 
-function per(figures: Record<string, Figure>, name: string, spent: Spent, changed: number): void {
+function per(figures: Record<string, BenchFigure>, name: string, spent: Spent, changed: number): void {
   const { passes } = spent;
   figures[`${name}: passes`] = { unit: "", value: passes };
   figures[`${name}: writes per pass`] = { unit: "", value: spent.writes / passes };

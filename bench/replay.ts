@@ -10,7 +10,7 @@ import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/open.ts";
 import type { Trace } from "../src/programs/simulate/trace/trace.ts";
 import { publishedWorkload } from "../src/programs/simulate/workload.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const HOURS = 8;
 const STEPS = HOURS * 60;
@@ -32,7 +32,7 @@ async function readPublished(): Promise<Trace> {
 }
 
 /** CPU time of the thread: wall time would include other programs. */
-function timed(work: () => Replay): Figure & { readonly result: Replay } {
+function timed(work: () => Replay): BenchFigure & { readonly result: Replay } {
   const start = process.threadCpuUsage();
   const result = work();
   const { user, system } = process.threadCpuUsage(start);
@@ -47,7 +47,7 @@ export const scenario: Scenario = {
   about: `Replay of ${HOURS} h of the ${published ? "published" : "generated"} trace, ${trace.length} jobs on ${PUBLISHED_NODES} nodes, against looking at every node for every job; reading the trace is not counted.`,
   repeats: 1,
   measure: () => {
-    const figures: Record<string, Figure> = {};
+    const figures: Record<string, BenchFigure> = {};
     for (const arm of dropArms) {
       const options = (): ReplayOptions => ({
         trace,

@@ -1,5 +1,5 @@
 /** One measured value with its unit. */
-export interface Figure {
+export interface BenchFigure {
   readonly unit: string;
   readonly value: number;
 }
@@ -17,13 +17,13 @@ export interface Scenario {
   readonly about: string;
   readonly repeats: number;
   /** Measures every figure once, in one pass, so that all see the same machine load. */
-  readonly measure: () => Promise<Record<string, Figure>> | Record<string, Figure>;
+  readonly measure: () => Promise<Record<string, BenchFigure>> | Record<string, BenchFigure>;
   readonly goals: readonly Goal[];
   readonly close?: () => Promise<void> | void;
 }
 
 /** Nanoseconds per call of `work`, called often enough to last at least `forMs`. */
-export function nanosecondsPerCall(work: () => void, forMs = 100): Figure {
+export function nanosecondsPerCall(work: () => void, forMs = 100): BenchFigure {
   for (let calls = 1; ; calls *= 4) {
     const start = performance.now();
     for (let i = 0; i < calls; i++) work();

@@ -3,7 +3,7 @@ import { extenderPermissions } from "../src/programs/extender/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
 import { quantile } from "./extender-client.ts";
 import { ExtenderProcess } from "./extender-process.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 import { NODES, podsPerSecond, populate, RUN_LIMIT_MS } from "./scheduling-run.ts";
 
 const PODS = 2000;
@@ -41,7 +41,9 @@ export const scenario: Scenario = {
   about: `Pods a second of a real kube-scheduler, ${NODES} nodes as kubelets report them, ${PODS} pods: without an extender, with ours, with a stub and with a plain one. Each run ends with the last pod bound or after ${RUN_LIMIT_MS / 1000} s; medians where there are several`,
   repeats: 1,
   measure: async () => {
-    const figures: Record<string, Figure> = { "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN } };
+    const figures: Record<string, BenchFigure> = {
+      "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN },
+    };
     plane = await startControlPlane();
     await populate(plane);
     const identity = await plane.identity(extenderPermissions, { name: "joulie-extender" });

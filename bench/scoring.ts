@@ -10,7 +10,7 @@ import {
   defaultScoringSettings as settings,
 } from "../src/core/scoring/index.ts";
 import { instant } from "../src/core/units/index.ts";
-import { type Figure, nanosecondsPerCall, type Scenario } from "./scenario.ts";
+import { type BenchFigure, nanosecondsPerCall, type Scenario } from "./scenario.ts";
 
 const NODES = 5000;
 const now = instant(Date.UTC(2026, 2, 1, 12));
@@ -78,7 +78,10 @@ function byOracle(workloadClass: WorkloadClass): void {
   }
 }
 
-const perNode = (work: () => void): Figure => ({ unit: "ns per node", value: nanosecondsPerCall(work).value / NODES });
+const perNode = (work: () => void): BenchFigure => ({
+  unit: "ns per node",
+  value: nanosecondsPerCall(work).value / NODES,
+});
 
 export const scenario: Scenario = {
   about: `One batch and all scores of ${NODES} nodes: the columnar kernel against the literal formula.`,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundle } from "../scripts/bundle.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "joulie-bench-startup-"));
 const outfile = join(folder, "joulie.mjs");
@@ -32,7 +32,7 @@ export const scenario: Scenario = {
   close: () => rmSync(folder, { recursive: true, force: true }),
 };
 
-function run(args: string[]): Figure {
+function run(args: string[]): BenchFigure {
   const start = performance.now();
   const { status } = spawnSync(process.execPath, args, { stdio: "ignore" });
   if (status !== 0) throw new Error(`node ${args.join(" ")} ended with ${status}`);

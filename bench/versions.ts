@@ -4,11 +4,11 @@ import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { extenderPermissions } from "../src/programs/extender/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../test/controlplane/harness.ts";
-import { ExtenderClient, quantile } from "./extender-client.ts";
+import { ExtenderBenchClient, quantile } from "./extender-client.ts";
 import { bodyOf } from "./extender-cluster.ts";
 import { ExtenderProcess } from "./extender-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { BenchFigure, Scenario } from "./scenario.ts";
 import { NODES, podsPerSecond, populate } from "./scheduling-run.ts";
 
 const PODS = 1000;
@@ -32,7 +32,9 @@ export const scenario: Scenario = {
   about: `Extender bundles of JOULIE_BUNDLES in turn under one real kube-scheduler, ${NODES} nodes by names, ${PODS} pods, ${ROUNDS} rounds: pods per second, medians; the extender's processor time per request. Then requests over HTTP in turn, client included`,
   repeats: 1,
   measure: async () => {
-    const figures: Record<string, Figure> = { "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN } };
+    const figures: Record<string, BenchFigure> = {
+      "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN },
+    };
     plane = await startControlPlane();
     await populate(plane);
     const identity = await plane.identity(extenderPermissions, { name: "joulie-extender" });
@@ -133,7 +135,7 @@ async function askInTurn(mode: (typeof MODES)[number]): Promise<void> {
   const requests = mode === "names" ? REQUESTS_PER_BATCH : 2;
   for (let batch = 0; batch < BATCHES; batch++) {
     for (const [name, { port, pid }] of extenders) {
-      const client = await ExtenderClient.open(port);
+      const client = await ExtenderBenchClient.open(port);
       const before = processorSeconds(pid);
       for (const verb of VERBS) {
         for (let i = 0; i < requests; i++) {

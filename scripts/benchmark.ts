@@ -1,4 +1,4 @@
-import type { Figure, Scenario } from "../bench/scenario.ts";
+import type { BenchFigure, Scenario } from "../bench/scenario.ts";
 import { renderTable } from "../src/core/units/index.ts";
 
 interface Machine {
@@ -29,7 +29,7 @@ export interface BenchmarkReport {
 export function summarise(
   name: string,
   scenario: Scenario,
-  samples: Record<string, Figure>[],
+  samples: Record<string, BenchFigure>[],
   machine: Machine,
 ): BenchmarkReport {
   const first = samples[0] ?? {};

@@ -16,10 +16,10 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   );
   return new Map([
     ...kinds.map((kind): [string, string] => [`charts/joulie/crds/${kind.plural}.yaml`, yaml(crdOf(kind))]),
-    ["docs/reference/crds.md", crdReference(kinds)],
-    ["docs/reference/configuration.md", configurationReference(documented)],
-    ["docs/reference/metrics.md", metricsReference(documented.filter(({ metrics }) => metrics.length > 0))],
-    ["docs/reference/errors.md", errorReference()],
+    ["docs/reference/crds.md", wrapped(crdReference(kinds))],
+    ["docs/reference/configuration.md", wrapped(configurationReference(documented))],
+    ["docs/reference/metrics.md", wrapped(metricsReference(documented.filter(({ metrics }) => metrics.length > 0)))],
+    ["docs/reference/errors.md", wrapped(errorReference())],
     ...(await chartFiles()),
   ]);
 }
@@ -32,3 +32,23 @@ const withActions = (program: Program): readonly Program[] => [
 
 const yaml = (document: object) =>
   `# Written by \`npm run generate\` from src/core/api. Change it there.\n${stringify(document, { lineWidth: 0 })}`;
+
+const MAX_LINE_LENGTH = 120;
+
+/** Breaks the long lines of a Markdown page at spaces outside `code`. Table rows and headings stay on one line. */
+const wrapped = (page: string): string =>
+  page
+    .split("\n")
+    .flatMap((line) => (/^[|#]/.test(line) ? line : wrappedLine(line)))
+    .join("\n");
+
+function wrappedLine(line: string): string[] {
+  const words = line.match(/(?:`[^`]*`|[^ `])+/g) ?? [];
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = `${lines.at(-1) ?? ""} ${word}`;
+    if (lines.length > 0 && longer.length <= MAX_LINE_LENGTH) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return line.length <= MAX_LINE_LENGTH ? [line] : lines;
+}

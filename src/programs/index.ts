@@ -8,20 +8,20 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   /** Former names that still work. */
   readonly aliases?: readonly string[];
   readonly summary: string;
-  /** The variables it reads. Imported when it is asked for, as is everything in `start`: `--help` stays fast. */
+  /** The variables that it reads. Imported on demand, like everything in `start`, to keep `--help` fast. */
   config(): Promise<Config>;
-  /** The metrics of its own, beside those of every program. */
+  /** Its metrics, in addition to those of every program. */
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
-  /** What it can be asked besides running: `joulie agent probe`. */
+  /** Its subcommands, such as `joulie agent probe`. */
   readonly actions?: readonly Program[];
-  /** Runs until it is told to stop, and gives the exit code. Absent = not in this version yet. */
+  /** Runs until a stop signal and returns the exit code. Absent if this version does not contain the program yet. */
   start?(config: z.output<Config>): Promise<number>;
 }
 
-/** Keeps each program's own configuration type while it is checked. */
+/** Checks a definition without losing the type of its configuration. */
 const program = <Config extends ConfigSchema>(definition: Program<Config>): Program<Config> => definition;
 
-/** Every program there is: the one place that knows. */
+/** The list of all programs. */
 export const programs: readonly Program[] = [
   program({
     name: "operator",

@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "joulie-token-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const kubeconfig = join(folder, "config");
-// An address for documentation: nobody is there.
+// An address reserved for documentation: no server answers.
 writeFileSync(
   kubeconfig,
   JSON.stringify({

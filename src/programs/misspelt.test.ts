@@ -36,13 +36,13 @@ describe("names that others set", () => {
     expect(alarms).toEqual([]);
   });
 
-  it("are many", () => {
+  it("cover more than 150 names", () => {
     expect(new Set(Object.values(common).flatMap((names) => names.split(" "))).size).toBeGreaterThan(150);
   });
 });
 
 it.each(["LOG_LVL", "TATE_DIR", "KUBE_CONFIG", "PODNAME", "NODE_SELECTORS", "STATIC_HP_FACT", "CACHE_TTLS"])(
-  "a slip such as %s is told by a program that reads the right name",
+  "warns about the typo %s in a program that reads the right name",
   (name) => {
     expect(warnings(name)).not.toEqual([]);
   },

@@ -15,7 +15,7 @@ import { runAgent } from "../../src/programs/agent/start.ts";
 import { addEnergy, createMachineFiles, gpuFile, limitFile, maximumFile } from "../agent/machine-files.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 
 export const soon = { timeout: 60_000, interval: 50 };
 export const twins = `/apis/${apiVersion}/nodetwins`;
@@ -90,7 +90,7 @@ export class AgentClusterHarness {
   }
 
   /** Starts an agent with the given identity and a short interval. */
-  start(identity: Identity, variables: Readonly<Record<string, string>>) {
+  start(identity: ClusterIdentity, variables: Readonly<Record<string, string>>) {
     const env = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", ...variables };
     const parsed = parseConfig(agentConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));

@@ -9,7 +9,7 @@ import { labels, type NodeHardware } from "../../src/core/api/index.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { AgentClusterHarness, hardwares, ORIGINAL, routes, soon, twins } from "./agent-harness.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
@@ -18,8 +18,8 @@ const CAPPED = "240 240 500 500";
 
 describe("the agent on a real control plane", () => {
   let plane: ControlPlane;
-  let daemonset: Identity;
-  let pool: Identity;
+  let daemonset: ClusterIdentity;
+  let pool: ClusterIdentity;
   let harness: AgentClusterHarness;
   let service: FakeControlService;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe("the agent on a real control plane", () => {
     sources: { cpu: { type: "http", http: { endpoint: service.telemetry, timeoutSeconds: 2 } } },
     controls: { cpu: { type: "http", http: { endpoint: service.control, timeoutSeconds: 2, mode: "auto" } } },
   });
-  const writesOf = (user: Identity) =>
+  const writesOf = (user: ClusterIdentity) =>
     plane
       .audited()
       .filter(({ user: who, verb }) => who === user.user && !["get", "list", "watch"].includes(verb))

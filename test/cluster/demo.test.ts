@@ -141,7 +141,7 @@ describe("the demo", () => {
     ["its output is not read", undefined],
     ["Ctrl-C ends its reader as well", "SIGINT"],
   ] as const)(
-    "ends in good order when %s, and leaves nothing behind",
+    "shuts down cleanly when %s, and leaves nothing behind",
     async (_, signal) => {
       const child = spawn(process.execPath, [joulie, "demo", "--nodes", "3"], { stdio: ["ignore", "pipe", "inherit"] });
       const code = new Promise((resolve) => void child.on("close", resolve));

@@ -13,7 +13,7 @@ import { extenderPermissions } from "../../src/programs/extender/permissions.ts"
 import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { numbered } from "../controlplane/objects.ts";
 import { freePorts } from "../controlplane/ports.ts";
 
@@ -47,7 +47,7 @@ describe.each([
   ["names", true],
 ])("under a real kube-scheduler that sends %s", (_, nodeCacheCapable) => {
   let plane: ControlPlane;
-  let identity: Identity;
+  let identity: ClusterIdentity;
   let port: number;
   let extender: { readonly stop: () => Promise<void> } | undefined;
 

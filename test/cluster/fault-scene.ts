@@ -11,7 +11,7 @@ import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { type Circumstances, judge, type Verdict } from "./safety.ts";
 import { TappedTransport } from "./tapped-transport.ts";
 import { Witness } from "./witness.ts";
@@ -66,7 +66,7 @@ export class Scene {
 
   /** Starts an operator in this process and records its requests. */
   start(
-    who: Identity,
+    who: ClusterIdentity,
     variables: Readonly<Record<string, string>> = {},
     own: { readonly ioClock?: Clock; readonly network?: (transport: Transport) => Transport } = {},
   ) {

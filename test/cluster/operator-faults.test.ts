@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { labels, type NodeTwin } from "../../src/core/api/index.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { CutTransport } from "./cut-transport.ts";
 import { draining, eco, type Listed, performance, profiles, Scene, settings, soon, twins } from "./fault-scene.ts";
 import { hurried } from "./hurried-clock.ts";
@@ -17,8 +17,8 @@ const main = join(import.meta.dirname, "../../src/main.ts");
 
 describe("the operator during faults of a real control plane", () => {
   let plane: ControlPlane;
-  let identity: Identity;
-  let other: Identity;
+  let identity: ClusterIdentity;
+  let other: ClusterIdentity;
   let scene: Scene;
   let scenes = 0;
 

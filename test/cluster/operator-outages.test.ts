@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { Scene } from "./fault-scene.ts";
 
 /** Far longer than a leader may go without a renewal (10 s), than any call may take, and than a silent watch is trusted unasked. */
@@ -11,7 +11,7 @@ const FROZEN_MS = 60_000;
 
 describe("the operator during outages of a real control plane", () => {
   let plane: ControlPlane;
-  let identity: Identity;
+  let identity: ClusterIdentity;
   let scene: Scene;
   let scenes = 0;
 

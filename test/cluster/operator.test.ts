@@ -15,7 +15,7 @@ import { operatorPermissions } from "../../src/programs/operator/permissions.ts"
 import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 const managed = { [labels.managed]: "true" };
@@ -40,7 +40,7 @@ interface Listed {
 
 describe("the operator on a real control plane", () => {
   let plane: ControlPlane;
-  let identity: Identity;
+  let identity: ClusterIdentity;
   let running: { readonly stop: () => Promise<void>; readonly logs: string[] }[] = [];
   beforeAll(async () => {
     plane = await startControlPlane({ controllerManager: true, audit: true });

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { apiVersion } from "../../src/core/api/index.ts";
-import type { Identity } from "../controlplane/identities.ts";
+import type { ClusterIdentity } from "../controlplane/identities.ts";
 
 export interface WitnessedObject {
   readonly metadata: {
@@ -41,7 +41,7 @@ const AGAIN_AFTER_MS = 50;
 const UP_TO_DATE_WITHIN_MS = 30_000;
 
 export class Witness {
-  readonly #who: Identity;
+  readonly #who: ClusterIdentity;
   readonly #agent: Agent;
   readonly #stop = new AbortController();
   readonly #versions = new Map<string, Version>();
@@ -50,7 +50,7 @@ export class Witness {
   /** How often a watch could not go on where it ended: versions in between were not seen. */
   gaps = 0;
 
-  constructor(who: Identity) {
+  constructor(who: ClusterIdentity) {
     this.#who = who;
     this.#agent = new Agent({ connect: { ca: who.ca }, bodyTimeout: 0 });
   }

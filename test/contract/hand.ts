@@ -11,7 +11,7 @@ export interface Answer {
   readonly body: Any;
 }
 
-export interface WatchEvent {
+export interface RawWatchEvent {
   readonly type: string;
   readonly object: Any;
 }
@@ -95,7 +95,7 @@ export class Hand {
 export class Watch {
   readonly status: number;
   readonly #abort: AbortController;
-  readonly #events: AsyncGenerator<WatchEvent, void, undefined>;
+  readonly #events: AsyncGenerator<RawWatchEvent, void, undefined>;
 
   constructor(status: number, body: AsyncIterable<Uint8Array>, abort: AbortController) {
     this.status = status;
@@ -104,20 +104,20 @@ export class Watch {
   }
 
   /** The next event that is no bookmark; undefined at the end. */
-  async next(): Promise<WatchEvent | undefined> {
+  async next(): Promise<RawWatchEvent | undefined> {
     for (;;) {
       const event = await this.any();
       if (event?.type !== "BOOKMARK") return event;
     }
   }
 
-  async any(): Promise<WatchEvent | undefined> {
+  async any(): Promise<RawWatchEvent | undefined> {
     const { value } = await this.#events.next();
     return value ?? undefined;
   }
 
-  async take(count: number): Promise<WatchEvent[]> {
-    const taken: WatchEvent[] = [];
+  async take(count: number): Promise<RawWatchEvent[]> {
+    const taken: RawWatchEvent[] = [];
     while (taken.length < count) {
       const event = await this.next();
       if (event === undefined) break;
@@ -133,13 +133,13 @@ export class Watch {
   }
 }
 
-async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent, void, undefined> {
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<RawWatchEvent, void, undefined> {
   const decoder = new TextDecoder();
   let rest = "";
   for await (const chunk of body) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as WatchEvent;
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as RawWatchEvent;
   }
 }
 

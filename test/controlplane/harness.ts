@@ -4,12 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Api } from "./api.ts";
 import { buildControlPlane } from "./build.ts";
-import { createIdentity, type Identity, type IdentityOptions, type Rule, writeIdentity } from "./identities.ts";
+import {
+  type ClusterIdentity,
+  type ClusterIdentityOptions,
+  createIdentity,
+  type Rule,
+  writeIdentity,
+} from "./identities.ts";
 import { type KubectlOptions, type KubectlResult, runKubectl } from "./kubectl.ts";
 import { createNodes, createPods, installCrds } from "./objects.ts";
 import { isGone, ownerMark } from "./owner.ts";
 import { freePorts } from "./ports.ts";
-import { Program } from "./program.ts";
 import {
   apiserver,
   controllerManager,
@@ -21,6 +26,7 @@ import {
   textOf,
 } from "./programs.ts";
 import { type AuditedRequest, newRequests, type RequestCount, readAudit, requestCounts } from "./requests.ts";
+import { ServerProcess } from "./server-process.ts";
 
 export interface ControlPlaneOptions {
   /** A KubeSchedulerConfiguration, or part of one (`{}` for the defaults); false, the default, for no scheduler. */
@@ -38,19 +44,19 @@ export interface ControlPlane {
   readonly version: string;
   readonly server: string;
   /** May do everything; for the test's own hand, never for a program under test. */
-  readonly admin: Identity;
+  readonly admin: ClusterIdentity;
   /** The test's own hand. */
   readonly api: Api;
-  readonly etcd: Program;
-  readonly apiserver: Program;
-  readonly scheduler: Program | undefined;
-  readonly controllerManager: Program | undefined;
+  readonly etcd: ServerProcess;
+  readonly apiserver: ServerProcess;
+  readonly scheduler: ServerProcess | undefined;
+  readonly controllerManager: ServerProcess | undefined;
   /** A new ServiceAccount that may do what the rules say and nothing else. */
-  identity(rules: readonly Rule[], options?: IdentityOptions): Promise<Identity>;
+  identity(rules: readonly Rule[], options?: ClusterIdentityOptions): Promise<ClusterIdentity>;
   createNodes(names: readonly string[], options?: Parameters<typeof createNodes>[2]): Promise<void>;
   createPods(names: readonly string[], options?: Parameters<typeof createPods>[2]): Promise<void>;
   /** The real kubectl, as admin unless told otherwise. */
-  kubectl(args: readonly string[], options?: KubectlOptions & { as?: Identity }): Promise<KubectlResult>;
+  kubectl(args: readonly string[], options?: KubectlOptions & { as?: ClusterIdentity }): Promise<KubectlResult>;
   /** Requests that the API server answered during the work, from any client. */
   requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
   /** Requests so far, with who asked, but for the harness's own; only with `audit`. */
@@ -81,7 +87,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
 async function startOnce(binary: string, version: string, options: ControlPlaneOptions): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${ownerMark()}-`));
-  const programs: Program[] = [];
+  const programs: ServerProcess[] = [];
   let api: Api | undefined;
 
   const stop = async () => {
@@ -90,8 +96,8 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
     await api?.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
-  const start = async (spec: ConstructorParameters<typeof Program>[2]) => {
-    const program = new Program(binary, folder, spec);
+  const start = async (spec: ConstructorParameters<typeof ServerProcess>[2]) => {
+    const program = new ServerProcess(binary, folder, spec);
     programs.push(program);
     await program.start();
     return program;
@@ -113,7 +119,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
     if (options.crds !== false) await installCrds(adminApi);
     const startScheduler = async (config: SchedulerConfig) =>
       start(scheduler(layout, master("kube-scheduler").kubeconfig, config));
-    let placing: Program | undefined;
+    let placing: ServerProcess | undefined;
     const [controllers] = await Promise.all([
       options.controllerManager === true
         ? start(controllerManager(layout, master("kube-controller-manager").kubeconfig))

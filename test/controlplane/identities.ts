@@ -5,7 +5,7 @@ import { Api } from "./api.ts";
 import { ensureNamespace } from "./objects.ts";
 
 /** Who a program is to the API server, in every form in which a program may be told. */
-export interface Identity {
+export interface ClusterIdentity {
   /** `system:serviceaccount:NAMESPACE:NAME` for ServiceAccounts. */
   readonly user: string;
   readonly server: string;
@@ -28,7 +28,7 @@ export interface Rule {
   readonly verbs: readonly string[];
 }
 
-export interface IdentityOptions {
+export interface ClusterIdentityOptions {
   /** Name of the ServiceAccount. */
   readonly name?: string;
   readonly namespace?: string;
@@ -42,9 +42,9 @@ const visibleWithinMs = 30_000;
 
 export function writeIdentity(
   folder: string,
-  who: Pick<Identity, "user" | "server" | "ca" | "token">,
+  who: Pick<ClusterIdentity, "user" | "server" | "ca" | "token">,
   namespace: string,
-): Identity {
+): ClusterIdentity {
   const mount = join(folder, "identities", who.user.replaceAll(":", "_"));
   const kubeconfig = join(mount, "kubeconfig");
   mkdirSync(mount, { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ export function writeIdentity(
 }
 
 function kubeconfigOf(
-  { user, server, ca, token }: Pick<Identity, "user" | "server" | "ca" | "token">,
+  { user, server, ca, token }: Pick<ClusterIdentity, "user" | "server" | "ca" | "token">,
   namespace: string,
 ) {
   return {
@@ -77,8 +77,8 @@ export async function createIdentity(
   admin: Api,
   at: { readonly folder: string; readonly server: string; readonly ca: string },
   rules: readonly Rule[],
-  { name = `joulie-test-${++created}`, namespace = joulieNamespace, pod }: IdentityOptions,
-): Promise<Identity> {
+  { name = `joulie-test-${++created}`, namespace = joulieNamespace, pod }: ClusterIdentityOptions,
+): Promise<ClusterIdentity> {
   await ensureNamespace(admin, namespace);
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await admin.create(accounts, { metadata: { name } });

@@ -3,8 +3,8 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { request } from "undici";
-import type { ProgramSpec } from "./program.ts";
 import { auditPolicy } from "./requests.ts";
+import type { ProgramSpec } from "./server-process.ts";
 
 /** Everybody the API server knows by a fixed token. All are masters; ServiceAccounts are for the programs under test. */
 const masters = ["admin", "kube-scheduler", "kube-controller-manager"] as const;

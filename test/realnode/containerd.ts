@@ -1,7 +1,7 @@
 // containerd with every file of its own, and the images that pods use: nothing is pulled from a registry.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProgramSpec } from "../controlplane/program.ts";
+import type { ProgramSpec } from "../controlplane/server-process.ts";
 import { run } from "./command.ts";
 import type { Network } from "./network.ts";
 

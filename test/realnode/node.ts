@@ -5,10 +5,10 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Api } from "../controlplane/api.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
-import { type Identity, writeIdentity } from "../controlplane/identities.ts";
+import { type ClusterIdentity, writeIdentity } from "../controlplane/identities.ts";
 import { type KubectlOptions, type KubectlResult, runKubectl } from "../controlplane/kubectl.ts";
 import { ownerMark } from "../controlplane/owner.ts";
-import { Program, type ProgramSpec } from "../controlplane/program.ts";
+import { type ProgramSpec, ServerProcess } from "../controlplane/server-process.ts";
 import { containerd } from "./containerd.ts";
 import { folderPrefix, removeDeadNodes, removeTraces } from "./leftovers.ts";
 import { createNetwork, type Network } from "./network.ts";
@@ -17,10 +17,10 @@ import * as programs from "./programs.ts";
 export interface RealNode {
   readonly name: string;
   readonly folder: string;
-  readonly admin: Identity;
+  readonly admin: ClusterIdentity;
   readonly api: Api;
   readonly network: Network;
-  readonly kubelet: Program;
+  readonly kubelet: ServerProcess;
   /** Makes the images of an archive known to the kubelet. */
   importImage(archive: string): Promise<void>;
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>;
@@ -40,11 +40,11 @@ export async function startRealNode(): Promise<RealNode> {
   if (!built.available) throw new Error(`there is no control plane to test on: ${built.reason}`);
   await removeDeadNodes();
   const folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${ownerMark()}-`));
-  const running: Program[] = [];
+  const running: ServerProcess[] = [];
   let network: Network | undefined;
   let api: Api | undefined;
   const start = async (spec: ProgramSpec) => {
-    const program = new Program(built.path, folder, spec);
+    const program = new ServerProcess(built.path, folder, spec);
     running.push(program);
     await program.start();
     return program;

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { request } from "undici";
 import { stringify } from "yaml";
-import { Program } from "../controlplane/program.ts";
+import { ServerProcess } from "../controlplane/server-process.ts";
 import type { RealNode } from "./node.ts";
 
 const alerts = join(import.meta.dirname, "../../charts/joulie/files/alerts.yaml");
@@ -38,7 +38,7 @@ export async function startPrometheus(node: RealNode, targets: readonly string[]
     return text.startsWith("{") ? JSON.parse(text) : text;
   };
   const [first = "", ...enter] = node.network.enter;
-  const program = new Program("", folder, {
+  const program = new ServerProcess("", folder, {
     name: "prometheus",
     command: ["setpriv", "--pdeathsig", "KILL", first, ...enter, "prometheus"],
     args: [

@@ -237,7 +237,7 @@ export const givenUp = async (variables: RawValues): Promise<boolean> =>
     (_, service) => void service.silent.add("a"),
   );
 
-/** What the service is told of who asks. */
+/** The Authorization headers that the service receives. */
 export const authorization = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ harness, service }) => {
     await harness.until(() => service.requests.length > 0);
@@ -251,7 +251,7 @@ export const debugPage = async (variables: RawValues): Promise<number> =>
     return (await fetch(`${String(url)}/debug/node`, { headers: { "x-forwarded-for": "192.0.2.1" } })).status;
   });
 
-/** What comes of a TelemetryProfile that names the service. */
+/** The control result under a TelemetryProfile that names the service. */
 export const named = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
@@ -266,7 +266,7 @@ export const named = async (variables: RawValues): Promise<unknown> =>
       }),
   );
 
-/** What a service elsewhere is told over http, with a token. */
+/** The result of sending a token to a remote service over http. */
 export const unencrypted = async (variables: RawValues): Promise<string> =>
   onNode(
     {

@@ -8,14 +8,21 @@ export function assignProfiles(
   { snapshot, settings: { policy, minDwell }, cache, now }: PlanningInput,
 ): AssignedProfiles {
   const heldUntil = managed.map(({ name }) => performanceHeldUntil(snapshot.twin(name), minDwell, now));
-  const time = policy.type === "rule_swap_v1" ? now : undefined;
-  return cache.profiles.get([policy, performancePods, time, ...managed, ...heldUntil], () => {
-    const eligible = managed.flatMap(({ name, eligibility, shape, pin }, index): PlanNode[] => {
-      if (eligibility !== "eligible") return [];
-      const { density, hardware } = shape;
-      return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index] }];
-    });
-    const { hpCount, nodes } = planProfiles(eligible, policy, { performancePods, now });
-    return { hpCount, byName: new Map(nodes.map((node) => [node.name, node])) };
+  const last = cache.profiles;
+  const isSame =
+    last !== undefined &&
+    policy.type !== "rule_swap_v1" && // It depends on the time.
+    last.performancePods === performancePods &&
+    last.managed.length === managed.length &&
+    managed.every((node, index) => node === last.managed[index] && heldUntil[index] === last.heldUntil[index]);
+  if (isSame) return last.assigned;
+  const eligible = managed.flatMap(({ name, eligibility, shape, pin }, index): PlanNode[] => {
+    if (eligibility !== "eligible") return [];
+    const { density, hardware } = shape;
+    return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index] }];
   });
+  const { hpCount, nodes } = planProfiles(eligible, policy, { performancePods, now });
+  const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])) };
+  cache.profiles = { managed, heldUntil, performancePods, assigned };
+  return assigned;
 }

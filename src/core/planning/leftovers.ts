@@ -21,13 +21,13 @@ export const isMirror = (profile: NodePowerProfile | undefined): profile is Node
 export function leftoversIn(
   snapshot: ClusterSnapshot,
   settings: LeftoverSettings,
-  managed: { has(name: string): boolean },
+  planned: { has(name: string): boolean },
 ): ReadonlyMap<string, Leftovers> {
   const found = new Map<string, Leftovers>();
   if (!snapshot.nodesCurrent) return found;
   const candidates = new Set<string>();
-  for (const { metadata } of snapshot.nodes()) if (!managed.has(metadata.name)) candidates.add(metadata.name);
-  for (const name of snapshot.recorded()) if (!managed.has(name)) candidates.add(name);
+  for (const { metadata } of snapshot.nodes()) if (!planned.has(metadata.name)) candidates.add(metadata.name);
+  for (const name of snapshot.recorded()) if (!planned.has(name)) candidates.add(name);
   for (const name of candidates) {
     const leftovers = leftoversOf(snapshot, name, settings);
     if (leftovers !== undefined) found.set(name, leftovers);

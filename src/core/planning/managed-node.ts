@@ -6,21 +6,26 @@ import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { PlanningSettings } from "./settings.ts";
 
-export function managedNodesIn({ snapshot, settings, cache }: PlanningInput): ManagedNode[] {
+export function managedNodesIn(input: PlanningInput): ManagedNode[] {
   const managed: ManagedNode[] = [];
-  for (const node of snapshot.nodes()) {
-    const { name } = node.metadata;
-    const hardware = snapshot.hardware(name);
-    const profile = snapshot.profile(name);
-    const found = cache.managed.get(name, [node, hardware, profile, settings], () => {
-      const eligibility = eligibilityOf(node, settings.eligibility);
-      if (eligibility === "unmanaged") return undefined;
-      const shape = cache.shapes.get(name, [node, hardware, settings], () => shapeOf(node, hardware, settings));
-      return { name, node, hardware, profile, eligibility, shape, pin: pinFrom(profile) };
-    });
+  for (const node of input.snapshot.nodes()) {
+    const found = managedNodeOf(node, input);
     if (found !== undefined) managed.push(found);
   }
   return managed;
+}
+
+function managedNodeOf(node: SnapshotNode, { snapshot, settings, cache }: PlanningInput): ManagedNode | undefined {
+  const { name } = node.metadata;
+  const hardware = snapshot.hardware(name);
+  const profile = snapshot.profile(name);
+  const last = cache.find(name)?.managed;
+  const isSameHardware = last?.node === node && last.hardware === hardware;
+  if (isSameHardware && last.profile === profile) return last;
+  const eligibility = eligibilityOf(node, settings.eligibility);
+  if (eligibility === "unmanaged") return undefined;
+  const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings);
+  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin: pinFrom(profile) });
 }
 
 function shapeOf(node: SnapshotNode, discovered: NodeHardware | undefined, settings: PlanningSettings): NodeShape {

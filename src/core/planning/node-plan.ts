@@ -17,8 +17,8 @@ import {
   type PowerState,
   type ProfileCaps,
 } from "../policy/index.ts";
-import type { EffectiveCaps, TwinOutput } from "../twin/index.ts";
-import type { Instant, Watts } from "../units/index.ts";
+import type { EffectiveCaps, PowerReading, TwinOutput } from "../twin/index.ts";
+import { type Celsius, type Instant, isoTime, type Watts, type WattsPerMinute } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 
 // The results of the stages of a pass, in order.
@@ -68,6 +68,19 @@ export interface NodeTarget {
   readonly budget: Watts | undefined;
 }
 
+/** Ambient temperature and cooling overhead at a node's location. */
+export interface ZoneConditions {
+  readonly ambient: Celsius;
+  readonly pue: number;
+}
+
+/** The input of a plan's status besides its target. */
+export interface PlanReadings extends ZoneConditions {
+  readonly reading: PowerReading | undefined;
+  readonly trend: WattsPerMinute;
+  readonly supplyTotal: Watts | undefined;
+}
+
 /** Everything that was decided about one node, and the reasons. The same object as in the last pass if nothing changed. */
 export interface NodePlan extends NodeTarget {
   readonly status: TwinOutput;
@@ -77,7 +90,7 @@ export interface NodePlan extends NodeTarget {
 export function statusAt({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
   if (powerMeasurement?.source !== "static")
     return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
-  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: new Date(now).toISOString() } };
+  return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: isoTime(now) } };
 }
 
 /** The status to write over `published`, with its times. `isWorthPublishing` of core/twin decides whether to write it. */
@@ -90,6 +103,6 @@ export function statusToPublish(
   return {
     ...statusAt(status, now),
     ...(transition !== undefined && { lastTransitionTime: transition }),
-    lastUpdated: new Date(now).toISOString(),
+    lastUpdated: isoTime(now),
   };
 }

@@ -36,11 +36,16 @@ export function nodeTargetFor(
   const twin = snapshot.twin(managed.name);
   const planned = assigned ?? lastTargetOf(managed, twin);
   if (planned === undefined) return undefined;
-  return cache.targets.get(
-    managed.name,
-    [managed, planned.profile, planned.reason, twin, performancePods, settings],
-    () => targetFor({ managed, planned, twin, performancePods }, settings),
-  );
+  const results = cache.of(managed.name);
+  const last = results.target;
+  const isSame =
+    last?.managed === managed &&
+    last.planned === planned.profile &&
+    last.reason === planned.reason &&
+    last.twin === twin &&
+    last.performancePods === performancePods;
+  if (isSame) return last;
+  return (results.target = targetFor({ managed, planned, twin, performancePods }, settings));
 }
 
 /** A managed node that is not eligible keeps its last target; a node that never had one gets none. */

@@ -1,55 +1,57 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
-import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget } from "./node-plan.ts";
+import type { Instant } from "../units/index.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget, PlanReadings } from "./node-plan.ts";
+import type { PlanningSettings } from "./settings.ts";
 
-/** The last result of a computation. It is computed again when an input is another object or another value. */
-class Memo<Value> {
-  #inputs: readonly unknown[] | undefined;
-  #value: Value | undefined;
-
-  get(inputs: readonly unknown[], compute: () => Value): Value {
-    if (this.#inputs === undefined || !isSame(this.#inputs, inputs)) {
-      this.#value = compute();
-      this.#inputs = inputs;
-    }
-    return this.#value as Value;
-  }
+/** The results for one node in the last pass, each with the inputs that the result itself does not contain. */
+export interface NodeResults {
+  managed?: ManagedNode;
+  target?: NodeTarget;
+  podWatts?: { readonly podsVersion: number; readonly shape: NodeShape; readonly watts: MarginalWatts };
+  plan?: { readonly target: NodeTarget; readonly readings: PlanReadings; readonly plan: NodePlan };
 }
 
-/** A plain loop, because every pass calls it several times per node. */
-function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
-  if (one.length !== other.length) return false;
-  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
-  return true;
-}
-
-/** One memo per node. */
-class NodeMemo<Value> {
-  readonly #memos = new Map<string, Memo<Value>>();
-
-  get(node: string, inputs: readonly unknown[], compute: () => Value): Value {
-    let memo = this.#memos.get(node);
-    if (memo === undefined) this.#memos.set(node, (memo = new Memo()));
-    return memo.get(inputs, compute);
-  }
-
-  keepOnly(nodes: ReadonlySet<string>): void {
-    if (this.#memos.size <= nodes.size) return;
-    for (const name of this.#memos.keys()) if (!nodes.has(name)) this.#memos.delete(name);
-  }
-}
-
-/** The results of each planning stage in the last pass. It decides nothing and computes nothing itself. */
+/**
+ * The results of each planning stage in the last pass. It only stores them: each stage compares its inputs with those of the
+ * last result. The comparisons name every field, because arrays of inputs made an unchanged pass twice as slow.
+ */
 export class PlanCache {
-  readonly shapes = new NodeMemo<NodeShape>();
-  readonly managed = new NodeMemo<ManagedNode | undefined>();
-  readonly demand = new Memo<DemandView>();
-  readonly profiles = new Memo<AssignedProfiles>();
-  readonly targets = new NodeMemo<NodeTarget>();
-  readonly podWatts = new NodeMemo<MarginalWatts>();
-  readonly plans = new NodeMemo<NodePlan>();
+  demand: { readonly podsVersion: number; readonly view: DemandView } | undefined;
+  profiles:
+    | {
+        readonly managed: readonly ManagedNode[];
+        readonly heldUntil: readonly (Instant | undefined)[];
+        readonly performancePods: number;
+        readonly assigned: AssignedProfiles;
+      }
+    | undefined;
+  #nodes = new Map<string, NodeResults>();
+  #settings: PlanningSettings | undefined;
 
-  /** Bounds the size: drops results of other nodes when there are more results than nodes. */
-  keepOnly(nodes: ReadonlySet<string>): void {
-    for (const memo of [this.shapes, this.managed, this.targets, this.podWatts, this.plans]) memo.keepOnly(nodes);
+  /** Every result depends on the settings: other settings empty the cache. */
+  use(settings: PlanningSettings): void {
+    if (this.#settings === settings) return;
+    this.#settings = settings;
+    this.demand = undefined;
+    this.profiles = undefined;
+    this.#nodes.clear();
+  }
+
+  find(node: string): NodeResults | undefined {
+    return this.#nodes.get(node);
+  }
+
+  of(node: string): NodeResults {
+    let results = this.#nodes.get(node);
+    if (results === undefined) this.#nodes.set(node, (results = {}));
+    return results;
+  }
+
+  /** Bounds the size: drops the results of other nodes. */
+  keepOnly(nodes: readonly ManagedNode[]): void {
+    // Every managed node has results, so equal sizes mean the same nodes.
+    if (this.#nodes.size === nodes.length) return;
+    const names = new Set(nodes.map(({ name }) => name));
+    for (const name of this.#nodes.keys()) if (!names.has(name)) this.#nodes.delete(name);
   }
 }

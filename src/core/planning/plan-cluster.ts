@@ -3,7 +3,7 @@ import type { Instant } from "../units/index.ts";
 import { assignProfiles } from "./assigned-profiles.ts";
 import { type Leftovers, leftoversIn } from "./leftovers.ts";
 import { managedNodesIn } from "./managed-node.ts";
-import type { NodePlan } from "./node-plan.ts";
+import type { NodePlan, NodeTarget } from "./node-plan.ts";
 import { nodeTargetFor } from "./node-target.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import { withTwinStatus } from "./twin-status.ts";
@@ -26,28 +26,36 @@ export interface ClusterPlan {
 export function planCluster(input: PlanningInput): ClusterPlan {
   const { snapshot, settings, trends, cache, now } = input;
   const { current } = snapshot;
+  cache.use(settings);
   // Inventory: managed nodes with their hardware, eligibility and pin.
   const managed = managedNodesIn(input);
-  const names = new Set(managed.map(({ name }) => name));
-  cache.keepOnly(new Set(Array.from(snapshot.nodes(), ({ metadata }) => metadata.name)));
-  trends.keepOnly(names);
+  cache.keepOnly(managed);
   // Demand: performance-sensitive pods, in the cluster and by node.
-  const demand = cache.demand.get([snapshot.allPodsVersion], () => demandViewOf(snapshot.pods()));
+  const demand = demandIn(input);
   // Policy: a profile for every eligible node.
   const profiles = assignProfiles(managed, demand.performancePods, input);
   // Guard and target: the state that each node may change to now, and its spec and labels.
-  const targets = managed.flatMap((node) => {
+  const targets: NodeTarget[] = [];
+  for (const node of managed) {
     const performancePods = current ? (demand.performancePodsByNode.get(node.name) ?? 0) : undefined;
-    return nodeTargetFor(node, profiles.byName.get(node.name), performancePods, input) ?? [];
-  });
+    const target = nodeTargetFor(node, profiles.byName.get(node.name), performancePods, input);
+    if (target !== undefined) targets.push(target);
+  }
   // Twin: the status of each node under its target.
   const nodes = withTwinStatus(targets, input);
+  trends.keepOnly(nodes);
   return {
     at: now,
     hpCount: profiles.hpCount,
     demand,
     current,
     nodes,
-    leftovers: leftoversIn(snapshot, settings, names),
+    leftovers: leftoversIn(snapshot, settings, nodes),
   };
+}
+
+function demandIn({ snapshot, cache }: PlanningInput): DemandView {
+  const podsVersion = snapshot.allPodsVersion;
+  if (cache.demand?.podsVersion !== podsVersion) cache.demand = { podsVersion, view: demandViewOf(snapshot.pods()) };
+  return cache.demand.view;
 }

@@ -43,13 +43,17 @@ function staticReading(target: NodeTarget, input: PlanningInput): PowerReading |
 /** The share of its requested power that a pod is expected to draw: the defaults of the extender. */
 const COEFFICIENTS = { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 };
 
-const podWattsOn = (
-  { name, managed: { node, shape } }: NodeTarget,
-  { snapshot, cache }: PlanningInput,
-): MarginalWatts =>
-  cache.podWatts.get(name, [snapshot.podsVersion(name), shape], () =>
-    boundWattsOn(snapshot.podsOn(name), { hardware: shape.hardware, labels: node.metadata.labels }, COEFFICIENTS),
-  );
+function podWattsOn({ name, managed }: NodeTarget, { snapshot, cache }: PlanningInput): MarginalWatts {
+  const { node, shape } = managed;
+  const podsVersion = snapshot.podsVersion(name);
+  const results = cache.of(name);
+  const last = results.podWatts;
+  if (last?.podsVersion === podsVersion && last.shape === shape) return last.watts;
+  const nodeHardware = { hardware: shape.hardware, labels: node.metadata.labels };
+  const watts = boundWattsOn(snapshot.podsOn(name), nodeHardware, COEFFICIENTS);
+  results.podWatts = { podsVersion, shape, watts };
+  return watts;
+}
 
 /** The last reading may be from before an outage or from an earlier term of leadership. */
 const ifFresh = <Reading extends { readonly at: Instant }>(

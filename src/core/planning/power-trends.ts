@@ -18,7 +18,9 @@ export class PowerTrends {
     return known.trend.slope(now);
   }
 
-  keepOnly(nodes: ReadonlySet<string>): void {
+  /** Drops other nodes. Each of `nodes` must have a trend. */
+  keepOnly(nodes: ReadonlyMap<string, unknown>): void {
+    if (this.#nodes.size === nodes.size) return;
     for (const name of this.#nodes.keys()) if (!nodes.has(name)) this.#nodes.delete(name);
   }
 }

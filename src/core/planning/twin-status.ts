@@ -3,13 +3,12 @@ import { publishedStateOf } from "../policy/index.ts";
 import {
   ambientOf,
   estimatedPue,
+  type PowerReading,
   predictTwin,
   roundForPublication,
   supplyTotals,
-  type TwinInput,
 } from "../twin/index.ts";
-import type { Celsius } from "../units/index.ts";
-import type { ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
+import type { ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import { powerReadingOf } from "./power-reading.ts";
 
@@ -37,14 +36,6 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
   return plans;
 }
 
-/** Ambient temperature and cooling overhead at a node's location. */
-interface ZoneConditions {
-  readonly ambient: Celsius;
-  readonly pue: number;
-}
-
-type Readings = ZoneConditions & Pick<TwinInput, "reading" | "trend" | "supplyTotal">;
-
 const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
 
 function conditionsIn(zone: string, { facility: { site, zones } }: Telemetry): ZoneConditions {
@@ -52,22 +43,29 @@ function conditionsIn(zone: string, { facility: { site, zones } }: Telemetry): Z
   return { ambient: ambientOf(local?.ambient, site.ambient), pue: estimatedPue(local, site) };
 }
 
-function planOf(target: NodeTarget, readings: Readings, { settings, cache }: PlanningInput): NodePlan {
-  const { reading, trend, supplyTotal, ambient, pue } = readings;
-  // `statusAt` sets the time of a static estimate.
-  const readAt = reading?.source === "static" ? undefined : reading?.at;
-  return cache.plans.get(
-    target.name,
-    [target, settings, reading?.power, reading?.source, readAt, trend, supplyTotal, ambient, pue],
-    () => {
-      const { caps, next, managed } = target;
-      const { hardware, density } = managed.shape;
-      const { schedulableClass } = publishedStateOf(next);
-      const predicted = predictTwin(
-        { hardware, caps, schedulableClass, density: density.total, ...readings },
-        settings.twin,
-      );
-      return { ...target, status: roundForPublication(predicted) };
-    },
+function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }: PlanningInput): NodePlan {
+  const results = cache.of(target.name);
+  const last = results.plan;
+  if (last?.target === target && areSame(last.readings, readings)) return last.plan;
+  const { caps, next, managed } = target;
+  const { hardware, density } = managed.shape;
+  const { schedulableClass } = publishedStateOf(next);
+  const predicted = predictTwin(
+    { hardware, caps, schedulableClass, density: density.total, ...readings },
+    settings.twin,
   );
+  const plan = { ...target, status: roundForPublication(predicted) };
+  results.plan = { target, readings, plan };
+  return plan;
 }
+
+const areSame = (one: PlanReadings, other: PlanReadings): boolean =>
+  one.trend === other.trend &&
+  one.supplyTotal === other.supplyTotal &&
+  one.ambient === other.ambient &&
+  one.pue === other.pue &&
+  isSameReading(one.reading, other.reading);
+
+/** A static estimate has no time of its own: `statusAt` sets it. */
+const isSameReading = (one: PowerReading | undefined, other: PowerReading | undefined): boolean =>
+  one?.power === other?.power && one?.source === other?.source && (one?.at === other?.at || one?.source === "static");

@@ -7,7 +7,7 @@ declare const readBack: unique symbol;
 
 /**
  * The state of a node as observed in the cluster. Only `observedStateOf` creates one, from objects that were read. Decisions
- * that were not written, or whose write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
+ * that were not written, or profileOfCaps write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
  */
 export interface ObservedState extends PowerState {
   /** Whether eco is published everywhere that schedulers look: the class for the extender, the label for selectors and affinities. */
@@ -56,14 +56,17 @@ const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
 /** A performance node has performance caps by definition. */
 function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerState {
   if (spec === undefined || spec.profile === "performance") return initial;
-  return { state: spec.scheduling?.draining === true ? "DrainingPerformance" : "ActiveEco", caps: whose(spec, caps) };
+  return {
+    state: spec.scheduling?.draining === true ? "DrainingPerformance" : "ActiveEco",
+    caps: profileOfCaps(spec, caps),
+  };
 }
 
 /**
  * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
  * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
  */
-function whose(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
+function profileOfCaps(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
   if (hasSameCaps(spec, performance)) return "performance";
   return isWithin(cpuOf(spec), cpuOf(eco)) && isWithin(gpuOf(spec), gpuOf(eco)) ? "eco" : "performance";
 }

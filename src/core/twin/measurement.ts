@@ -1,5 +1,13 @@
 import type { PowerMeasurement } from "../api/index.ts";
-import { type Instant, isNonNegative, percentOf, type Watts, type WattsPerMinute, watts } from "../units/index.ts";
+import {
+  type Instant,
+  isNonNegative,
+  isoTime,
+  percentOf,
+  type Watts,
+  type WattsPerMinute,
+  watts,
+} from "../units/index.ts";
 import { type EffectiveCaps, isPercentage } from "./caps.ts";
 import { type DevicePower, maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import type { PowerReading } from "./power-source.ts";
@@ -50,7 +58,7 @@ function measured(reading: PowerReading | undefined, trend: WattsPerMinute): Pow
 
 /** Omits a time that the API would reject; the watts are still useful. */
 const timestamp = (at: Instant): { measuredAt?: string } =>
-  at >= 0 && at <= END_OF_9999 ? { measuredAt: new Date(at).toISOString() } : {};
+  at >= 0 && at <= END_OF_9999 ? { measuredAt: isoTime(at) } : {};
 const END_OF_9999 = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const WATTS_THAT_MATTER = 5;
@@ -59,9 +67,10 @@ const SHARE_THAT_MATTERS = 0.01;
 const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuTdpW", "gpuTdpW", "nodeTdpW"] as const;
 
 /**
- * The part of `isWorthPublishing` (publication.ts) about the measurement: another source, budget or maximum, a reading that appeared or disappeared, or one
- * that changed by 1 % or 5 W. A trend counts if it changed by 5 W/min; otherwise a node would seem to rise long after its
- * power has settled. Compares with the last published block, because a slow drift never changes by 5 W within one tick.
+ * The part of `isWorthPublishing` (publication.ts) about the measurement: another source, budget or maximum, a reading that
+ * appeared or disappeared, or one that changed by 1 % or 5 W. A trend counts if it changed by 5 W/min; otherwise a node would
+ * seem to rise long after its power has settled. Compares with the last published block, because a slow drift never changes
+ * by 5 W within one tick.
  */
 export function isMeasurementWorthPublishing(
   lastPublished: PowerMeasurement | undefined,

@@ -4,11 +4,18 @@ import type { TwinOutput } from "./predict.ts";
 
 type Rounding = (value: number) => number;
 
-const toPlaces =
-  (places: number): Rounding =>
-  (value) =>
+/** The same values as `toFixed` gives, most of them without its text. */
+function toPlaces(places: number): Rounding {
+  const scale = 10 ** places;
+  return (value) => {
+    if (Number.isInteger(value)) return value + 0;
+    const scaled = value * scale;
+    // The product may be rounded across a tie, and large ones are not exact: `toFixed` decides those.
+    const isClear = Math.abs(scaled) < 1e9 && Math.abs(Math.abs(scaled % 1) - 0.5) > 1e-6;
     // Adding 0 turns -0 into 0.
-    (Number.isInteger(value) ? value : Number(value.toFixed(places))) + 0;
+    return (isClear ? Math.round(scaled) / scale : Number(value.toFixed(places))) + 0;
+  };
+}
 
 /** Positive values stay positive: a budget of 0 W would count as none. */
 const positive =
@@ -16,9 +23,10 @@ const positive =
   (value) =>
     round(value) || Number(value.toPrecision(1));
 
-/** Below 100 W a whole watt is more than 1 % of the value. */
-const power = positive((value) => toPlaces(value < 100 ? 1 : 0)(value));
 const tenths = toPlaces(1);
+const units = toPlaces(0);
+/** Below 100 W a whole watt is more than 1 % of the value. */
+const power = positive((value) => (value < 100 ? tenths(value) : units(value)));
 
 const ofMeasurement = {
   measuredNodePowerW: power,

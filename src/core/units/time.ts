@@ -25,3 +25,11 @@ export const inSeconds = (length: Milliseconds): Seconds => seconds(length / 100
 export const between = (from: Instant, to: Instant): Milliseconds => milliseconds(to - from);
 export const after = (from: Instant, length: Milliseconds): Instant => instant(from + length);
 export const elapsed = (from: MonotonicInstant, to: MonotonicInstant): Milliseconds => milliseconds(to - from);
+
+let lastFormatted: { readonly at: Instant; readonly text: string } | undefined;
+
+/** The time in ISO 8601. It keeps the last text, because a planning pass writes one time to thousands of objects. */
+export function isoTime(at: Instant): string {
+  if (lastFormatted?.at !== at) lastFormatted = { at, text: new Date(at).toISOString() };
+  return lastFormatted.text;
+}

@@ -10,7 +10,7 @@ import {
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { type RunningSimulator, SIMULATED } from "../fleet/index.ts";
+import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { ClassHistory } from "./class-history.ts";
 import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed-objects.ts";
@@ -24,7 +24,7 @@ export interface ClusterObserverOptions {
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  readonly datacenter: RunningSimulator["datacenter"];
+  readonly datacenter: RunningFleet["datacenter"];
   /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
   readonly stale: Milliseconds;
   /** Maximum time from publishing a cap to enforcing it, in simulated time. */

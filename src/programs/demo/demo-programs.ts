@@ -10,7 +10,7 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
-import { type RunningSimulator, runSimulator } from "../fleet/index.ts";
+import { type RunningFleet, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
@@ -29,7 +29,7 @@ export interface DemoProgramsOptions {
 
 /** The programs after startup and their addresses. */
 export interface RunningPrograms {
-  readonly simulator: RunningSimulator;
+  readonly simulator: RunningFleet;
   readonly addresses: DemoAddresses;
   readonly ports: ProgramPorts;
   /** In simulated time, from the programs' configuration. */
@@ -74,9 +74,9 @@ export class DemoPrograms {
     const { config, plane, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
     const ports = { operator, agent, extender, extenderMetrics };
-    const serving = Promise.withResolvers<RunningSimulator>();
+    const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
-      runSimulator(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
+      runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
@@ -189,7 +189,7 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
 
 function addressesOf(
   { operator, agent, extender, extenderMetrics }: ProgramPorts,
-  simulator: RunningSimulator,
+  simulator: RunningFleet,
 ): DemoAddresses {
   const at = (port: number) => `http://127.0.0.1:${port}`;
   return {

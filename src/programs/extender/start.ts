@@ -118,7 +118,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   // Before the first lists are complete, an answer would let performance pods onto eco nodes. Without an answer, kube-scheduler
   // continues without an `ignorable` extender, and retries the pod otherwise.
   const unreadyReason = () =>
-    state.unsynced.length === 0 ? undefined : `waiting for the first list of ${state.unsynced.join(", ")}`;
+    state.unsynced.length === 0 ? undefined : `not synced yet: ${state.unsynced.join(", ")}`;
   const ready = {
     synced: unreadyReason,
     staying: () => (signal.aborted ? "the extender is shutting down" : undefined),

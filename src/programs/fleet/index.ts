@@ -1,3 +1,3 @@
 export { fleetConfig } from "./config.ts";
 export { SIMULATED } from "./names.ts";
-export { type RunningFleet as RunningSimulator, runFleet as runSimulator } from "./start.ts";
+export { type RunningFleet, runFleet } from "./start.ts";

@@ -63,7 +63,7 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
       answer(options, request)
         .then(async (reply) => send(reply, response, request.method !== "HEAD"))
         .catch((err: unknown) => {
-          if (!response.destroyed) log.error({ err, path: request.url }, "an answer broke off");
+          if (!response.destroyed) log.error({ err, path: request.url }, "response aborted");
           response.destroy();
         });
     },

@@ -245,7 +245,7 @@ export const operatorConfig = configOf(
     differ("RESERVED_LABEL_KEY", "DRAINING_LABEL"),
     needs("OPERATOR_NODE_POWER_SOURCE", "http", "OPERATOR_NODE_POWER_HTTP_ENDPOINT"),
     needs("OPERATOR_NODE_POWER_SOURCE", "prometheus", "OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS"),
-    // A PUE per zone takes both, and with one alone the site's would silently stand in for it.
+    // A PUE per zone needs both. With only one, the PUE of the site would silently replace it.
     goesWith("FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE"),
     goesWith("FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE"),
   ],

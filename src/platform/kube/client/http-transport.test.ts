@@ -216,7 +216,7 @@ describe("HttpTransport", () => {
     await expect.poll(again, { timeout: 10_000 }).toMatchObject({ items: [] });
   });
 
-  it("tells an answer that broke off from a whole one", async () => {
+  it("distinguishes an aborted response from a complete one", async () => {
     const { port } = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"items":[');

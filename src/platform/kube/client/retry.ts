@@ -5,11 +5,11 @@ import { ApiError } from "./errors.ts";
 
 const JITTER = 0.5;
 
-/** The wait before attempt `failures + 1`; `failures` counts from 1. */
+/** The delay before attempt `failures + 1`; `failures` starts at 1. */
 export const waitAfter = (failures: number, backoff: Backoff, random: RandomSource): Milliseconds =>
   backoffDelay(failures, { jitter: JITTER, ...backoff }, random);
 
-/** As `waitAfter`, but never sooner than the server asked for, which is itself bounded: no server sends us away for a day. */
+/** Like `waitAfter`, but at least the server's Retry-After, which `longestAsked` limits. */
 export function waitAfterError(
   error: unknown,
   failures: number,
@@ -21,7 +21,7 @@ export function waitAfterError(
   return milliseconds(Math.max(own, waitAsked(error, longestAsked, random)));
 }
 
-/** What the server asked for, 0 if nothing: a little later than that, and spread, since all who were sent away got the same number. */
+/** The server's Retry-After, 0 if absent. Jitter is added because all rejected clients got the same value. */
 export function waitAsked(error: unknown, longestAsked: Milliseconds, random: RandomSource): Milliseconds {
   const asked = error instanceof ApiError ? (error.retryAfter ?? 0) : 0;
   return milliseconds(asked > 0 ? Math.min(asked, longestAsked) * (1 + 0.1 * random.next()) : 0);
@@ -30,8 +30,8 @@ export function waitAsked(error: unknown, longestAsked: Milliseconds, random: Ra
 const TRANSIENT: ReadonlySet<ApiError["kind"]> = new Set(["network", "timeout", "unavailable", "internal", "garbled"]);
 
 /**
- * Whether repeating a call may help and cannot harm. What has an effect each time it is done (a create) is repeated only
- * when the server surely did not do it; an answer that got lost says nothing about that.
+ * Whether a retry may help and is safe. A call that is not idempotent (a create) is retried only if the server certainly did
+ * not execute it; a lost response does not prove that.
  */
 export function mayRepeat(error: unknown, idempotent: boolean): error is ApiError {
   if (!(error instanceof ApiError)) return false;

@@ -121,7 +121,7 @@ export class LeaseRecord {
     return client.mergePatch<Lease>(resources.leases, at, { metadata: { resourceVersion }, spec }, options);
   }
 
-  /** What matters is when WE saw it change: other machines' clocks are not ours. */
+  /** The local time of the last observed change, because the clocks of other machines may differ. */
   #see(lease: Lease): void {
     if (lease.metadata.resourceVersion !== this.#seen?.metadata.resourceVersion) {
       this.#seenAt = this.#options.clock.monotonic();

@@ -22,7 +22,7 @@ import {
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Journal, JournalKey } from "../../../platform/journal/index.ts";
 import { handlesOf, selectBackend } from "../host/host.ts";
-import type { PowerReading } from "../telemetry/node-power.ts";
+import type { DevicePowerReading } from "../telemetry/node-power.ts";
 import { type BoardHandle, CapEnforcer } from "./cap-enforcer.ts";
 import { CpuPlanExecutor, type CpuTick, lowestOf } from "./cpu-plan-executor.ts";
 import { type DeviceReport, joinMessages } from "./device-report.ts";
@@ -210,7 +210,7 @@ const judgeConflict = (
       }
     : { result: "error", unproven: true };
 
-const powerOf = ({ backend, board }: BoardHandle, { total, boards }: PowerReading): Watts | undefined =>
+const powerOf = ({ backend, board }: BoardHandle, { total, boards }: DevicePowerReading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);
 
 /** Why visible boards cannot be capped. */

@@ -13,7 +13,7 @@ import {
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { type Watts, watts } from "../../../core/units/index.ts";
 import type { PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
-import type { PowerReading } from "../telemetry/node-power.ts";
+import type { DevicePowerReading } from "../telemetry/node-power.ts";
 import type { BoardHandle, CapCheck, CapEnforcer, MissingBoard } from "./cap-enforcer.ts";
 import { combinedOutcome, joinMessages } from "./device-report.ts";
 import type { ThrottleEnforcer } from "./throttle-enforcer.ts";
@@ -25,7 +25,7 @@ export interface CpuTick {
   readonly throttle: ThrottleBackend | undefined;
   readonly intent: CapIntent;
   readonly view: HardwareView;
-  readonly power: PowerReading;
+  readonly power: DevicePowerReading;
   /** The throttle that an HTTP service reports. */
   readonly reportedThrottle: number | undefined;
   /** SIMULATE_ONLY: plan, but write nothing. */

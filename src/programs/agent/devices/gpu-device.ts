@@ -12,7 +12,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal } from "../../../platform/journal/index.ts";
 import { type BackendSelection, handlesOf } from "../host/host.ts";
-import type { PowerReading } from "../telemetry/node-power.ts";
+import type { DevicePowerReading } from "../telemetry/node-power.ts";
 import { type BoardHandle, CapEnforcer, type MissingBoard } from "./cap-enforcer.ts";
 import { type DeviceReport, joinMessages } from "./device-report.ts";
 import type { BoardOwner } from "./original-limits.ts";
@@ -25,7 +25,7 @@ export interface GpuTick {
   /** How many GPUs the one board of an HTTP service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
-  readonly power: PowerReading;
+  readonly power: DevicePowerReading;
   readonly simulate: boolean;
   readonly signal: AbortSignal;
 }

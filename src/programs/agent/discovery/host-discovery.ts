@@ -6,7 +6,7 @@ import type { Logger } from "../../../platform/log/index.ts";
 import type { HostMachine } from "../host/host.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { Discover } from "../loop/node-runner.ts";
-import type { WatchedNode } from "../watch/node-facts.ts";
+import type { ProjectedNode } from "../watch/node-facts.ts";
 
 /** The hardware does not change, but drivers may come and go. */
 const REDISCOVER_INTERVAL = milliseconds(600_000);
@@ -43,10 +43,10 @@ export function hostDiscovery(
   { catalogue, clock, log, simulateOnly, signal }: HostDiscoveryOptions,
 ): Discover {
   let found: FoundHardware | undefined;
-  let seen: { readonly of: unknown; readonly node: WatchedNode | undefined; readonly view: HardwareView } | undefined;
+  let seen: { readonly of: unknown; readonly node: ProjectedNode | undefined; readonly view: HardwareView } | undefined;
   const gpusAnswer = gpuAnswers(machine, clock, signal);
   const rediscover = async (
-    node: WatchedNode | undefined,
+    node: ProjectedNode | undefined,
     works: string,
     mayWrite: boolean,
   ): Promise<FoundHardware> => {

@@ -24,10 +24,10 @@ import {
 import {
   type NodeFacts,
   type NodeFactsSource,
+  type ProjectedNode,
   projectNode,
   projectTwin,
   specChanged,
-  type WatchedNode,
   type WatchedObject,
 } from "../watch/node-facts.ts";
 import type { WatchOptions } from "../watch/single-node-watch.ts";
@@ -43,7 +43,7 @@ export interface ShardOptions extends WatchOptions {
 /** Watches the nodes of one shard: it watches whole kinds and keeps only the objects of this shard. */
 export class ShardWatch implements NodeFactsSource {
   readonly #options: ShardOptions;
-  readonly #nodes: Reflector<WatchedNode>;
+  readonly #nodes: Reflector<ProjectedNode>;
   readonly #twins: Reflector<NodeTwin>;
   readonly #profiles: Reflector<NodePowerProfile>;
   readonly #hardware: Reflector<NodeHardware>;

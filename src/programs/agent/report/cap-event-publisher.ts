@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../../core/api/index.ts";
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
-import type { WatchedNode } from "../watch/node-facts.ts";
+import type { ProjectedNode } from "../watch/node-facts.ts";
 
 type Device = "cpu" | "gpu";
 
@@ -16,7 +16,7 @@ export class CapEventPublisher {
     this.#recorder = recorder;
   }
 
-  publishTick(name: string, node: WatchedNode | undefined, { cpu, gpu }: NodeTick): void {
+  publishTick(name: string, node: ProjectedNode | undefined, { cpu, gpu }: NodeTick): void {
     const before = this.#states.get(name);
     const now = { cpu: stateOf(cpu), gpu: stateOf(gpu) };
     this.#states.set(name, now);
@@ -30,7 +30,7 @@ export class CapEventPublisher {
     }
   }
 
-  publishRestored(name: string, node: WatchedNode | undefined, why: string): void {
+  publishRestored(name: string, node: ProjectedNode | undefined, why: string): void {
     this.#publish(name, node, { type: "Normal", reason: "LimitsRestored", action: "Restore", note: why });
   }
 
@@ -38,7 +38,7 @@ export class CapEventPublisher {
     this.#states.delete(name);
   }
 
-  #publish(name: string, node: WatchedNode | undefined, event: Omit<EventNote, "regarding">): void {
+  #publish(name: string, node: ProjectedNode | undefined, event: Omit<EventNote, "regarding">): void {
     const uid = node?.metadata.uid;
     this.#recorder.record({
       regarding: { apiVersion: "v1", kind: "Node", name, ...(uid !== undefined && { uid }) },

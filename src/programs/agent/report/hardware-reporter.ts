@@ -16,7 +16,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
-import type { WatchedNode } from "../watch/node-facts.ts";
+import type { ProjectedNode } from "../watch/node-facts.ts";
 
 export interface HardwareReporterOptions {
   readonly node: string;
@@ -49,7 +49,7 @@ export class HardwareReporter {
   }
 
   /** Returns at once. While a write is in progress the next tick reports again. */
-  report(node: WatchedNode, status: NodeHardwareStatus, known?: NodeHardware): void {
+  report(node: ProjectedNode, status: NodeHardwareStatus, known?: NodeHardware): void {
     const { clock, changes, node: name } = this.#options;
     const now = clock.monotonic();
     if (this.#writing !== undefined) return;

@@ -3,7 +3,7 @@ import { agentHeartbeat } from "../../../core/twin/index.ts";
 import { type Instant, isNonNegative, type Milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
-import type { PowerReading } from "../telemetry/node-power.ts";
+import type { DevicePowerReading } from "../telemetry/node-power.ts";
 
 /** The published status of one device. */
 export interface DeviceStatus {
@@ -42,7 +42,7 @@ export function statusOf({ cpu, gpu, power }: NodeTick, at: Instant): NodeStatus
 /** GPUs with a power reading but no control. Their power is needed: a node without it counts as unmeasured. */
 const READ_ONLY: DeviceReport = { backend: "none", result: "none", message: "no GPU cap requested" };
 
-const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: PowerReading): DeviceStatus => ({
+const deviceStatus = ({ backend, result, message }: DeviceReport, { total }: DevicePowerReading): DeviceStatus => ({
   backend: backend.slice(0, MAX_BACKEND_LENGTH),
   result,
   message: message.slice(0, MAX_MESSAGE_LENGTH),

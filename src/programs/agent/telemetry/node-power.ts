@@ -20,8 +20,8 @@ import type { PrometheusClients } from "./prometheus-clients.ts";
 
 /** The power readings of one tick. */
 export interface NodePower {
-  readonly cpu: PowerReading;
-  readonly gpu: PowerReading;
+  readonly cpu: DevicePowerReading;
+  readonly gpu: DevicePowerReading;
   /** Caps and throttle as the CPU and GPU telemetry services report them. */
   readonly cpuService?: HttpReading | undefined;
   readonly gpuService?: HttpReading | undefined;
@@ -38,7 +38,7 @@ export interface ZonePower extends EnergyZoneSample {
   readonly from?: MonotonicInstant | undefined;
 }
 
-export interface PowerReading {
+export interface DevicePowerReading {
   /** Sum over all packages or boards. */
   readonly total?: Watts | undefined;
   /** Power per board, if each one is read separately. */
@@ -72,7 +72,7 @@ export class NodePowerMeter {
     { cpuSource, gpuSource }: Route,
     gpus: Promise<BackendSelection>,
     signal: AbortSignal,
-  ): Promise<PowerWithoutGpus & { readonly gpu: Promise<PowerReading> }> {
+  ): Promise<PowerWithoutGpus & { readonly gpu: Promise<DevicePowerReading> }> {
     const { clock } = this.#options;
     const since = this.#lastRead ?? clock.monotonic();
     const asked = new Map<string, Promise<HttpReading>>();
@@ -97,7 +97,7 @@ export class NodePowerMeter {
     counters: { readonly zones: readonly ZonePower[]; readonly missing?: string | undefined },
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<PowerReading> {
+  ): Promise<DevicePowerReading> {
     if (source.type === "http")
       return { total: service?.cpuPower, boards: NONE, since, missing: service?.failed ?? service?.missing };
     if (source.type === "prometheus") return this.#query(source, since, signal);
@@ -118,7 +118,7 @@ export class NodePowerMeter {
     gpus: Promise<BackendSelection>,
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<PowerReading> {
+  ): Promise<DevicePowerReading> {
     if (source.type === "http") return { total: service?.gpuPower, boards: NONE, since, missing: service?.failed };
     if (source.type === "prometheus") return this.#query(source, since, signal);
     if (source.type !== "host") return { boards: NONE, since, missing: whyNone(source, "GPU") };
@@ -142,7 +142,7 @@ export class NodePowerMeter {
     { endpoint, query, timeout }: Extract<SourceRoute, { type: "prometheus" }>,
     since: MonotonicInstant,
     signal: AbortSignal,
-  ): Promise<PowerReading> {
+  ): Promise<DevicePowerReading> {
     const { node, prometheus } = this.#options;
     try {
       const client = prometheus.at(fillUrl(endpoint, "{node}", node).href, timeout);

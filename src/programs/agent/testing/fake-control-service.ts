@@ -11,7 +11,7 @@ export interface ServedNode {
   capWattsPerGpu?: number | undefined;
 }
 
-export interface ControlCommand {
+export interface ReceivedCommand {
   readonly path: string;
   readonly node: string;
   readonly action: string;
@@ -23,7 +23,7 @@ export interface ControlCommand {
 
 export class FakeControlService {
   readonly nodes = new Map<string, ServedNode>();
-  readonly commands: ControlCommand[] = [];
+  readonly commands: ReceivedCommand[] = [];
   readonly requests: string[] = [];
   readonly authorizations = new Set<string | undefined>();
   /** Nodes whose requests never get an answer. */
@@ -111,7 +111,7 @@ export class FakeControlService {
         }),
       });
     } else {
-      const command = { path, ...(JSON.parse(text) as Omit<ControlCommand, "path">) };
+      const command = { path, ...(JSON.parse(text) as Omit<ReceivedCommand, "path">) };
       this.commands.push(command);
       const fixed = this.answers.get(`${name} ${command.action}`) ?? this.answers.get(command.action);
       if (fixed !== undefined) {

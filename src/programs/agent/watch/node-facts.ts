@@ -9,7 +9,7 @@ import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Change, KubeObject } from "../../../platform/kube/index.ts";
 
 /** The fields of a Node that the agent uses. */
-export interface WatchedNode extends Node {
+export interface ProjectedNode extends Node {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
@@ -22,7 +22,7 @@ export interface NodeFacts {
   /** Whether all watches have synced once. Until then the other fields mean nothing. */
   readonly synced: boolean;
   /** The Node; absent if Joulie does not manage it. */
-  readonly node: WatchedNode | undefined;
+  readonly node: ProjectedNode | undefined;
   readonly twin: NodeTwin | undefined;
   readonly profile: NodePowerProfile | undefined;
   readonly routes: readonly TelemetryProfile[];
@@ -42,7 +42,7 @@ export interface NodeFactsSource {
   stop(): Promise<void>;
 }
 
-export function projectNode(object: KubeObject): WatchedNode {
+export function projectNode(object: KubeObject): ProjectedNode {
   const { metadata, status } = object as KubeObject & Node;
   const { name, uid = "", labels } = metadata as KubeObject["metadata"];
   return {

@@ -27,10 +27,10 @@ import type { Logger } from "../../../platform/log/index.ts";
 import {
   type NodeFacts,
   type NodeFactsSource,
+  type ProjectedNode,
   projectNode,
   projectTwin,
   specChanged,
-  type WatchedNode,
   type WatchedObject,
 } from "./node-facts.ts";
 
@@ -55,7 +55,7 @@ const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 export class SingleNodeWatch implements NodeFactsSource {
   readonly #name: string;
   readonly #options: WatchOptions;
-  readonly #node: Reflector<WatchedNode>;
+  readonly #node: Reflector<ProjectedNode>;
   readonly #twin: Reflector<NodeTwin>;
   readonly #profile: Reflector<NodePowerProfile>;
   /** Empty until the API server has said whether it supports our field selectors. */

@@ -5,7 +5,7 @@ export class MemoryBudgetError extends Error {
 
 /** The share of the budget that one request holds. */
 export interface MemoryLease {
-  /** Counts bytes of the body that are in memory from now on; throws a NoRoomError where the budget has no more. */
+  /** Counts bytes of the body that are in memory from now on; throws a NoRoomError if the budget is exhausted. */
   reserve(bytes: number): void;
   /** Reserves bytes of the answer. */
   reserveAnswer(bytes: number): void;

@@ -77,7 +77,7 @@ describe("ClusterCache", () => {
       );
       return status === 200;
     });
-    expect([...answers].slice(-2)).toEqual(["waiting for the first list of the last changes", "200 0"]);
+    expect([...answers].slice(-2)).toEqual(["not synced yet: the last changes", "200 0"]);
   });
 
   it("SCH-10 detects a dead watch within CACHE_TTL", async () => {
@@ -146,9 +146,7 @@ describe("ClusterCache", () => {
       when: ({ path }) => path.includes("nodehardwares"),
     });
     const extender = await harness.start({}, { synced: false });
-    await harness.until(async () =>
-      (await extender.get("/readyz")).text.includes("waiting for the first list of hardware"),
-    );
+    await harness.until(async () => (await extender.get("/readyz")).text.includes("not synced yet: hardware"));
     expect((await extender.get("/readyz")).status).toBe(503);
     const answer = await extender.post("/filter", { Pod: pod("performance"), NodeNames: ["n"] });
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "1" }, body: { error: /hardware/ } });

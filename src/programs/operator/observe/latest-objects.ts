@@ -6,7 +6,7 @@ interface Versioned {
   readonly metadata: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined };
 }
 
-/** By then the watch has watched an object that was created, or the object was deleted again. */
+/** By then the watch has reported a created object, or the object was deleted again. */
 const FORGET_UNSEEN_AFTER = 60_000;
 
 /**

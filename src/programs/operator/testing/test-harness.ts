@@ -1,4 +1,4 @@
-// A whole operator on an API in memory and on virtual time, for tests.
+// Runs a whole operator against an in-memory API in virtual time, for tests.
 import { crdOf, kinds, labels, type NodeTwin } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
@@ -20,7 +20,7 @@ import { operatorConfig } from "../config.ts";
 import { runOperator } from "../start.ts";
 
 const managed = { [labels.managed]: "true" };
-/** Performance by its own word. */
+/** A pod whose annotation asks for performance. */
 export const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
 
 export interface RecordedWrite {
@@ -37,16 +37,16 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** Sends a request on; with a signal of its own also when its sender has given it up. */
+/** Forwards a request; with its own signal, even after the sender has aborted it. */
 type Go = (signal?: AbortSignal) => Promise<ApiResponse>;
 
-/** Whether it brings node n eco caps. */
+/** Whether the request sets eco caps on node n. */
 export const bringsEcoCaps = ({ method, path, body }: ApiRequest): boolean =>
   method === "PATCH" && path.includes("/nodetwins/n?") && String(body).includes('"packagePowerCapPctOfMax":60');
 
 type Labelled = KubeObject & { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } };
 
-/** An API with a person's hand on it. */
+/** An API with helpers that act as a user. */
 export class OperatorTestHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
@@ -63,13 +63,13 @@ export class OperatorTestHarness {
     });
   }
 
-  /** What metrics.k8s.io answers, by node: cores in use. Undefined: the cluster has no such API. */
+  /** Cores in use per node, as metrics.k8s.io reports them. Undefined if the cluster does not have that API. */
   usage: Readonly<Record<string, string>> | undefined;
 
-  /** How long metrics.k8s.io takes to answer. */
+  /** The response time of metrics.k8s.io. */
   usageTakes = milliseconds(0);
 
-  /** What the agent would write, in its own name. */
+  /** Writes with the agent's field manager. */
   readonly agent = this.#client("joulie-agent");
 
   static async begin(): Promise<OperatorTestHarness> {
@@ -78,7 +78,7 @@ export class OperatorTestHarness {
     return harness;
   }
 
-  /** Puts a hand between the operators to come and the API. */
+  /** Intercepts the requests of operators that start later. */
   intercept(hand: (request: ApiRequest, go: Go) => Promise<ApiResponse>): void {
     const original = this.api.transport.bind(this.api);
     this.api.transport = () => {
@@ -97,14 +97,14 @@ export class OperatorTestHarness {
     return operator;
   }
 
-  /** Lets time pass, in small steps: promises of several calls in a row need many turns. */
+  /** Advances the clock in small steps, because a chain of calls needs many microtask turns. */
   async advance(seconds: number): Promise<void> {
     const step = Math.min(seconds, 0.25);
     for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
     for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
   }
 
-  /** For what goes over real sockets, which take no virtual time: moves on until it holds. */
+  /** Advances the clock until the condition holds, for work over real sockets, which takes no virtual time. */
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     for (let turn = 0; turn < 5000; turn++) {
       if (await holds()) return;
@@ -152,13 +152,13 @@ export class OperatorTestHarness {
     );
   }
 
-  /** What the agent found out about a node. */
+  /** Writes the hardware that the agent discovered on a node. */
   async discovered(name: string, status: Readonly<Record<string, unknown>>): Promise<void> {
     await this.agent.apply(resources.nodeHardwares, { name }, { spec: { nodeName: name } });
     await this.agent.apply(resources.nodeHardwares, { name }, { status }, { subresource: "status" });
   }
 
-  /** What the agent reports of the node's power. */
+  /** Writes the power that the agent reports for a node. */
   async observed(name: string, power: number): Promise<void> {
     const cpu = {
       backend: "rapl",
@@ -207,7 +207,7 @@ export class OperatorTestHarness {
     return (await this.user.get<Labelled>(resources.nodes, { name })).metadata.labels ?? {};
   }
 
-  /** How a node looks from outside: profile, draining, class, labels, and the CPU cap. */
+  /** The published state of a node: profile, draining, class, labels and CPU cap. */
   async shown(name: string) {
     const { spec, status } = await this.twin(name);
     const own = await this.labelsOf(name);
@@ -239,7 +239,7 @@ export class Operator {
 
   constructor(harness: OperatorTestHarness, variables: Readonly<Record<string, string>>, index: number) {
     this.#harness = harness;
-    // No extender is here to take a twin for stale, however seldom it is refreshed.
+    // No extender runs here, so a twin that is seldom refreshed has no effect.
     const quiet = { TWIN_STALENESS_THRESHOLD: "24h" };
     const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `operator-${index}`, ...quiet, ...variables };
     const machine = { isTerminal: false, exists: () => false };
@@ -255,7 +255,7 @@ export class Operator {
     this.#done = runOperator(parsed.value.values, world, this.#stop.signal);
   }
 
-  /** Writes about nodes and our kinds since the last time it was asked. */
+  /** Writes to Nodes and Joulie's kinds since the last call. */
   written(): RecordedWrite[] {
     return this.writes.splice(0).filter(({ path }) => !/leases|events/.test(path));
   }
@@ -274,7 +274,7 @@ export class Operator {
     return { status: answer.status, text: await answer.text() };
   }
 
-  /** Series of a metric, as `name{labels} value`, of which all words are in the line. */
+  /** The series of a metric that contain all the words, as `name{labels} value`. */
   async series(...words: readonly string[]): Promise<string[]> {
     const { text } = await this.page("/metrics");
     return text.split("\n").filter((line) => !line.startsWith("#") && words.every((word) => line.includes(word)));

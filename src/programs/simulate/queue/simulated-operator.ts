@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   type NodePlan,
@@ -8,6 +7,7 @@ import {
   planCluster,
   statusToPublish,
 } from "../../../core/planning/index.ts";
+import type { PowerState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
 import { type Instant, instant, watts } from "../../../core/units/index.ts";
@@ -38,6 +38,8 @@ export class SimulatedOperator {
   readonly #power = new Map<string, PowerReading>();
   readonly #trends = new PowerTrends();
   readonly #cache = new PlanCache();
+  /** The last published state of every node, and when it was published. */
+  readonly #published = new Map<string, { readonly next: PowerState; readonly at: Instant }>();
   /** Published caps that the agents have not set yet, by node. */
   readonly #unenforced = new Map<string, Caps>();
 
@@ -81,10 +83,13 @@ export class SimulatedOperator {
   }
 
   #publish(plan: NodePlan, now: Instant): void {
-    const { name, twin, spec, labels, managed } = plan;
+    const { name, twin, next, spec, labels, managed } = plan;
     const { node, shape } = managed;
-    const isNewSpec = !isDeepStrictEqual(twin?.spec, spec);
-    if (!isNewSpec && !isStatusDue(plan, now)) return;
+    const last = this.#published.get(name);
+    // The spec depends on the state only: hardware and settings never change here.
+    const isNewSpec = last?.next.state !== next.state || last.next.caps !== next.caps;
+    if (!isNewSpec && !isWorthPublishing(twin?.status, plan.status) && now - last.at < HEARTBEAT_MS) return;
+    this.#published.set(name, { next, at: now });
     const status = statusToPublish(plan, twin?.status, now);
     this.#snapshot.writeTwin({ metadata: { name }, spec, status });
     this.kernel.upsertTwin(name, status);
@@ -95,6 +100,3 @@ export class SimulatedOperator {
     this.#unenforced.set(name, capsFor(spec, shape.hardware));
   }
 }
-
-const isStatusDue = ({ twin, status }: NodePlan, now: Instant): boolean =>
-  isWorthPublishing(twin?.status, status) || now - Date.parse(twin?.status?.lastUpdated ?? "") >= HEARTBEAT_MS;

@@ -15,7 +15,7 @@ export interface ProgramSpec {
 }
 
 /** One program of the control plane, as a child of this process. */
-export class Program {
+export class ServerProcess {
   readonly name: string;
   /** File with all it ever wrote, over restarts. */
   readonly log: string;

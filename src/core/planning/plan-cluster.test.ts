@@ -1,0 +1,294 @@
+import { describe, expect, it } from "vitest";
+import {
+  gpuProductLabels,
+  labels,
+  managedByOperator,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+} from "../api/index.ts";
+import { type PodSummary, podSummaryOf } from "../demand/index.ts";
+import { builtinCatalogue } from "../inventory/index.ts";
+import { capIntents } from "../policy/index.ts";
+import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
+import { instant, milliseconds, percent, watts } from "../units/index.ts";
+import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
+import { statusToPublish } from "./node-plan.ts";
+import { PlanCache } from "./plan-cache.ts";
+import { type ClusterPlan, planCluster } from "./plan-cluster.ts";
+import type { Telemetry } from "./planning-input.ts";
+import { PowerTrends } from "./power-trends.ts";
+import type { PlanningSettings } from "./settings.ts";
+
+const NOW = instant(Date.UTC(2030, 0, 1, 12));
+const stamp = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1000).toISOString();
+
+const settings: PlanningSettings = {
+  eligibility: {
+    selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
+    reservedLabel: labels.reserved,
+  },
+  policy: {
+    type: "static_partition",
+    staticHpFrac: 0.5,
+    queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
+    reconcileInterval: milliseconds(60_000),
+  },
+  minDwell: milliseconds(0),
+  guard: { drainingCaps: "performance" },
+  capsOf: capIntents({
+    cpu: {
+      absolute: false,
+      watts: { performance: watts(5000), eco: watts(120) },
+      percent: { performance: percent(100), eco: percent(60) },
+      onGpuNodes: true,
+    },
+    gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
+  }),
+  labels: { powerProfile: labels.powerProfile, draining: labels.draining },
+  gpuProductLabels,
+  catalogue: builtinCatalogue,
+  twin: { cooling: linearCoolingModel() },
+  powerSource: "auto",
+  agentHeartbeat,
+  readingsFreshFor: milliseconds(300_000),
+};
+
+const noTelemetry: Telemetry = {
+  power: new Map(),
+  usage: new Map(),
+  facility: { site: {}, zones: new Map(), racks: new Map() },
+};
+
+/** A cluster in memory. Its maps and flags are what a test changes. */
+class TestSnapshot implements ClusterSnapshot {
+  readonly byName = new Map<string, SnapshotNode>();
+  readonly twins = new Map<string, NodeTwin>();
+  readonly hardwares = new Map<string, NodeHardware>();
+  readonly profiles = new Map<string, NodePowerProfile>();
+  readonly podList: PodSummary[] = [];
+  current = true;
+  nodesCurrent = true;
+
+  addNode(name: string, cpu: string, more: Record<string, string> = {}): this {
+    const metadata = { name, uid: `uid-${name}`, resourceVersion: "1", labels: { [labels.managed]: "true", ...more } };
+    const ready = [{ type: "Ready", status: "True" }];
+    this.byName.set(name, { metadata, spec: {}, status: { capacity: { cpu }, conditions: ready } });
+    return this;
+  }
+
+  addPod(node: string, workloadClass: string): void {
+    const requests = { cpu: "4" };
+    const pod = {
+      metadata: { name: `pod-${this.podList.length}`, annotations: { "joulie.io/workload-class": workloadClass } },
+      spec: { nodeName: node, containers: [{ name: "main", resources: { requests } }] },
+    };
+    this.podList.push(podSummaryOf(pod));
+  }
+
+  nodes = () => this.byName.values();
+  node = (name: string) => this.byName.get(name);
+  twin = (name: string) => this.twins.get(name);
+  hardware = (name: string) => this.hardwares.get(name);
+  profile = (name: string) => this.profiles.get(name);
+  pods = () => this.podList;
+  podsOn = (name: string) => this.podList.filter(({ node }) => node === name);
+  podsVersion = (name: string) => this.podsOn(name).length;
+  get allPodsVersion() {
+    return this.podList.length;
+  }
+  recorded = () => [...this.twins.keys(), ...this.hardwares.keys(), ...this.profiles.keys()];
+  isGone = (name: string) => !this.byName.has(name);
+}
+
+interface Pass {
+  readonly settings?: Partial<PlanningSettings>;
+  readonly telemetry?: Partial<Telemetry>;
+  readonly cache?: PlanCache;
+  readonly trends?: PowerTrends;
+}
+
+const pass = (snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan =>
+  planCluster({
+    snapshot,
+    settings: more.settings === undefined ? settings : { ...settings, ...more.settings },
+    telemetry: { ...noTelemetry, ...more.telemetry },
+    trends: more.trends ?? new PowerTrends(),
+    cache: more.cache ?? new PlanCache(),
+    now: NOW,
+  });
+
+/** Writes a plan into the snapshot, as the operator does. */
+function publish(snapshot: TestSnapshot, { nodes }: ClusterPlan): void {
+  for (const plan of nodes.values()) {
+    const { name, spec } = plan;
+    const status = statusToPublish(plan, snapshot.twin(name)?.status, NOW);
+    snapshot.twins.set(name, { metadata: { name, uid: `twin-${name}` }, spec, status });
+    const node = snapshot.byName.get(name) as SnapshotNode;
+    const merged = { ...node.metadata.labels, ...plan.labels };
+    snapshot.byName.set(name, { ...node, metadata: { ...node.metadata, labels: merged } });
+  }
+}
+
+/** Passes until nothing changes: the spec comes first, then the class, then eco caps. */
+function settle(snapshot: TestSnapshot, more: Pass = {}): ClusterPlan {
+  for (let round = 0; round < 4; round++) publish(snapshot, pass(snapshot, more));
+  return pass(snapshot, more);
+}
+
+const profileOf = (plan: ClusterPlan, name: string) => plan.nodes.get(name)?.labels[labels.powerProfile];
+const cpuCap = (plan: ClusterPlan, name: string) => plan.nodes.get(name)?.spec.cpu?.packagePowerCapPctOfMax;
+const powerOf = (plan: ClusterPlan, name: string) => plan.nodes.get(name)?.status.powerMeasurement;
+const sourceOf = (plan: ClusterPlan, name: string) => powerOf(plan, name)?.source;
+
+describe("planCluster", () => {
+  const cluster = () => new TestSnapshot().addNode("big", "64").addNode("small", "8");
+
+  it("gives the densest half the performance profile and caps the other half", () => {
+    const plan = settle(cluster());
+    expect(plan.hpCount).toBe(1);
+    expect([profileOf(plan, "big"), cpuCap(plan, "big")]).toEqual(["performance", 100]);
+    expect([profileOf(plan, "small"), cpuCap(plan, "small")]).toEqual(["eco", 60]);
+    expect(plan.nodes.get("small")?.status.schedulableClass).toBe("eco");
+  });
+
+  it("keeps the caps of a node open while it runs a performance pod", () => {
+    const snapshot = cluster();
+    snapshot.addPod("small", "performance");
+    const plan = settle(snapshot, { settings: { policy: { ...settings.policy, staticHpFrac: 0 } } });
+    expect(plan.demand.performancePods).toBe(1);
+    expect(cpuCap(plan, "small")).toBe(100);
+    expect(plan.nodes.get("small")?.status.schedulableClass).toBe("draining");
+    expect(plan.nodes.get("small")?.performancePods).toBe(1);
+  });
+
+  it("downgrades no node while the snapshot is not current", () => {
+    const snapshot = cluster();
+    publish(snapshot, pass(snapshot, { settings: { policy: { ...settings.policy, staticHpFrac: 1 } } }));
+    snapshot.current = false;
+    const plan = settle(snapshot);
+    expect([cpuCap(plan, "small"), plan.nodes.get("small")?.performancePods]).toEqual([100, undefined]);
+  });
+
+  it("follows a pin, whatever the policy says", () => {
+    const snapshot = cluster();
+    const spec = { nodeName: "small", profile: "performance" };
+    snapshot.profiles.set("small", { metadata: { name: "small" }, spec } as NodePowerProfile);
+    const plan = settle(snapshot);
+    expect(profileOf(plan, "small")).toBe("performance");
+  });
+
+  it("keeps the last target of a cordoned node, and gives a new cordoned node none", () => {
+    const snapshot = cluster();
+    const before = settle(snapshot);
+    const node = snapshot.byName.get("big") as SnapshotNode;
+    snapshot.byName.set("big", { ...node, spec: { unschedulable: true } });
+    snapshot.byName.set("new", {
+      ...node,
+      metadata: { ...node.metadata, name: "new" },
+      spec: { unschedulable: true },
+    });
+    const plan = pass(snapshot);
+    expect(plan.nodes.get("big")?.spec).toEqual(before.nodes.get("big")?.spec);
+    expect(plan.nodes.get("big")?.reason).toBe("cordoned: it keeps its last target");
+    expect(plan.nodes.has("new")).toBe(false);
+  });
+
+  it("names the taint that makes a node ineligible", () => {
+    const snapshot = cluster();
+    settle(snapshot);
+    const node = snapshot.byName.get("big") as SnapshotNode;
+    const taints = [{ key: "dedicated", effect: "NoSchedule" }];
+    snapshot.byName.set("big", { ...node, spec: { taints } });
+    expect(pass(snapshot).nodes.get("big")?.reason).toMatch(/^tainted with dedicated:NoSchedule/);
+  });
+
+  it("lists what is left of deleted and unmanaged nodes, only from a current list of Nodes", () => {
+    const snapshot = cluster();
+    settle(snapshot);
+    snapshot.hardwares.set("small", { metadata: { name: "small", uid: "hw-small" } } as NodeHardware);
+    const mirror = { name: "small", uid: "npp-small", labels: { [labels.managedBy]: managedByOperator } };
+    snapshot.profiles.set("small", { metadata: mirror, spec: { nodeName: "small" } } as unknown as NodePowerProfile);
+    snapshot.byName.delete("small");
+    const node = snapshot.byName.get("big") as SnapshotNode;
+    const { [labels.managed]: _managed, ...others } = node.metadata.labels ?? {};
+    snapshot.byName.set("big", { ...node, metadata: { ...node.metadata, labels: others } });
+    const { leftovers, nodes } = pass(snapshot);
+    expect(nodes.size).toBe(0);
+    expect(leftovers.get("small")).toEqual({
+      labels: [],
+      hardware: "hw-small",
+      mirror: "npp-small",
+      twin: "twin-small",
+    });
+    expect(leftovers.get("big")).toMatchObject({ labels: [labels.powerProfile, labels.draining], twin: "twin-big" });
+    snapshot.nodesCurrent = false;
+    expect(pass(snapshot).leftovers.size).toBe(0);
+  });
+
+  it("gives the same plan from an empty cache, and the same objects from a filled one", () => {
+    const snapshot = cluster();
+    settle(snapshot);
+    const cache = new PlanCache();
+    const trends = new PowerTrends();
+    const first = pass(snapshot, { cache, trends });
+    const again = pass(snapshot, { cache, trends });
+    expect(again.nodes.get("big")).toBe(first.nodes.get("big"));
+    expect(pass(snapshot)).toEqual(again);
+    snapshot.addPod("big", "performance");
+    expect(pass(snapshot, { cache, trends }).nodes.get("big")?.performancePods).toBe(1);
+    snapshot.byName.delete("small");
+    expect(pass(snapshot, { cache, trends }).nodes.has("small")).toBe(false);
+  });
+});
+
+describe("the power of a node in a plan", () => {
+  const external = (source: "http" | "prometheus", secondsAgo: number) => ({
+    settings: { powerSource: source },
+    telemetry: {
+      power: new Map([["a", { power: watts(321), source, at: instant(NOW - secondsAgo * 1000) }]]),
+    },
+  });
+  const alone = () => new TestSnapshot().addNode("a", "64");
+
+  it("comes from the configured source while its reading is fresh", () => {
+    expect(powerOf(pass(alone(), external("http", 10)), "a")).toMatchObject({
+      source: "http",
+      measuredNodePowerW: 321,
+    });
+    expect(sourceOf(pass(alone(), external("http", 301)), "a")).toBeUndefined();
+  });
+
+  it("continues with the value that another replica published, as long as it is fresh", () => {
+    const snapshot = alone();
+    publish(snapshot, pass(snapshot, external("prometheus", 10)));
+    const without = { settings: { powerSource: "prometheus" as const } };
+    expect(powerOf(pass(snapshot, without), "a")).toMatchObject({ source: "prometheus", measuredNodePowerW: 321 });
+    expect(sourceOf(pass(snapshot, { settings: { powerSource: "http" } }), "a")).toBeUndefined();
+  });
+
+  it("prefers the agent's reading, then the utilization, then a static estimate", () => {
+    const snapshot = alone();
+    const usage = new Map([["a", { cpuCores: 32, at: NOW }]]);
+    const estimate = powerOf(pass(snapshot), "a");
+    expect(estimate).toMatchObject({ source: "static" });
+    const half = powerOf(pass(snapshot, { telemetry: { usage } }), "a");
+    expect(half).toMatchObject({ source: "utilization" });
+    expect(half?.measuredNodePowerW ?? 0).toBeGreaterThan(estimate?.measuredNodePowerW ?? 0);
+    publish(snapshot, pass(snapshot));
+    const twin = snapshot.twins.get("a") as NodeTwin;
+    const cpu = { backend: "rapl", result: "applied", observedPowerWatts: 200, updatedAt: stamp(5) };
+    snapshot.twins.set("a", { ...twin, status: { ...twin.status, controlStatus: { cpu } } } as unknown as NodeTwin);
+    const agent = { source: "agent", measuredNodePowerW: 200 };
+    expect(powerOf(pass(snapshot, { telemetry: { usage } }), "a")).toMatchObject(agent);
+  });
+
+  it("gives no utilization for a node without a CPU count", () => {
+    const snapshot = alone();
+    const node = snapshot.byName.get("a") as SnapshotNode;
+    snapshot.byName.set("a", { ...node, status: { capacity: { cpu: "many" } } });
+    const usage = new Map([["a", { cpuCores: 32, at: NOW }]]);
+    const settings = { powerSource: "utilization" as const };
+    expect(sourceOf(pass(snapshot, { settings, telemetry: { usage } }), "a")).toBeUndefined();
+  });
+});
