@@ -8,7 +8,7 @@ import { buildControlPlane } from "../controlplane/build.ts";
 import { type ClusterIdentity, writeIdentity } from "../controlplane/identities.ts";
 import { type KubectlOptions, type KubectlResult, runKubectl } from "../controlplane/kubectl.ts";
 import { ownerMark } from "../controlplane/owner.ts";
-import { ServerProcess, type ProgramSpec } from "../controlplane/server-process.ts";
+import { type ProgramSpec, ServerProcess } from "../controlplane/server-process.ts";
 import { containerd } from "./containerd.ts";
 import { folderPrefix, removeDeadNodes, removeTraces } from "./leftovers.ts";
 import { createNetwork, type Network } from "./network.ts";

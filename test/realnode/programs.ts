@@ -2,8 +2,8 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { request } from "undici";
-import type { ProgramSpec } from "../controlplane/server-process.ts";
 import { answersOk } from "../controlplane/programs.ts";
+import type { ProgramSpec } from "../controlplane/server-process.ts";
 import { createAuthority } from "./certificates.ts";
 import { apiServiceAddress, type Network, podRange, serviceRange } from "./network.ts";
 

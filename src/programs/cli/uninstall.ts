@@ -40,7 +40,7 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
   const { HttpTransport, KubeClient, loadIdentity } = await import("../../platform/kube/index.ts");
   const { systemClock: clock } = await import("../../platform/clock/index.ts");
   const { systemRandom: random } = await import("../../platform/random/index.ts");
-  const { clearStop, uninstall } = await import("../uninstall/uninstall.ts");
+  const { clearStop, uninstall } = await import("../uninstall/index.ts");
   const { namespace, keepObjects, timeout, clearStop: selector } = options;
   try {
     const kubeconfig = options.kubeconfig ?? world.env["KUBECONFIG"];
