@@ -37,6 +37,8 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--expose-gc",
   "--kube-scheduler-arg", // of k3s
   "--namespace", // of joulie scheduler-config, which reads no variables
+  "--timeout", // of joulie uninstall, which reads no variables
+  "--keep-objects", // of joulie uninstall
   "--service",
   "--port",
   "--scheduler-name",
