@@ -8,7 +8,7 @@ import { programs } from "../src/programs/index.ts";
 const root = join(import.meta.dirname, "..");
 const readers = ["*.md", "docs/**/*.md", "charts/**/*.{md,yaml,yml,tpl,txt,json}"];
 
-/** Upper-case names that a page may use though no program reads them as a variable. */
+/** Upper-case names that a page may use although no program reads them as a variable. */
 const notOurs: Readonly<Record<string, string>> = {
   CI: "set by CI services; the tests read it",
   NO_COLOR: "a convention of terminals that libraries follow",
@@ -22,13 +22,13 @@ const notOurs: Readonly<Record<string, string>> = {
   JOULIE_GUIDE_RESULTS: "asks the tests to run the long tables of a guide again",
 };
 
-/** Names of a kind rather than of a variable. */
+/** Patterns of names that are not variables of ours. */
 const otherKinds: readonly RegExp[] = [
   /^JOULIE_E_/, // error codes; docs/reference/errors.md lists them
   /^[A-Z0-9_]+_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/, // set by Kubernetes for every Service
 ];
 
-/** Flags that a page may name though no program of ours reads them. */
+/** Flags that a page may name although none of our programs reads them. */
 const othersFlags: ReadonlySet<string> = new Set([
   "--max-semi-space-size", // Node's own
   "--max-old-space-size",
@@ -48,7 +48,7 @@ const othersFlags: ReadonlySet<string> = new Set([
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
 
-/** `A_{B,C}_D` stands for `A_B_D` and `A_C_D`. */
+/** Expands `A_{B,C}_D` to `A_B_D` and `A_C_D`. */
 function withoutBraces(text: string): string {
   const braces = /\b([A-Z][A-Z0-9_]*_)?\{([A-Z0-9_]+(?:,[A-Z0-9_]+)+)\}((?:_[A-Z0-9]+)*)/g;
   return text.replaceAll(braces, (_, before: string | undefined, choices: string, after: string) =>
@@ -60,8 +60,8 @@ function withoutBraces(text: string): string {
 }
 
 /**
- * The names in a text that look like variables of ours and are none: those that begin as one of ours does, and those
- * that stand where a variable is set (`NAME=value`, or `name: NAME` in a manifest).
+ * The unknown names in a text that look like our variables: names with the prefix of one of ours, and names
+ * in the place of a variable (`NAME=value`, or `name: NAME` in a manifest).
  */
 function unknownVariables(text: string, known: ReadonlySet<string>): string[] {
   const beginnings = new Set([...known].filter((name) => name.includes("_")).map((name) => name.split("_")[0]));
@@ -79,8 +79,8 @@ function unknownVariables(text: string, known: ReadonlySet<string>): string[] {
 }
 
 /**
- * The flags in a text that look like flags of ours and are none: those of several words that begin as one of ours does,
- * and those that a command `joulie` is given.
+ * The unknown flags in a text that look like ours: flags of several words with the prefix of one of ours,
+ * and flags passed to a `joulie` command.
  */
 function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
   const beginnings = [...known].map((flag) => /^--\w+-/.exec(flag)?.[0] ?? `${flag}-`);
@@ -97,7 +97,7 @@ function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
   return [...unknown];
 }
 
-/** The paths below the folders of this repository that a text names, and the targets of its relative links. */
+/** The repository paths that a text names, and the targets of its relative links. */
 function missingFiles(text: string, folder: string): string[] {
   const paths = text.matchAll(/(?<![\w./-])(?:src|test|bench|scripts|charts|docs)\/[\w./-]*\w/g);
   const links = text.matchAll(/\]\((?!\w+:|#)([\w./-]+)(?:#[\w-]*)?\)/g);
@@ -110,7 +110,7 @@ interface Step {
   readonly output: string;
 }
 
-/** The commands of the console blocks in a page, each with what the page says it prints. */
+/** The commands in the console blocks of a page, each with the output that the page shows. */
 function consoleSteps(page: string): Step[] {
   const blocks = [...page.matchAll(/^```console\n(.*?)^```/gms)].map(([, block = ""]) => block);
   return blocks.flatMap((block) =>
@@ -124,7 +124,7 @@ function consoleSteps(page: string): Step[] {
   );
 }
 
-/** What a person sees who runs it at the root of the checkout, with nothing of ours in the environment. */
+/** The output of a command at the root of the checkout, without our variables in the environment. */
 function printedBy(command: string): string {
   const PATH = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
   const { stdout } = spawnSync("sh", ["-c", `exec 2>&1\n${command}`], { cwd: root, env: { PATH }, encoding: "utf8" });
@@ -136,7 +136,7 @@ const configs = await Promise.all(all.map(async (program) => program.config()));
 const known = new Set(configs.flatMap(variableNames));
 const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
 
-describe("the pages", () => {
+describe("documentation pages", () => {
   const pages = globSync(readers, { cwd: root }).toSorted();
 
   it("are found", () => {
@@ -166,12 +166,12 @@ describe("the pages", () => {
 describe("X-67 the search for unknown variables", () => {
   it.each([
     ["an invented name", "Set `STATIC_HP_FRACTION` to 0.4.", ["STATIC_HP_FRACTION"]],
-    ["an invented name that begins like none of ours", "Run `POWER_BUDGET=3 joulie operator`.", ["POWER_BUDGET"]],
+    ["an invented name without a prefix of ours", "Run `POWER_BUDGET=3 joulie operator`.", ["POWER_BUDGET"]],
     ["an invented name in a manifest", 'env:\n  - name: SHINY_THING\n    value: "1"', ["SHINY_THING"]],
     ["an invented name among choices", "QUEUE_HP_{MIN,MEAN}", ["QUEUE_HP_MEAN"]],
-    ["a family that is not there", "all of QUEUE_LP_*", ["QUEUE_LP"]],
+    ["an unknown family of names", "all of QUEUE_LP_*", ["QUEUE_LP"]],
     ["each name once", "POOL_SIZE=1, then POOL_SIZE=2", ["POOL_SIZE"]],
-  ])("finds %s", (_, text, names) => {
+  ])("reports %s", (_, text, names) => {
     expect(unknownVariables(text, known)).toEqual(names);
   });
 
@@ -180,9 +180,9 @@ describe("X-67 the search for unknown variables", () => {
     ["a family of ours", "TELEMETRY_* and TELEMETRY_HTTP_*"],
     ["error codes", "JOULIE_E_CONFIG_VALUE"],
     ["Kubernetes' service variables", "KUBERNETES_SERVICE_HOST=10.0.0.1 and NODE_EXPORTER_PORT_9100_TCP"],
-    ["acronyms and shouting", "CPU, GPU, RAPL, TDP: DO_NOT touch"],
-    ["lower-case names with a part in upper case", "my_STATIC_THING and metric_STATIC_x"],
-  ])("leaves %s alone", (_, text) => {
+    ["acronyms and words in capitals", "CPU, GPU, RAPL, TDP: DO_NOT touch"],
+    ["lower-case names with an upper-case part", "my_STATIC_THING and metric_STATIC_x"],
+  ])("accepts %s", (_, text) => {
     expect(unknownVariables(text, known)).toEqual([]);
   });
 });
@@ -191,9 +191,9 @@ describe("X-67 the search for unknown flags", () => {
   it.each([
     ["an invented flag", "Add `--static-hp-fraction 0.4`.", ["--static-hp-fraction"]],
     ["an invented flag of a manifest", "args:\n  - --pool-size=3", ["--pool-size"]],
-    ["an invented flag that begins like none of ours", "`node bin/joulie.mjs operator --shiny`", ["--shiny"]],
-    ["the invented one among others", "joulie agent --log-level=warn --shiny x | grep --color y", ["--shiny"]],
-  ])("finds %s", (_, text, flags) => {
+    ["an invented flag without a prefix of ours", "`node bin/joulie.mjs operator --shiny`", ["--shiny"]],
+    ["an invented flag among others", "joulie agent --log-level=warn --shiny x | grep --color y", ["--shiny"]],
+  ])("reports %s", (_, text, flags) => {
     expect(unknownFlags(text, knownFlags)).toEqual(flags);
   });
 
@@ -201,20 +201,20 @@ describe("X-67 the search for unknown flags", () => {
     ["flags of ours", "`joulie operator --static-hp-frac 0.4 --print-config` and `joulie --version`"],
     ["flags of other programs", "kubectl get nodes --field-selector x; biome check --write; joulie demo | less --raw"],
     ["comments, arrows and rules", "<!--static --> a -- b --> c\n| --- |\n-----BEGIN"],
-  ])("leaves %s alone", (_, text) => {
+  ])("accepts %s", (_, text) => {
     expect(unknownFlags(text, knownFlags)).toEqual([]);
   });
 });
 
 describe("the search for missing files", () => {
-  it("finds paths and links without a file", () => {
+  it("reports paths and links without a file", () => {
     expect(missingFiles("See `src/core/gone.ts` and [it](gone.md#part).", "docs")).toEqual([
       "src/core/gone.ts",
       "docs/gone.md",
     ]);
   });
 
-  it("leaves files, folders, patterns and other sites alone", () => {
+  it("accepts existing files, folders, patterns and links to other sites", () => {
     const text =
       "`src/core/units`, `test/docs.test.ts`, src/**/x.test.ts, [a](../README.md#top), [b](https://a.example/b)";
     expect(missingFiles(text, "docs")).toEqual([]);
@@ -234,7 +234,7 @@ describe("the console blocks of the README", () => {
     ]);
   });
 
-  it.each(steps)("print what the page says: $command", ({ command, output }) => {
+  it.each(steps)("show the actual output of: $command", ({ command, output }) => {
     expect(printedBy(command)).toBe(output);
   });
 });

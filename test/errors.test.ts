@@ -16,7 +16,7 @@ const sources = new Map(
     .map((path) => [path, readFileSync(join(root, path), "utf8")]),
 );
 
-/** Error classes that no user sees: a caller handles them, or they become the status of an HTTP answer. */
+/** Error classes that no user sees: a caller handles them, or they become the status of an HTTP response. */
 const INTERNAL_CLASSES = new Set([
   "AmbiguousKeyError", // the extender's reader falls back to a slower one
   "ClientGoneError", // the client closed the connection
@@ -39,7 +39,7 @@ describe("error codes", () => {
     expect(users.map(([path]) => path)).not.toEqual([]);
   });
 
-  it("exist for every code that a source names", () => {
+  it("are registered if a source file names them", () => {
     const named = [...sources.values()].flatMap((text) => text.match(/\bJOULIE_E_[A-Z_]*[A-Z]\b/g) ?? []);
     expect(new Set(named)).toEqual(new Set(Object.keys(errorRegistry)));
   });

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..");
 const scratch = mkdtempSync(join(tmpdir(), "joulie-launcher-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** An executable that claims to be some version of Node. */
+/** A fake Node executable that reports the given version. */
 function fakeNode(version: string): string {
   const folder = join(scratch, `node-${version}`);
   mkdirSync(folder, { recursive: true });
@@ -56,7 +56,7 @@ const isOlder = (node: string) => {
 
 describe("bin/joulie.mjs", () => {
   it("starts under an older Node and forwards arguments and exit code", () => {
-    // Where the machine has none, an older Node is played by a preload that changes the version a program sees.
+    // If the machine has no older Node, a preload script simulates one by changing the reported version.
     const older = systemNodes.find(isOlder);
     const preload = join(scratch, "older.cjs");
     writeFileSync(preload, 'Object.defineProperty(process.versions, "node", { value: "20.0.0" });');
@@ -90,7 +90,7 @@ describe("bin/joulie.mjs", () => {
     expect(run.stderr.toString()).toMatch(/^joulie: a part is missing \(.*\); run "npm install" in .*\n$/);
   });
 
-  it("counts one Ctrl-C of a terminal once", async () => {
+  it("passes one Ctrl-C of a terminal to the program once", async () => {
     const group = join(scratch, "group");
     cpSync(join(root, "bin"), join(group, "bin"), { recursive: true });
     mkdirSync(join(group, "dist"));
@@ -118,7 +118,7 @@ describe("bin/joulie.mjs", () => {
   it("reports a missing Node 24 in one line", () => {
     const stranded = join(scratch, "stranded");
     cpSync(join(root, "bin"), join(stranded, "bin"), { recursive: true });
-    // The version a program sees is read once, so an older Node is played by a preload that changes it.
+    // The launcher reads the version once, so a preload script simulates an older Node by changing it.
     writeFileSync(join(stranded, "older.cjs"), 'Object.defineProperty(process.versions, "node", { value: "20.0.0" });');
     const run = spawnSync(process.execPath, ["--require", "./older.cjs", "bin/joulie.mjs", "--help"], {
       cwd: stranded,

@@ -17,7 +17,7 @@ const expressionsOf = (pod: Pod) =>
   ) ?? [];
 
 describe("docs/guides/placement.md", () => {
-  it("the code classifies every example as the guide says", () => {
+  it("the code assigns every example the class that the guide states", () => {
     expect(examples.map(({ says }) => says)).toEqual(["performance", "performance", "eco"]);
     for (const { says, pod } of examples) {
       const { performanceSensitive, constraint } = podSummaryOf(pod, labels.powerProfile);

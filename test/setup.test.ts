@@ -20,7 +20,7 @@ afterEach(() => {
   for (const clone of clones.splice(0)) rmSync(clone, { recursive: true, force: true });
 });
 
-/** A clone with a script to run, and an npm that writes down what it was asked. */
+/** A clone with a script to run, and a fake npm that records its arguments. */
 function cloneWith(npm: string | undefined) {
   const clone = mkdtempSync(join(tmpdir(), "joulie-setup-"));
   clones.push(clone);

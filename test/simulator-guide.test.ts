@@ -97,7 +97,7 @@ function tables(): string {
 }
 
 describe("docs/guides/model.md", () => {
-  it("shows the model's figures as the code has them", () => {
+  it("shows the same figures as the code", () => {
     const [, shown] = /<!-- figures[^>]*-->\n\n([\s\S]*?)\n\n<!-- end of figures -->/.exec(model) ?? [];
     expect(shown).toBe(tables());
   });

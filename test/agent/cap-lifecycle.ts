@@ -17,10 +17,10 @@ import { addEnergy } from "./machine-files.ts";
 
 export const shape = { cpus: 4, packages: 2, gpus: 2 };
 
-/** A target that is enforced for some ticks. */
+/** A target that the agent enforces for some ticks. */
 export interface Phase {
   readonly name: string;
-  /** Undefined: no target. */
+  /** Undefined if there is no target. */
   readonly target?: Pick<PowerTarget, "cpu" | "gpu">;
   readonly mode: "auto" | "dvfs";
   /** Power of each package, and the number of ticks. */

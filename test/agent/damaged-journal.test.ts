@@ -16,7 +16,7 @@ let originals: ReadonlyMap<string, string>;
 beforeAll(async () => {
   createMachineFiles(join(scratch, "pristine"), shape);
   originals = readTree(join(scratch, "pristine/sys"));
-  // Caps in force, as a kill leaves them.
+  // Caps are enforced, as after a SIGKILL.
   for (const [name, count] of [
     ["capped", 1],
     ["throttled", 2],
@@ -47,7 +47,7 @@ function damage(folder: string, files: readonly string[], how: Damage, part: num
   for (const name of files) {
     const file = join(folder, "state", name);
     const bytes = readFileSync(file);
-    // Without the line end, which carries no data.
+    // Excludes the final newline, which carries no data.
     writeFileSync(file, how(bytes, Math.floor((part * (bytes.length - 2)) / (PLACES - 1))));
   }
 }

@@ -13,7 +13,7 @@ const CPU = "devices/system/cpu";
 /** max_energy_range_uj of a Xeon package. */
 const ENERGY_RANGE = 262143328850;
 
-/** All boards have different limits, so that a test notices if one gets another's original. */
+/** All boards have different limits, so that a test detects a restore to another board's original. */
 const packageLimit = (index: number): number => 350_000_000 - index * 10_000_000;
 const gpuLimit = (index: number): number => 750_000_000 - index * 10_000_000;
 
@@ -23,7 +23,7 @@ const energyFile = (index: number): string => `devices/virtual/powercap/intel-ra
 export const maximumFile = (cpu: number): string => `${CPU}/cpufreq/policy${cpu}/scaling_max_freq`;
 export const gpuFile = (index: number): string => `${gpuFolder(index)}/hwmon/hwmon${index + 5}/power1_cap`;
 
-/** Below `proc`. */
+/** Path below `proc`. */
 export const bootFile = "sys/kernel/random/boot_id";
 
 const gpuFolder = (index: number): string =>
@@ -45,7 +45,7 @@ function sysTree({ cpus, packages, gpus }: MachineFilesShape): HostTree {
   return joinTrees(powercapTree(zones), cpufreqTree(cpus, packages), ...cards);
 }
 
-/** A policy for each CPU, those of a socket side by side. */
+/** A cpufreq policy for each CPU, numbered consecutively per socket. */
 function cpufreqTree(cpus: number, packages: number): HostTree {
   const files: Record<string, string> = {};
   const links: Record<string, string> = {};

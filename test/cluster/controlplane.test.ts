@@ -1,4 +1,4 @@
-// The harness and the chart's CRDs, proven on the real thing: what other cluster tests stand on.
+// Tests the harness and the chart's CRDs on a real control plane: the basis of the other cluster tests.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { apiVersion, kinds } from "../../src/core/api/index.ts";
@@ -24,7 +24,7 @@ describe("a real control plane", () => {
   });
   afterAll(async () => plane.stop());
 
-  it("serves the version it was built from, also to kubectl", async () => {
+  it("reports the Kubernetes version it was built from, over the API and in kubectl", async () => {
     const { gitVersion } = await plane.api.get<{ gitVersion: string }>("/version");
     expect(gitVersion).toBe(plane.version);
     const { stdout } = await plane.kubectl(["version"]);
@@ -100,7 +100,7 @@ describe("a real control plane", () => {
     ]);
   });
 
-  it("derives the node from the token of a pod", async () => {
+  it("derives the node from a token that is bound to a pod", async () => {
     await plane.createNodes(["bound"]);
     const namespace = "agents";
     await plane.createPods(["agent"], { namespace, spec: { nodeName: "bound", serviceAccountName: "agent" } });
@@ -117,7 +117,7 @@ describe("a real control plane", () => {
     }
   });
 
-  it("creates nodes and pods in bulk and counts the answered requests", async () => {
+  it("creates nodes and pods in bulk and counts the completed requests", async () => {
     const nodes = numbered("bulk", 300);
     const requests = await plane.requestsDuring(async () => {
       await plane.createNodes(nodes, (_, index) => ({ labels: { "joulie.io/rack": `r${index % 3}` } }));
@@ -161,7 +161,7 @@ describe("a real control plane", () => {
     expect(row).toMatch(/^shown \| draining \| 417 \| 1200 \| 41\.5 \| 31\.3 \| 60 \| \d+s$/);
   });
 
-  it("places a pod on the one node it fits", async () => {
+  it("kube-scheduler binds a pod to the only node that fits", async () => {
     await plane.createNodes(["gpu-node"], { capacity: { "nvidia.com/gpu": "4" } });
     await plane.createPods(["wants-gpu"], { requests: { "nvidia.com/gpu": "2" } });
     const node = await vi.waitUntil(async () => {
@@ -190,7 +190,7 @@ describe("a real control plane", () => {
   });
 
   it.each(["apiserver", "etcd"] as const)(
-    "answers nothing while %s is frozen, and all of it afterwards",
+    "completes no request while %s is frozen, and completes it afterwards",
     async (name) => {
       await plane[name].freeze();
       let answered = false;
@@ -208,7 +208,7 @@ describe("a real control plane", () => {
     },
   );
 
-  it("keeps its objects and its identities through restarts", async () => {
+  it("keeps objects and identities across restarts", async () => {
     await plane.createNodes(["kept"]);
     const reader = await plane.identity([{ apiGroups: [""], resources: ["nodes"], verbs: ["get"] }]);
     const before = plane.apiserver.pid;

@@ -1,13 +1,13 @@
-// A network that swallows what concerns all pods, and lets everything else through.
+// A transport that drops lists and watches of all pods, and forwards all other requests.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 
 const AGAIN_AFTER_MS = 50;
-/** Every pod there is; questions about the pods of one node are another matter. */
+/** Matches requests for all pods, but not for the pods of one node. */
 const allPods = /^\/api\/v1\/pods\?(?!.*fieldSelector)/;
 
 export class CutTransport implements Transport {
-  /** While it is cut, watches that are open bring nothing, and no question is answered. Nothing is refused either. */
+  /** While cut, open watches deliver no events, and requests neither complete nor fail. */
   isCut = false;
   readonly #inner: Transport;
 

@@ -1,4 +1,4 @@
-// Debug pages of a real extender, opened by tokens that a real API server reviews, with no more rights than the extender has.
+// Debug pages of a real extender with its declared permissions; a real API server reviews the clients' tokens.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
@@ -47,17 +47,17 @@ describe("debug pages", () => {
     await plane.stop();
   });
 
-  /** As a proxy on this machine hands a request on, so that being on this machine counts for nothing. */
+  /** Sends the request like a local proxy, so that the extender does not treat the client as local. */
   const statusOf = async (path: string, token?: string): Promise<number> => {
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return (await fetch(`${url}${path}`, { headers: { "x-forwarded-for": "203.0.113.9", ...authorization } })).status;
   };
 
-  it("open only to tokens of users whom RBAC allows to get the path", async () => {
+  it("accept only tokens of users with RBAC permission to get the path", async () => {
     const rules = [{ nonResourceURLs: ["/debug/decisions"], verbs: ["get"] }];
     const reader = await plane.identity(rules, { name: "reader" });
     const stranger = await plane.identity([], { name: "stranger" });
-    // A new role takes the API server a moment, and a refusal is remembered for ten seconds.
+    // The API server needs a moment to apply a new role, and the extender caches a denial for ten seconds.
     await vi.waitFor(async () => expect(await statusOf("/debug/decisions", reader.token)).toBe(200), soon);
     expect(await statusOf("/debug/scoring", reader.token)).toBe(403);
     expect(await statusOf("/debug/decisions", stranger.token)).toBe(403);

@@ -1,4 +1,4 @@
-// The demo as a person starts it: a process of its own, on the embedded cluster and on a real one.
+// The demo as a process, as a user starts it, on the embedded cluster and on a real one.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts
 import { runKubectl } from "../controlplane/kubectl.ts";
 
 const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
-/** Many times what any of this takes on a machine that does nothing else. */
+/** Many times the duration of each test on an idle machine. */
 const PATIENCE_MS = 240_000;
 
 interface Ended {
@@ -18,7 +18,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A running demo, whose words can be waited for. */
+/** A running demo; tests can wait for its output. */
 class Demo {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
@@ -42,7 +42,7 @@ class Demo {
     });
   }
 
-  /** What it says; rejects when it ends without having said it. */
+  /** Waits for matching output; rejects if the demo exits before. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     const said = new Promise<RegExpExecArray>((resolve) => {
       this.#waiting = { pattern, resolve };
@@ -69,7 +69,7 @@ class Demo {
   }
 }
 
-/** The one line on standard output. */
+/** The summary: the only line on standard output. */
 function summaryOf({ stdout }: Ended): DemoSummary {
   const lines = stdout.trimEnd().split("\n");
   expect(lines).toHaveLength(1);
@@ -82,7 +82,7 @@ describe("the demo", () => {
   afterEach(async () => demo?.kill());
 
   it(
-    "SCH-58 X-22 drains nodes, and keeps performance pods and caps apart, with all programs over HTTP",
+    "SCH-58 X-22 drains nodes and runs no performance pod under eco caps, with all programs over HTTP",
     async () => {
       const binary = await buildControlPlane();
       if (!binary.available) throw new Error(binary.reason);
@@ -109,7 +109,7 @@ describe("the demo", () => {
   );
 
   it(
-    "ends by itself when its time is over, and its exit code says whether its checks held",
+    "exits after its duration, with an exit code that reports the result of its checks",
     async () => {
       demo = new Demo("--duration", "4s", "--nodes", "3");
       const ended = await demo.ended;
@@ -148,7 +148,7 @@ describe("the demo", () => {
       let said = "";
       for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
         said += chunk.toString();
-        // As `| head` does. Leaving the loop closes the pipe.
+        // Leaving the loop closes the pipe, like `| head`.
         if (said.includes("KUBECONFIG=")) break;
       }
       if (signal !== undefined) child.kill(signal);
@@ -177,7 +177,7 @@ describe("the demo", () => {
     };
 
     it(
-      "runs there, beside nodes that are not its own, and takes away what it brought",
+      "runs beside nodes of another owner, and removes exactly the objects it created",
       async () => {
         await plane.createNodes(["worker"]);
         demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);
@@ -196,7 +196,7 @@ describe("the demo", () => {
     );
 
     it(
-      "refuses one that Joulie manages, and changes nothing there",
+      "refuses a cluster that Joulie manages, and changes nothing in it",
       async () => {
         await plane.createNodes(["managed"], { labels: { "joulie.io/managed": "true" } });
         demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);

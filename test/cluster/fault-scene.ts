@@ -149,7 +149,7 @@ export class Scene {
     }
   }
 
-  /** How all nodes are shown once these are the dense ones. */
+  /** The expected published state of all nodes when these are the densest. */
   wanted(dense: readonly string[]): Record<string, string> {
     return Object.fromEntries(this.nodes.map((name) => [name, dense.includes(name) ? performance : eco]));
   }
@@ -174,7 +174,7 @@ export class Scene {
     return [spec.profile, spec.cpu?.packagePowerCapPctOfMax, status?.schedulableClass, ...own].join(" ");
   }
 
-  /** That the cluster comes to be as planned, by way of a plan that differs from the last one. */
+  /** Checks that the cluster converges to a plan that differs from the previous one. */
   async converges(): Promise<void> {
     for (const dense of [this.nodes.slice(0, 3), this.nodes.slice(3)]) {
       await this.plan(dense);

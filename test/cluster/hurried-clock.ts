@@ -1,4 +1,4 @@
-// Real time, but for a program in a hurry: all its patience is shorter by the same factor.
+// Real time with all of a program's timers shortened by one factor.
 import { type Milliseconds, milliseconds, monotonicInstant } from "../../src/core/units/index.ts";
 import { type Clock, systemClock } from "../../src/platform/clock/index.ts";
 

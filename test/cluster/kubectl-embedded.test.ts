@@ -1,4 +1,4 @@
-// The real kubectl against the embedded API: what a person types, and what they read.
+// The real kubectl against the embedded API: a user's commands and their output.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ describe("kubectl on the embedded API", () => {
       .join("\n---\n");
     return runKubectl(binary, { folder, kubeconfig }, args.split(" "), { input: text });
   };
-  /** What it printed, where it has to succeed without a complaint. */
+  /** Runs kubectl and returns its output; fails on an error or a warning. */
   const said = async (args: string, input?: object | readonly object[]) => {
     const { code, stdout, stderr } = await kubectl(args, input);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
@@ -231,7 +231,7 @@ describe("kubectl on the embedded API", () => {
   it("get events --sort-by=.lastTimestamp: the latest last", async () => {
     const { signal } = new AbortController();
     const transport = api.transport();
-    // The last one that was created is the oldest.
+    // The event created last has the oldest timestamp.
     for (const [name, minute] of [
       ["second", "02"],
       ["third", "03"],
@@ -257,7 +257,7 @@ describe("kubectl on the embedded API", () => {
     expect(await said("explain nodetwin.spec.cpu")).toContain("packagePowerCapPctOfMax\t<number>");
   });
 
-  it("delete: one, several, and by selector, each with waiting", async () => {
+  it("delete: one object, several, and by selector, and waits for their removal", async () => {
     const names = ["x1", "x2", "x3"];
     const labelled = names.map((name) => ({ ...twin(name), metadata: { name, labels: { gone: "soon" } } }));
     await said("apply --server-side --validate=false -f -", [...labelled, pod("deleted")]);

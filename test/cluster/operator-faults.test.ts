@@ -33,7 +33,7 @@ describe("the operator during faults of a real control plane", () => {
   });
   afterEach(async () => scene.close());
 
-  /** What an operator wrote of nodes and twins so far, by the server's own log. */
+  /** The operator's writes of nodes and twins so far, from the API server's audit log. */
   const writesOf = (user: string) =>
     plane
       .audited()
@@ -49,7 +49,7 @@ describe("the operator during faults of a real control plane", () => {
     const foreign = new Set<number>();
     const over = new AbortController();
     const rival = async (path: string, patch: (round: number) => object) => {
-      // The last word is always the second one, so that what follows is the same each time.
+      // Always ends with the second of the two patches, so that every run ends in the same state.
       for (let round = 0; !over.signal.aborted || round % 2 === 1; round++) {
         const answer = await plane.api.mergePatch<{ metadata: { resourceVersion: string } }>(path, patch(round));
         foreign.add(Number(answer.metadata.resourceVersion));
@@ -84,7 +84,7 @@ describe("the operator during faults of a real control plane", () => {
     expect(lowered).toBeGreaterThan(5);
     expect(foreign.size).toBeGreaterThan(100);
     const conflicts = plane.audited().filter(
-      // A Lease is renewed against the version last seen: a repeat after a slow answer conflicts with itself.
+      // Lease renewals carry the last known resourceVersion, so a retry after a slow response conflicts with itself.
       ({ user, code, path }) => user === identity.user && code === 409 && !path.includes("/leases/"),
     );
     expect(conflicts.length).toBeGreaterThan(0);
@@ -174,7 +174,7 @@ describe("the operator during faults of a real control plane", () => {
   });
 
   it("X-24 promotes but downgrades no node while only the pod watch is silent", async () => {
-    // What takes two minutes takes twelve seconds.
+    // Timers run ten times as fast: two minutes take twelve seconds.
     const ioClock = hurried(10);
     let cut: CutTransport | undefined;
     await scene.plan(scene.nodes.slice(0, 3));
@@ -222,7 +222,7 @@ describe("the operator during faults of a real control plane", () => {
       await scene.plan(scene.nodes.slice(0, 3));
       await leads("second");
       await scene.comesToShow({ ...scene.wanted(scene.nodes.slice(0, 3)), [scene.nodes[4] ?? ""]: draining });
-      // The first one wakes up with a plan from before the pod was there, and still believes in its lease.
+      // The first operator resumes with a plan from before the pod was bound, and still considers itself the leader.
       child.kill("SIGCONT");
       await scene.finish("worker");
       await scene.plan(scene.nodes.slice(1, 4));

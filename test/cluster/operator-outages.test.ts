@@ -6,7 +6,7 @@ import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { Scene } from "./fault-scene.ts";
 
-/** Far longer than a leader may go without a renewal (10 s), than any call may take, and than a silent watch is trusted unasked. */
+/** Far longer than the lease renewal deadline (10 s), any request timeout, and the time until a silent watch is probed. */
 const FROZEN_MS = 60_000;
 
 describe("the operator during outages of a real control plane", () => {

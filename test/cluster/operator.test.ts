@@ -1,4 +1,4 @@
-// The operator on a real API server, with no more rights than it says it needs.
+// The operator on a real API server, with exactly the permissions it declares.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -121,7 +121,7 @@ describe("the operator on a real control plane", () => {
     start({ PROFILE_MIN_DWELL: "0s" });
     await comesToShow("fsm-a", performance);
     await comesToShow("fsm-b", draining);
-    // Re-checked tick after tick.
+    // Checked again at every tick.
     await sleep(3000);
     expect(await shown("fsm-b")).toEqual(draining);
     // Planned for performance again, and back.
@@ -152,7 +152,7 @@ describe("the operator on a real control plane", () => {
       },
       close: async () => inner.close(),
     }));
-    // The pod is seen: the twin says what the node may draw under performance caps again.
+    // The operator has seen the pod: the twin contains the performance caps again.
     await vi.waitFor(async () => {
       expect(sendLate).toBeDefined();
       expect((await twin("late")).status?.effectiveCapState?.cpuPct).toBe(100);
@@ -232,7 +232,7 @@ describe("the operator on a real control plane", () => {
 
   it("OPR-15 OPR-18 removes its former labels after the keys changed, and no label of another manager", async () => {
     await plane.createNodes(["key-a", "key-b"], { labels: { ...managed, mine: "too" } });
-    // With what the API server itself has set.
+    // Includes the labels that the API server itself has set.
     const [ofA, ofB] = [await labelsOf("key-a"), await labelsOf("key-b")];
     const first = start();
     await comesToShow("key-a", performance);

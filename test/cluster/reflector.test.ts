@@ -1,4 +1,4 @@
-// A reflector on a real API server that is never at rest: leases are renewed all the time, and each moves the server's moment.
+// A reflector on a real API server whose resourceVersion always advances, because leases are renewed all the time.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
@@ -27,7 +27,7 @@ class Deafening implements Transport {
     this.#below = below;
   }
 
-  /** What is open now brings nothing any more; what is opened after this does. */
+  /** Silences the watches that are open now; watches opened later work. */
   deafen(): void {
     this.#generation++;
   }

@@ -1,19 +1,19 @@
-// The rules that hold at every moment, whatever fails: checked against a history of the cluster, not against the operator.
+// The safety rules, which hold at every moment whatever fails. Checks a recorded history of the cluster.
 import { labels } from "../../src/core/api/index.ts";
 import type { SpecWrite } from "./tapped-transport.ts";
 import type { Version, WitnessedObject } from "./witness.ts";
 
 export interface Verdict {
-  /** One sentence for each rule that was broken at some version. */
+  /** One sentence for each violation of a rule. */
   readonly broken: readonly string[];
-  /** How often caps were lowered: a history without any proves nothing. */
+  /** Number of lowered caps: a history without any proves nothing. */
   readonly lowered: number;
-  /** How often a node was shown as draining, that is: held back for the sake of pods. */
+  /** Number of times a node was published as draining, because of running pods. */
   readonly drained: number;
 }
 
 export interface Circumstances {
-  /** Writes of the operators under test. A lowering by another writer is judged as if all pods had been seen. */
+  /** Writes of the operators under test. For a cap lowered by another writer, the check assumes that it had seen all pods. */
   readonly writes: readonly SpecWrite[];
   /** Nodes whose labels and targets another writer also changes, so the operator does not control the order there. */
   readonly contested?: readonly string[];
@@ -79,7 +79,7 @@ export function judge(history: readonly Version[], circumstances: Circumstances)
   return { broken, lowered, drained };
 }
 
-/** The write that became this version; where its answer was lost, the first one that may have. */
+/** The write that produced this version; if its response was lost, the first write that may have. */
 function writtenAs(writes: readonly SpecWrite[], node: string, version: number): SpecWrite | undefined {
   const own = writes.filter((write) => write.node === node && isEcoCap(write.cap));
   return own.find((write) => write.version === version) ?? own.find((write) => write.version === undefined);

@@ -1,4 +1,4 @@
-// The simulator on a real API server under a real kube-scheduler, with no more rights than it says it needs.
+// The simulator on a real API server with a real kube-scheduler, with exactly the permissions it declares.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
@@ -73,7 +73,7 @@ describe("the simulator on a real control plane", () => {
       expect(phases.filter((phase) => phase === "Running").length).toBeGreaterThan(10);
       expect(simulator.datacenter.totals.pods).toBeGreaterThan(10);
     }, soon);
-    // Some are done and cleared away within a minute of simulated hours.
+    // Within a minute, which simulates hours, some jobs finish and the simulator deletes them.
     await vi.waitFor(async () => {
       const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
       expect(metrics).toMatch(/pod_writes_total\{what="succeeded"\} [1-9]/);

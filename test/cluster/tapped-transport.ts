@@ -5,22 +5,22 @@ import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube
 export interface SpecWrite {
   readonly node: string;
   readonly cap: number | undefined;
-  /** The newest version of pods, of this node at least, that the writer had taken in when it sent this. */
+  /** The newest resourceVersion of this node's pods that the writer had processed when it sent this. */
   readonly podsSeen: number;
-  /** What the write became; undefined as long as no answer came. */
+  /** The resulting resourceVersion; undefined until the response arrives. */
   version?: number;
 }
 
 const twinPath = /^\/apis\/[^/]+\/[^/]+\/nodetwins\/([^/?]+)\?/;
 const nodeSelector = /[?&]fieldSelector=(?:[^&]*,)?spec\.nodeName=([^&,]+)/;
-/** A look for one object only says how far the server is: nothing of it is taken in. */
+/** Excludes lists with limit=1: the operator reads only their resourceVersion, not their pods. */
 const podPath = /^\/api\/v1\/pods\?(?!(.*&)?limit=1(&|$))/;
 
 export class TappedTransport implements Transport {
   readonly writes: SpecWrite[] = [];
   readonly #inner: Transport;
   #podsSeen = 0;
-  /** Looks at the pods of one node say nothing of the others. */
+  /** By node: a list of one node's pods does not cover other nodes. */
   readonly #podsSeenOn = new Map<string, number>();
 
   constructor(inner: Transport) {
@@ -74,7 +74,7 @@ export class TappedTransport implements Transport {
       yield chunk;
     }
     const list = JSON.parse(Buffer.concat(chunks).toString()) as Versioned;
-    // A list of one page only: a test's few pods.
+    // A test has few pods, so the list has one page.
     if (node === undefined) this.#saw(list);
     else this.#podsSeenOn.set(node, Number(list.metadata?.resourceVersion ?? 0));
   }

@@ -23,12 +23,12 @@ const paths = {
 type Witnessed = keyof typeof paths;
 const kinds = Object.keys(paths) as Witnessed[];
 
-/** One version of one object. Versions count over all kinds: they are the order in which things became true. */
+/** One version of one object. Versions are ordered across all kinds, in the order of the writes. */
 export interface Version {
   readonly kind: Witnessed;
   readonly name: string;
   readonly version: number;
-  /** Undefined: deleted. */
+  /** Undefined if the object was deleted. */
   readonly object: WitnessedObject | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Witness {
   readonly #versions = new Map<string, Version>();
   readonly #names: Readonly<Record<Witnessed, Set<string>>> = { nodes: new Set(), pods: new Set(), twins: new Set() };
   #watching: Promise<unknown> = Promise.resolve();
-  /** How often a watch could not go on where it ended: versions in between were not seen. */
+  /** Number of times a watch could not resume where it ended, so that versions were missed. */
   gaps = 0;
 
   constructor(who: ClusterIdentity) {
@@ -55,7 +55,7 @@ export class Witness {
     this.#agent = new Agent({ connect: { ca: who.ca }, bodyTimeout: 0 });
   }
 
-  /** From here on every version is recorded. */
+  /** Starts recording every version. */
   async start(): Promise<void> {
     const from = await Promise.all(kinds.map(async (kind) => this.#firstList(kind)));
     this.#watching = Promise.all(kinds.map(async (kind, index) => this.#follow(kind, from[index] ?? "")));
@@ -67,7 +67,7 @@ export class Witness {
     await this.#agent.destroy();
   }
 
-  /** All that was seen, in order, once that is all there is. */
+  /** Waits until the recording is complete, and returns all versions in order. */
   async history(): Promise<Version[]> {
     const deadline = performance.now() + UP_TO_DATE_WITHIN_MS;
     for (const kind of kinds) {
@@ -88,7 +88,7 @@ export class Witness {
     this.#versions.set(`${kind} ${resourceVersion}`, version);
   }
 
-  /** A server that has just learnt of a kind has no time for questions about it yet. */
+  /** Retries, because the server rejects requests for a new kind for a moment after its CRD is installed. */
   async #firstList(kind: Witnessed): Promise<string> {
     const deadline = performance.now() + UP_TO_DATE_WITHIN_MS;
     for (;;) {

@@ -9,7 +9,7 @@ import { refusalContract } from "./refusal-contract.ts";
 import { removalContract } from "./removal-contract.ts";
 import { watchContract } from "./watch-contract.ts";
 
-/** A control plane with Joulie's CRDs and garbage collection, reached as an administrator. */
+/** A control plane with Joulie's CRDs and garbage collection, and a client with administrator rights. */
 export interface Started {
   readonly transport: Transport;
   readonly stop: () => Promise<void>;
@@ -25,7 +25,7 @@ const contracts: Readonly<Record<string, (hand: () => Hand) => void>> = {
   "nodes, pods, leases, events": kubernetesContract,
 };
 
-/** What our programs rely on in an API server. Every case runs on the embedded one and on the real one. */
+/** The API server behaviour that our programs rely on. Every case runs on the embedded server and on a real one. */
 export function apiContract(name: string, start: () => Promise<Started>): void {
   describe(`the contract of an API server: ${name}`, () => {
     let started: Started | undefined;

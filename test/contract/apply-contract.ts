@@ -17,7 +17,7 @@ export function applyContract(hand: () => Hand): void {
     );
     ok(await hand().apply(`${path}/status`, twinStatus(name, { controlStatus: report }), agent));
 
-    // Each says something new; then each stops saying something. Neither touches what the other said.
+    // Each manager adds a field, then removes one. Neither changes the other's fields.
     const changed = { cpu: { backend: "dvfs", result: "blocked" }, gpu: { result: "none" } };
     ok(await hand().apply(`${path}/status`, twinStatus(name, { schedulableClass: "draining" }), operator));
     ok(await hand().apply(`${path}/status`, twinStatus(name, { controlStatus: changed }), agent));
@@ -79,7 +79,7 @@ export function applyContract(hand: () => Hand): void {
     expect(ok(await hand().apply(path, twin(name, { profile: "performance" }), "two", true)).spec.profile).toBe(
       "performance",
     );
-    // Now it is the first who meets a conflict.
+    // Now the first manager gets the conflict.
     expect((await hand().apply(path, twin(name, { profile: "eco" }), "one")).status).toBe(409);
   });
 

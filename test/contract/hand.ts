@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiRequest, Transport } from "../../src/platform/kube/index.ts";
 
-/** Any object of the API: the cases look into it field by field. */
+/** Any API object; the cases check individual fields. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Any = any;
 
@@ -22,7 +22,7 @@ const patchTypes = {
   strategic: "application/strategic-merge-patch+json",
 } as const;
 
-/** Bare requests to an API server: what the contract is about, and nothing in between. */
+/** Sends plain HTTP requests to an API server, without the product's client. */
 export class Hand {
   readonly #transport: Transport;
   #count = 0;
@@ -78,7 +78,7 @@ export class Hand {
     return this.send("PATCH", `${path}?${query}`, object, { "content-type": "application/apply-patch+yaml" });
   }
 
-  /** A watch whose events are taken one by one. */
+  /** Opens a watch; the test reads its events one by one. */
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
     const abort = new AbortController();
     const answer = await this.#transport.request({
@@ -103,7 +103,7 @@ export class Watch {
     this.#events = eventsOf(body);
   }
 
-  /** The next event that is no bookmark; undefined at the end. */
+  /** The next event except bookmarks; undefined at the end. */
   async next(): Promise<RawWatchEvent | undefined> {
     for (;;) {
       const event = await this.any();
@@ -128,7 +128,7 @@ export class Watch {
 
   async close(): Promise<void> {
     this.#abort.abort();
-    // What was on its way fails now, as it should.
+    // The pending read fails now, as expected.
     await this.#events.return().catch(() => undefined);
   }
 }
@@ -143,13 +143,13 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<RawWat
   }
 }
 
-/** The body of an answer that has to be a success. */
+/** The body of a response that must be successful. */
 export function ok(answer: Answer): Any {
   if (answer.status >= 300) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 
-/** Looks until the answer is there; the test's own limit bounds it. */
+/** Polls until there is a result; only the test's timeout limits it. */
 export async function eventually<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
   for (;;) {
     const found = await look();

@@ -7,7 +7,7 @@ const namesOf = (list: Any): string[] => list.items.map((item: Any) => item.meta
 const query = (values: Readonly<Record<string, string>>): string => new URLSearchParams(values).toString();
 
 export function listContract(hand: () => Hand): void {
-  /** Nodes of one test, told from all others by a label. */
+  /** Nodes of one test, with a label that no other node has. */
   async function labelledNodes(labels: readonly Readonly<Record<string, string>>[]) {
     const group = hand().unique("group");
     const names = await Promise.all(
@@ -102,11 +102,11 @@ export function listContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.nodes}?limit=1&continue=nonsense`)).status).toBe(400);
   });
 
-  it("never returns objects of another kind for a foreign continue token", async () => {
+  it("never returns objects of another kind for the continue token of another list", async () => {
     await labelledNodes([{}, {}]);
     const { metadata } = ok(await hand().get(`${paths.nodes}?limit=1`));
     const { status, body } = await hand().get(`${paths.namespaces}?${query({ continue: metadata.continue })}`);
-    // A cluster goes on from that place in the other list; the embedded API tells one list from the other.
+    // A real cluster continues at that position in the other list; the embedded API rejects the token.
     expect(["200 undefined", "400 BadRequest"]).toContain(`${status} ${body.reason}`);
     const shown = status === 200 ? namesOf(body) : [];
     expect(shown.filter((name) => !/^(default|kube-.*|namespace-.*)$/.test(name))).toEqual([]);

@@ -8,7 +8,7 @@ import { OperatorTestHarness } from "../../src/programs/operator/testing/test-ha
 const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
 const section = /^## 4\..*?(?=^## 5\.)/ms.exec(contract)?.[0] ?? "";
 
-/** `name{label,…}` of every metric the contract lists for a program; `{a,b}` inside a name stands for two names. */
+/** `name{label,…}` of every metric in the contract of a program; `{a,b}` inside a name expands to two names. */
 function listed(program: string): string[] {
   const text = new RegExp(`^${program}: .*?(?=^\\w+: |^A node)`, "ms").exec(section)?.[0] ?? "";
   return [...text.matchAll(/joulie_[a-z_{},]+/g)].flatMap(([token]) => {
@@ -18,7 +18,7 @@ function listed(program: string): string[] {
   });
 }
 
-/** The same of the series on a page of metrics. */
+/** The same for the series of a /metrics page. */
 function served(lines: readonly string[]): string[] {
   const found = lines.flatMap((line) => {
     const [, name = "", labels = ""] = /^(joulie_\w+)\{(.*)\} \S+$/.exec(line) ?? [];

@@ -5,12 +5,12 @@ import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extende
 import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const NODES = 60;
-/** A line for each node would be five times as many. */
+/** One line per node would be five times as many. */
 const FEW = 12;
 const names = Array.from({ length: NODES }, (_, index) => `node-${index}`);
 
 describe("logs at the default level", () => {
-  it("X-61 the operator writes no line per node when all of them change, are refused or leave", async () => {
+  it("X-61 the operator logs no line per node when all nodes change, become unmanaged or have their writes rejected", async () => {
     const trial = await OperatorTestHarness.begin();
     for (const name of names) await trial.createNode(name);
     const first = trial.start({ STATIC_HP_FRAC: "1" });
@@ -42,7 +42,7 @@ describe("logs at the default level", () => {
     await trial.end();
   });
 
-  it("X-61 the extender writes no line per node, nor per request", async () => {
+  it("X-61 the extender logs no line per node or per request", async () => {
     const trial = new ExtenderHarness();
     for (const name of names) {
       await trial.createNode(name);
@@ -59,7 +59,7 @@ describe("logs at the default level", () => {
     await trial.end();
   });
 
-  it("X-61 a pool's agent writes no line per node, whether its nodes answer or not", async () => {
+  it("X-61 a pool agent logs no line per node, whether the nodes respond or not", async () => {
     const trial = new AgentTestHarness();
     const service = new FakeControlService();
     await service.listen();

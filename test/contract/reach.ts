@@ -1,6 +1,6 @@
 import { HttpTransport, type Transport } from "../../src/platform/kube/index.ts";
 
-/** The product's own way to a server, as the one who holds the token. */
+/** The product's own client for a server, authenticated by the token. */
 export function reach(server: string, token: string, ca: string | undefined): Transport {
   const material = ca === undefined ? {} : { ca };
   return new HttpTransport({

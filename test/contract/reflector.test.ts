@@ -1,4 +1,4 @@
-// The product's client and reflector on the embedded API while it misbehaves: what they show has to end as what is stored.
+// The product's client and reflector on an embedded API with injected faults: the cache must end equal to the store.
 import { describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { instant, milliseconds } from "../../src/core/units/index.ts";
@@ -90,7 +90,7 @@ async function torture(seed: number) {
 }
 
 describe("Reflector on a misbehaving embedded API", () => {
-  it.each(Array.from({ length: 10 }, (_, seed) => seed))("ends equal to the server, seed %d", async (seed) => {
+  it.each(Array.from({ length: 10 }, (_, seed) => seed))("converges to the server's objects, seed %d", async (seed) => {
     const { truth, stored, seen } = await torture(seed);
     expect(truth.size).toBeGreaterThan(0);
     expect(stored).toEqual(truth);

@@ -51,7 +51,7 @@ export function removalContract(hand: () => Hand): void {
       await hand().create(paths.pods, { ...bound, metadata: { name, finalizers: ["example.org/hold"] } });
       ok(await hand().send("DELETE", `${paths.pods}/${name}`, { gracePeriodSeconds: 3600 }));
     }
-    // A kubelet says that it has ended with a second deletion.
+    // A kubelet confirms the termination with a second delete.
     const end = async (path: string) => ok(await hand().send("DELETE", path, { gracePeriodSeconds: 0 }));
     const release = async (path: string) => ok(await hand().patch(path, { metadata: { finalizers: null } }));
     await end(ended);
@@ -122,8 +122,8 @@ export function removalContract(hand: () => Hand): void {
     };
     const name = hand().unique("orphaned");
     await owned(name);
-    // A collector that has not heard of the twin yet would not let it go, and remove it once it has. It hears of twins in order:
-    // when it takes a later one along, it knows of this one.
+    // A garbage collector that has not seen the twin yet would not orphan it, and would delete it later. It sees twins in order:
+    // once it has deleted a later one, it has seen this one.
     const later = hand().unique("later");
     await owned(later);
     ok(await hand().send("DELETE", `${paths.nodes}/${later}`));
@@ -152,7 +152,7 @@ export function removalContract(hand: () => Hand): void {
     expect(ok(await hand().get(`${paths.twins}/${group}/`)).metadata.name).toBe(group);
     expect((await hand().get(`${paths.twins}//${group}`)).status).toBe(404);
     expect((await hand().send("PUT", `${paths.nodes}/`, node(group))).status).toBe(405);
-    // So an empty name means every object: a client has to refuse it.
+    // An empty name therefore addresses the whole collection, so a client must reject it.
     const { items } = ok(await hand().send("DELETE", `${paths.twins}/?labelSelector=group%3D${group}`));
     expect(items).toHaveLength(1);
     expect((await hand().get(`${paths.twins}/${group}`)).status).toBe(404);

@@ -4,7 +4,7 @@ export type ObjectOf<Rest = Record<string, unknown>> = Rest & {
   readonly metadata: { readonly name: string; readonly uid: string; readonly [field: string]: unknown };
 };
 
-/** An answer of the API server that is no success. */
+/** An error response of the API server. */
 export class ApiFailure extends Error {
   override readonly name = "ApiFailure";
   readonly status: number;
@@ -14,13 +14,13 @@ export class ApiFailure extends Error {
   }
 }
 
-/** By which the audit log tells the harness from the programs under test. */
+/** Distinguishes the harness from the programs under test in the audit log. */
 export const harnessAgent = "joulie-test-harness";
 
 const patchType = "application/merge-patch+json";
 const answerLimitMs = 60_000;
 
-/** The harness's own way to the API server: small, so that the product's client can be tested against something else. */
+/** The harness's own API client: independent of the product's client, which the tests check against it. */
 export class Api {
   readonly #pool: Pool;
   readonly #token: string;

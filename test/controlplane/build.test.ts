@@ -15,7 +15,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A `go` that knows its version and "builds" by the given shell lines, with $out as the file asked for. */
+/** A fake `go` that prints a version and "builds" with the given shell lines; $out is the output file. */
 function fakeGo(build: string): void {
   const script = `#!/bin/sh
 [ "$1" = env ] && { echo go1.99.0; exit 0; }
@@ -66,7 +66,7 @@ describe("the control plane's binary", () => {
     const first = await buildControlPlane(quiet);
     if (!first.available) throw new Error(first.reason);
     rmSync(first.path);
-    // No process has this number: it is above the largest the kernel gives.
+    // No process has this pid: it is above the kernel's maximum.
     const dead = ownerMark(2 ** 30);
     for (const owner of ["", `${dead}-x.`]) writeFileSync(`${first.path}.${owner}unfinished`, "half");
     writeFileSync(join(dirname(first.path), "lock"), `${dead}-x`);

@@ -1,4 +1,4 @@
-// Builds the control plane for tests on first use and keeps it outside the checkout: one binary per state of its sources.
+// Builds the control plane for tests on first use and caches it outside the checkout: one binary per hash of its sources.
 import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -14,10 +14,10 @@ export type ControlPlaneBinary =
   | { readonly available: false; readonly reason: string };
 
 const sources = import.meta.dirname;
-/** A builder that holds the lock longer than this is taken for lost. */
+/** A builder that holds the lock longer than this counts as dead. */
 const patienceMs = 30 * 60_000;
 
-/** Where the binary is, or will be; builds nothing. */
+/** The path of the binary; does not build it. */
 export async function locateControlPlane(): Promise<ControlPlaneBinary> {
   let go: string;
   try {
@@ -37,7 +37,7 @@ export async function locateControlPlane(): Promise<ControlPlaneBinary> {
   return { available: true, path, version, built: existsSync(path) };
 }
 
-/** The binary, built if it is not there. `say` gets a line before a build and one after it. */
+/** Returns the binary and builds it if it is missing. `say` receives a line before a build and one after it. */
 export async function buildControlPlane(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Promise<ControlPlaneBinary> {
@@ -89,7 +89,7 @@ export async function buildOnce(
   }
 }
 
-/** go.mod says it once; the programs report it, and clients refuse to parse an unset version. */
+/** The Kubernetes version from go.mod. The programs report it, and clients cannot parse an unset version. */
 function kubernetesVersion(): string {
   const version = /k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/.exec(readFileSync(join(sources, "go.mod"), "utf8"))?.[1];
   if (version === undefined) throw new Error("test/controlplane/go.mod requires no k8s.io/kubernetes");
@@ -105,7 +105,7 @@ function buildArguments(version: string): string[] {
   return ["-trimpath", "-ldflags", ["-s", "-w", ...versions].join(" ")];
 }
 
-/** What builders left that are no more; each writes under a name of its own. */
+/** Removes files of dead builders; each builder writes to its own file name. */
 function removeUnfinished(folder: string, program: string): void {
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".unfinished"))) {
     if (isGone(name.slice(program.length + 1)) === true) rmSync(join(folder, name), { force: true });
@@ -113,8 +113,8 @@ function removeUnfinished(folder: string, program: string): void {
 }
 
 /**
- * One builder at a time, over all processes: a link is made whole or not at all, so the lock always names its holder.
- * Should two ever build at once, the binary is still whole: it appears by a rename.
+ * Allows one builder at a time across processes. Creating a link is atomic, so the lock always names its holder.
+ * If two processes build at once, the binary is still complete, because a rename puts it in place.
  */
 async function takeTurn(lock: string, say: (line: string) => void): Promise<() => void> {
   const me = `${ownerMark()}-${randomUUID()}`;
@@ -145,8 +145,8 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
 }
 
 /**
- * Removes a lock as long as it is the one with that content. Two processes may find the same dead lock, and the second one must not remove
- * the new lock of the first: the content is compared again after the lock was moved away, and another lock is put back.
+ * Removes a lock only if it still has this content. Two processes may find the same dead lock, and the second must not remove
+ * the new lock of the first: this moves the lock away, compares the content again, and puts a different lock back.
  */
 export function removeLock(lock: string, content: string): void {
   if (contentOf(lock) !== content) return;

@@ -1,4 +1,4 @@
-// A real Kubernetes control plane for one test file: started in seconds on loopback, gone when the tests are.
+// A real Kubernetes control plane for one test file: starts on loopback in seconds and stops when the tests end.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,41 +31,41 @@ import { ServerProcess } from "./server-process.ts";
 export interface ControlPlaneOptions {
   /** A KubeSchedulerConfiguration, or part of one (`{}` for the defaults); false, the default, for no scheduler. */
   readonly scheduler?: SchedulerConfig | false;
-  /** With garbage collection and the end of namespaces; no controller that would miss kubelets. Default false. */
+  /** Runs the garbage collector and the namespace controller, and none that needs kubelets. Default false. */
   readonly controllerManager?: boolean;
   /** Whether Joulie's CRDs are installed. Default true. */
   readonly crds?: boolean;
-  /** Whether `audited` knows who asked for what. Default false. */
+  /** Whether the API server writes an audit log for `audited`. Default false. */
   readonly audit?: boolean;
 }
 
 export interface ControlPlane {
-  /** Of Kubernetes, for example v1.36.3. */
+  /** The Kubernetes version, for example v1.36.3. */
   readonly version: string;
   readonly server: string;
-  /** May do everything; for the test's own hand, never for a program under test. */
+  /** An administrator, for the test itself and never for a program under test. */
   readonly admin: ClusterIdentity;
-  /** The test's own hand. */
+  /** The test's own API client. */
   readonly api: Api;
   readonly etcd: ServerProcess;
   readonly apiserver: ServerProcess;
   readonly scheduler: ServerProcess | undefined;
   readonly controllerManager: ServerProcess | undefined;
-  /** A new ServiceAccount that may do what the rules say and nothing else. */
+  /** Creates a ServiceAccount with exactly the permissions in the rules. */
   identity(rules: readonly Rule[], options?: ClusterIdentityOptions): Promise<ClusterIdentity>;
   createNodes(names: readonly string[], options?: Parameters<typeof createNodes>[2]): Promise<void>;
   createPods(names: readonly string[], options?: Parameters<typeof createPods>[2]): Promise<void>;
-  /** The real kubectl, as admin unless told otherwise. */
+  /** Runs the real kubectl, as admin by default. */
   kubectl(args: readonly string[], options?: KubectlOptions & { as?: ClusterIdentity }): Promise<KubectlResult>;
-  /** Requests that the API server answered during the work, from any client. */
+  /** Requests of all clients that the API server completed during the work. */
   requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
-  /** Requests so far, with who asked, but for the harness's own; only with `audit`. */
+  /** Requests so far with their users, without the harness's own requests; requires `audit`. */
   audited(): AuditedRequest[];
-  /** Another kube-scheduler in place of the one there may be; false for none. */
+  /** Replaces the kube-scheduler, if any; false removes it. */
   schedule(config: SchedulerConfig | false): Promise<void>;
-  /** The configuration that the running kube-scheduler has read. */
+  /** The configuration of the running kube-scheduler. */
   schedulerConfig(): Promise<unknown>;
-  /** Ends every program and removes every file; a second call does nothing. */
+  /** Stops all programs and removes all files; a second call does nothing. */
   stop(): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
   let api: Api | undefined;
 
   const stop = async () => {
-    // Clients before their server: an apiserver without its etcd ignores SIGTERM.
+    // Stops clients before their server: an apiserver without its etcd ignores SIGTERM.
     for (const program of programs.splice(0).toReversed()) await program.stop();
     await api?.close();
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -106,7 +106,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
   try {
     const layout = prepare(folder, await ports());
     const storage = await start(etcd(layout));
-    // The certificate is there only once the API server has made it.
+    // The API server creates the certificate when it starts.
     const hand = () =>
       (api ??= new Api(layout.server, readFileSync(layout.files.certificate, "utf8"), layout.tokens.admin));
     const server = await start(apiserver(layout, options.audit === true, async () => isServing(hand())));
@@ -115,7 +115,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
     const master = (user: keyof Layout["tokens"]) =>
       writeIdentity(folder, { user, server: layout.server, ca, token: layout.tokens[user] }, "default");
     const admin = master("admin");
-    // Before the controllers: their garbage collector looks for new kinds only every 30 s.
+    // Installs CRDs before the controllers start: the garbage collector discovers new kinds only every 30 s.
     if (options.crds !== false) await installCrds(adminApi);
     const startScheduler = async (config: SchedulerConfig) =>
       start(scheduler(layout, master("kube-scheduler").kubeconfig, config));
@@ -168,17 +168,17 @@ async function ports(): Promise<Layout["ports"]> {
   return { etcd, etcdPeer, apiserver, scheduler, controllers };
 }
 
-/** Ready, and with the namespace everybody takes for granted. */
+/** Whether the API server is ready and has created the default namespace. */
 async function isServing(api: Api): Promise<boolean> {
   await api.text("GET", "/readyz");
   await api.get("/api/v1/namespaces/default");
   return true;
 }
 
-/** No test runs longer than this: an older folder is one of the dead, even if its owner cannot be seen from here. */
+/** Longer than any test: the process of an older folder is dead, even if its pid cannot be checked from here. */
 const longestMs = 24 * 3_600_000;
 
-/** A killed test process takes its programs with it, but not their files. */
+/** Removes folders of killed test processes: their programs exit with them, but their files remain. */
 export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = Date.now()): void {
   for (const name of readdirSync(within).filter((one) => one.startsWith(folderPrefix))) {
     const folder = join(within, name);
@@ -187,5 +187,5 @@ export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = 
   }
 }
 
-/** When it was created or last changed; another process may remove it at any time. */
+/** The time of its creation or last change; another process may remove it at any time. */
 const lastTouched = (folder: string): number => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;

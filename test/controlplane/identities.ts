@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Api } from "./api.ts";
 import { ensureNamespace } from "./objects.ts";
 
-/** Who a program is to the API server, in every form in which a program may be told. */
+/** A program's identity for the API server, in every form that a program accepts. */
 export interface ClusterIdentity {
   /** `system:serviceaccount:NAMESPACE:NAME` for ServiceAccounts. */
   readonly user: string;
@@ -12,13 +12,13 @@ export interface ClusterIdentity {
   /** PEM. */
   readonly ca: string;
   readonly token: string;
-  /** File for KUBECONFIG. */
+  /** Path for KUBECONFIG. */
   readonly kubeconfig: string;
-  /** Folder with token, ca.crt and namespace, as a pod finds them mounted. */
+  /** Folder with token, ca.crt and namespace, like the volume mounted into a pod. */
   readonly mount: string;
 }
 
-/** A rule of RBAC; with a namespace it goes into a Role there, without into a ClusterRole. */
+/** An RBAC rule: for a Role if it has a namespace, otherwise for a ClusterRole. */
 export interface Rule {
   readonly namespace?: string;
   readonly apiGroups?: readonly string[];
@@ -32,7 +32,7 @@ export interface ClusterIdentityOptions {
   /** Name of the ServiceAccount. */
   readonly name?: string;
   readonly namespace?: string;
-  /** A pod of the namespace to bind the token to: the server then knows the pod's node, and ends the token with the pod. */
+  /** The pod to bind the token to: the server then knows the pod's node, and revokes the token with the pod. */
   readonly pod?: string;
 }
 
@@ -72,7 +72,7 @@ function kubeconfigOf(
   };
 }
 
-/** A new ServiceAccount that may do what the rules say and nothing else; resolves when the server knows them. */
+/** Creates a ServiceAccount with exactly the permissions in the rules; resolves when the server applies them. */
 export async function createIdentity(
   admin: Api,
   at: { readonly folder: string; readonly server: string; readonly ca: string },
@@ -113,7 +113,7 @@ export async function createIdentity(
 
 let created = 0;
 
-/** The authoriser learns of roles by a watch, a moment after they are written. */
+/** Waits for the authorizer, which receives new roles through a watch. */
 async function rulesInForce(api: Api, namespace: string | undefined, rules: readonly Rule[]): Promise<void> {
   const rule = rules.find((candidate) => candidate.namespace === namespace);
   const verb = rule?.verbs[0];

@@ -12,7 +12,7 @@ export interface KubectlOptions {
   readonly limitMs?: number;
 }
 
-/** Runs the real kubectl as the one the kubeconfig names; never throws for what kubectl says. */
+/** Runs the real kubectl with the kubeconfig's user; does not throw when kubectl fails. */
 export async function runKubectl(
   binary: string,
   at: { readonly folder: string; readonly kubeconfig: string },
@@ -20,7 +20,7 @@ export async function runKubectl(
   { input, limitMs = 60_000 }: KubectlOptions = {},
 ): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
-    // HOME: kubectl keeps what it learns about a server there, and this server's port may be another's tomorrow.
+    // kubectl caches discovery by server address below HOME, and another server may use this port later.
     const child = spawn(binary, ["kubectl", ...args], {
       env: { ...process.env, HOME: at.folder, KUBECONFIG: at.kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
     });

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { type Api, ApiFailure } from "./api.ts";
 
-/** Calls in flight at once; more only queue inside the API server. */
+/** Maximum concurrent calls; more would only queue inside the API server. */
 const bulkLimit = 48;
 const establishedWithinMs = 30_000;
 const crdFolder = join(import.meta.dirname, "../../charts/joulie/crds");
@@ -18,7 +18,7 @@ export interface NodeOptions {
   readonly unschedulable?: boolean;
 }
 
-/** A Node that says it is Ready, without a kubelet behind it. */
+/** A Node with a Ready condition and without a kubelet. */
 function fakeNode(name: string, { labels, annotations, capacity, unschedulable }: NodeOptions = {}) {
   const resources = { cpu: "32", memory: "128Gi", pods: "110", ...capacity };
   const now = new Date().toISOString();
@@ -41,9 +41,9 @@ export interface PodOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly requests?: Readonly<Record<string, string>>;
-  /** What is written to status; the server makes every new pod Pending. */
+  /** Written to the status after the create, because the server creates every pod as Pending. */
   readonly phase?: "Running" | "Succeeded" | "Failed";
-  /** More of spec: nodeName, affinity, nodeSelector … */
+  /** Other fields of the spec: nodeName, affinity, nodeSelector … */
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
@@ -57,7 +57,7 @@ function fakePod(name: string, { namespace = "default", labels, annotations, req
   };
 }
 
-/** The server takes a request for GPUs only together with an equal limit. */
+/** The server accepts a GPU request only with an equal limit. */
 function extendedResources(requests: PodOptions["requests"]): Record<string, string> {
   return Object.fromEntries(Object.entries(requests ?? {}).filter(([name]) => name.includes("/")));
 }
@@ -91,7 +91,7 @@ export async function createPods(
   });
 }
 
-/** Creates the namespace if it is not there. */
+/** Creates the namespace if it is missing. */
 export async function ensureNamespace(api: Api, name: string): Promise<void> {
   try {
     await api.create("/api/v1/namespaces", { metadata: { name } });
@@ -100,12 +100,12 @@ export async function ensureNamespace(api: Api, name: string): Promise<void> {
   }
 }
 
-/** `node-00000` and so on: as many names as asked for, in the order of their numbers. */
+/** Returns `count` names in order: `node-00000`, `node-00001` … */
 export function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${String(index).padStart(5, "0")}`);
 }
 
-/** Does the work for every item, a bounded number at a time; the first failure ends it. */
+/** Runs the work for every item with bounded concurrency; stops at the first failure. */
 async function forEach<Item>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<void>,
@@ -132,7 +132,7 @@ export interface Crd {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** Joulie's own CRDs, as the chart ships them, installed and served. */
+/** Installs the chart's CRDs and waits until the server serves them. */
 export async function installCrds(api: Api): Promise<Crd[]> {
   const crds = readdirSync(crdFolder).map((file) => parse(readFileSync(join(crdFolder, file), "utf8")) as Crd);
   const deadline = performance.now() + establishedWithinMs;

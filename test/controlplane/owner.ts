@@ -1,4 +1,4 @@
-// Who made a file that others may find: a pid alone says little where pids come again and containers share a folder.
+// Identifies the process that created a file. A pid is not enough: pids are reused, and containers may share a folder.
 import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -11,7 +11,7 @@ const read = (look: () => string): string => {
   }
 };
 
-/** Where pids mean the same: this start of the machine, this container. Without /proc, this machine. */
+/** The scope in which a pid is unique: this boot and this container, or the host name without /proc. */
 const here = createHash("sha256")
   .update(
     JSON.stringify([
@@ -23,18 +23,18 @@ const here = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 
-/** When a process started, in the kernel's ticks; "0" when unknown. The name before it may hold anything, even ")". */
+/** The start time of a process in kernel ticks; "0" if unknown. The preceding name may contain any character, even ")". */
 function startOf(pid: number): string {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] || "0";
 }
 
-/** `PID-PLACE-START`: this process and no other. */
+/** `PID-PLACE-START`: identifies this process uniquely. */
 export const ownerMark = (pid: number = process.pid): string => `${pid}-${here}-${startOf(pid)}`;
 
 /**
- * Whether the owner a text begins with is gone; undefined if it runs on another machine or in another container. A pid alone, as marks
- * once were, is judged by itself.
+ * Whether the owner at the start of a text has exited; undefined if it belongs to another machine or container. Old marks
+ * contain only a pid, which is checked on this machine.
  */
 export function isGone(text: string): boolean | undefined {
   const [pid, place, start] = text.split("-");

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** Below the range from which the kernel takes ports for outgoing connections: a restarted program finds its port free. */
+/** Below the kernel's range for outgoing connections, so that a restarted program can bind its port again. */
 const lowest = 20_000;
 const highest = 32_000;
 

@@ -1,4 +1,4 @@
-// The command lines of the control plane: what makes the real programs quick, quiet and content without kubelets.
+// The command lines of the control plane: flags for fast starts, little output and operation without kubelets.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
@@ -6,7 +6,7 @@ import { request } from "undici";
 import { auditPolicy } from "./requests.ts";
 import type { ProgramSpec } from "./server-process.ts";
 
-/** Everybody the API server knows by a fixed token. All are masters; ServiceAccounts are for the programs under test. */
+/** The users with static tokens. All are in system:masters; programs under test use ServiceAccounts. */
 const masters = ["admin", "kube-scheduler", "kube-controller-manager"] as const;
 type Master = (typeof masters)[number];
 
@@ -18,12 +18,12 @@ export interface Layout {
   readonly files: Readonly<Record<"certificate" | "key" | "tokens" | "auditPolicy" | "audit", string>>;
 }
 
-/** Lays the folder out: keys, tokens, the place of every file. */
+/** Creates the folder's layout: keys, tokens, the path of every file. */
 export function prepare(folder: string, ports: Layout["ports"]): Layout {
   const secret = () => randomBytes(24).toString("base64url");
   const tokens = { admin: secret(), "kube-scheduler": secret(), "kube-controller-manager": secret() };
   const files = {
-    // Written by the API server itself, good for 127.0.0.1; it holds the authority's certificate as well.
+    // The API server writes this certificate for 127.0.0.1; the file also contains the CA certificate.
     certificate: `${folder}/certificates/apiserver.crt`,
     key: `${folder}/service-accounts.pem`,
     tokens: `${folder}/tokens.csv`,
@@ -78,13 +78,13 @@ export function apiserver({ folder, ports, files }: Layout, audit: boolean, read
       "allow-privileged": true,
       // No controller here removes the not-ready taint of a new node or creates the ServiceAccounts that pods require.
       "disable-admission-plugins": "ServiceAccount,TaintNodesByCondition",
-      // No API server but this one: without it, leaving would wait for an unused Service.
+      // There is only one API server. Without this flag, its shutdown would wait for an unused Service.
       "endpoint-reconciler-type": "none",
-      // Otherwise it leaves only when the last watch does.
+      // Without this flag, the server exits only after the last watch has ended.
       "shutdown-watch-termination-grace-period": "1s",
       ...(audit ? { "audit-policy-file": files.auditPolicy, "audit-log-path": files.audit } : {}),
     }),
-    // The key is written after the certificate, so the certificate is whole.
+    // The server writes the key after the certificate, so the certificate is complete.
     ready: async () => existsSync(files.certificate.replace(/crt$/, "key")) && (await ready()),
   };
 }
@@ -97,7 +97,7 @@ export function scheduler({ folder, ports }: Layout, kubeconfig: string, config:
     apiVersion: "kubescheduler.config.k8s.io/v1",
     kind: "KubeSchedulerConfiguration",
     leaderElection: { leaderElect: false },
-    // The default of 50 requests a second is what would be measured otherwise.
+    // With the default limit of 50 requests per second, tests would measure that limit.
     clientConnection: { kubeconfig, qps: 5000, burst: 10_000 },
   };
   writeFileSync(file, JSON.stringify({ ...base, ...config }));
@@ -113,7 +113,7 @@ export function controllerManager({ folder, ports }: Layout, kubeconfig: string)
     name: "kube-controller-manager",
     args: flags({
       kubeconfig,
-      // Without node-lifecycle: it would mark nodes whose kubelet is silent, and these have none.
+      // Without node-lifecycle, which would mark these nodes NotReady because they have no kubelet.
       controllers: "garbage-collector-controller,namespace-controller",
       "leader-elect": false,
       "kube-api-qps": 5000,
@@ -134,7 +134,7 @@ function servingFlags(folder: string, port: number) {
   };
 }
 
-/** Of a program that signs its own certificate on loopback, which there is nothing to check against. */
+/** Whether a program on loopback responds with 200. Accepts its self-signed certificate, which no CA can verify. */
 export async function answersOk(url: string, timeout = 5000): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = get(url, { rejectUnauthorized: false, agent: false, timeout }, (answer) => {
@@ -146,7 +146,7 @@ export async function answersOk(url: string, timeout = 5000): Promise<boolean> {
   });
 }
 
-/** What such a program answers. */
+/** The response body of such a program. */
 export async function textOf(url: string, timeout = 5000): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = get(url, { rejectUnauthorized: false, agent: false, timeout }, (answer) => {

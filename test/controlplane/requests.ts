@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { harnessAgent } from "./api.ts";
 
-/** Requests the API server answered, of one kind. Long ones (WATCH) count when they end. */
+/** Completed requests of one kind. The API server counts long-running ones (WATCH) when they end. */
 export interface RequestCount {
   /** GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE … */
   readonly verb: string;
@@ -25,7 +25,7 @@ export function requestCounts(metrics: string): RequestCount[] {
   return [...sums.values()];
 }
 
-/** What came between two readings. */
+/** The difference between two scrapes. */
 export function newRequests(before: readonly RequestCount[], after: readonly RequestCount[]): RequestCount[] {
   const keyOf = (entry: RequestCount) => JSON.stringify({ ...entry, count: undefined });
   const old = new Map(before.map((entry) => [keyOf(entry), entry.count]));
@@ -34,11 +34,11 @@ export function newRequests(before: readonly RequestCount[], after: readonly Req
     .filter(({ count }) => count > 0);
 }
 
-/** One request of the audit log: who asked for what. */
+/** One request of the audit log, with its user. */
 export interface AuditedRequest {
   readonly user: string;
   readonly userAgent: string;
-  /** As RBAC names it: get, list, watch, create, update, patch, delete … */
+  /** The RBAC verb: get, list, watch, create, update, patch, delete … */
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -57,7 +57,7 @@ interface AuditEvent {
   readonly responseStatus?: { readonly code?: number };
 }
 
-/** Every request once, when it is answered: watches too, as soon as they begin. */
+/** Logs every request when it completes, and a watch as soon as it starts. */
 export const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -65,11 +65,11 @@ export const auditPolicy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** All that the log tells, but for what the harness did itself. */
+/** All requests of the log except the harness's own. */
 export function readAudit(file: string): AuditedRequest[] {
   if (!existsSync(file)) return [];
   const lines = readFileSync(file, "utf8").split("\n");
-  // The last line may still be in the writing.
+  // The last line may be incomplete.
   return lines.slice(0, -1).flatMap((line) => {
     const { stage, ...event } = JSON.parse(line) as AuditEvent & { stage: string };
     if (event.verb === "watch" ? stage !== "ResponseStarted" : stage !== "ResponseComplete") return [];

@@ -10,14 +10,14 @@ export interface ProgramSpec {
   /** What to run instead of the program of that name in the control-plane binary. */
   readonly command?: readonly [string, ...string[]];
   readonly args: readonly string[];
-  /** Resolves to true once the program serves; may reject while it does not. */
+  /** Resolves to true once the program is ready; may reject before. */
   readonly ready: () => Promise<boolean>;
 }
 
-/** One program of the control plane, as a child of this process. */
+/** A program of the control plane, run as a child process. */
 export class ServerProcess {
   readonly name: string;
-  /** File with all it ever wrote, over restarts. */
+  /** Log file with all output, across restarts. */
   readonly log: string;
   readonly #binary: string;
   readonly #spec: ProgramSpec;
@@ -30,7 +30,7 @@ export class ServerProcess {
     this.log = `${folder}/${spec.name}.txt`;
   }
 
-  /** Undefined while it does not run. */
+  /** Undefined while the program is stopped. */
   get pid(): number | undefined {
     return this.#running?.pid;
   }
@@ -40,7 +40,7 @@ export class ServerProcess {
     return child?.exitCode === null && child.signalCode === null ? child : undefined;
   }
 
-  /** Resolves when it serves; rejects, with the end of its log, when it ends or takes too long. */
+  /** Resolves when the program is ready; rejects with the end of its log if it exits or times out. */
   async start(): Promise<void> {
     if (this.#running !== undefined) throw new Error(`${this.name} runs already`);
     const log = openSync(this.log, "a");
@@ -65,7 +65,7 @@ export class ServerProcess {
     }
   }
 
-  /** Stops the process where it stands: connections stay open, nothing answers. Done once every thread of it stands. */
+  /** Pauses the process (SIGSTOP): connections stay open without responses. Resolves once all threads are stopped. */
   async freeze(): Promise<void> {
     this.#signal("SIGSTOP");
     for (let look = 0; look < 200 && !isStopped(this.pid); look++) await sleep(10);
@@ -75,12 +75,12 @@ export class ServerProcess {
     this.#signal("SIGCONT");
   }
 
-  /** Ends it politely, then surely: an apiserver without its etcd ignores SIGTERM. */
+  /** Sends SIGTERM, then SIGKILL: an apiserver without its etcd ignores SIGTERM. */
   async stop(): Promise<void> {
     await this.#end("SIGTERM");
   }
 
-  /** Ends it as a crash would. */
+  /** Kills the process, like a crash. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
@@ -90,7 +90,7 @@ export class ServerProcess {
     await this.start();
   }
 
-  /** The end of its log, or the panic it ended with. */
+  /** The end of the log, or the panic that ended the process. */
   lastWords(): string {
     const lines = readFileSync(this.log, "utf8").trimEnd().split("\n");
     const panic = lines.findLastIndex((line) => line.startsWith("panic:"));
@@ -103,7 +103,7 @@ export class ServerProcess {
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     const limit = setTimeout(() => child.kill("SIGKILL"), stopLimitMs);
     child.kill(signal);
-    // A frozen program hears of the signal once it is thawed.
+    // A frozen process handles the signal only after it is thawed.
     child.kill("SIGCONT");
     await ended;
     clearTimeout(limit);
@@ -114,7 +114,7 @@ export class ServerProcess {
   }
 }
 
-/** On a busy machine a thread may run on for a while after the signal; without /proc this cannot be checked. */
+/** Whether all threads are stopped: on a busy machine this takes a while. Without /proc it cannot be checked. */
 function isStopped(pid: number | undefined): boolean {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);

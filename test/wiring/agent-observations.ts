@@ -1,4 +1,4 @@
-// What an agent does, as the table of its variables looks at it: each starts a whole agent on an API and a machine in memory.
+// Observations for the table of the agent's variables. Each starts a complete agent on an in-memory API and machine.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,13 +9,13 @@ import { AgentTestHarness, type AgentUnderTest } from "../../src/programs/agent/
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { serveSecurely } from "./secure-service.ts";
 
-/** In the table's values; the observations put the address of their own service in its place. */
+/** Placeholder in the table's values; the observations replace it with the address of their own service. */
 export const SERVICE = "http://service.test";
-/** The same with a certificate of its own, which is in the file `ca.crt`. */
+/** The same for a service with a self-signed certificate, stored in the file `ca.crt`. */
 export const SECURE = "https://secure.test";
-/** A folder with the files `token` and `catalogue.yaml`, likewise. */
+/** Placeholder for a folder with the files `token` and `catalogue.yaml`. */
 export const FOLDER = "/folder.test";
-/** A loopback address that nothing else uses. */
+/** An unused loopback address. */
 export const FREE = "127.0.0.78:28080";
 
 interface Scene {
@@ -28,7 +28,7 @@ const H100 = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.
 const CATALOGUE =
   "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 500, perf: 400 }]";
 
-/** Node a with two packages of 350 W, two GPUs of 700 W and a target of 60 %; a service that answers for any node. */
+/** Node a with two packages of 350 W, two GPUs of 700 W and a target of 60 %; a service that responds for any node. */
 async function onNode<Seen>(
   variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
@@ -69,18 +69,18 @@ async function onNode<Seen>(
 const limits = ({ machine }: AgentTestHarness): string =>
   `CPU ${[...machine.rapl.limits.values()].join(" ")}, GPU ${[...machine.gpu.limits.values()].join(" ")}`;
 
-/** The limits in force. */
+/** The enforced limits. */
 export const enforced = async (variables: RawValues): Promise<string> =>
   onNode(variables, async ({ harness }) => limits(harness));
 
-/** The limits that an agent leaves behind. */
+/** The limits after the agent has exited. */
 export const leftBehind = async (variables: RawValues): Promise<string> =>
   onNode(variables, async ({ harness, agent }) => {
     await agent.stop();
     return limits(harness);
   });
 
-/** The limits when the API has not answered for five minutes. */
+/** The limits when the API server has not responded for five minutes. */
 export const withoutApi = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
@@ -93,7 +93,7 @@ export const withoutApi = async (variables: RawValues): Promise<string> =>
     async (harness) => harness.target("a", { profile: "performance", cpu: { packagePowerCapWatts: 300 } }),
   );
 
-/** Which node's status it writes. */
+/** The node whose status the agent writes. */
 export const nodeReported = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
@@ -105,7 +105,7 @@ export const nodeReported = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** How often power is measured in a minute. */
+/** Number of power measurements per minute. */
 export const ticks = async (variables: RawValues): Promise<number> =>
   onNode(variables, async ({ harness }) => {
     let samples = 0;
@@ -118,18 +118,18 @@ export const ticks = async (variables: RawValues): Promise<number> =>
     return samples;
   });
 
-/** The interval that it warns of, as the operator would take its readings for stale in between. */
+/** The interval in the agent's warning that the operator would treat its readings as stale. */
 export const warnedInterval = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.find(({ freshFor }) => freshFor !== undefined)?.["interval"]);
 
-/** The zones whose energy counter does not last for an interval. */
+/** The zones whose energy counter overflows within one interval. */
 export const warnedOf = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => agent.logs.flatMap(({ zone }) => zone ?? []));
 
 export const served = async (variables: RawValues): Promise<boolean> =>
   onNode(variables, async ({ agent }) => agent.logs.some(({ url }) => url === `http://${FREE}`));
 
-/** Who its events say they come from. */
+/** The reporting component of the agent's Events. */
 export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
@@ -144,7 +144,7 @@ export const eventInstance = async (variables: RawValues): Promise<unknown> =>
     },
   );
 
-/** What each mode is like: what it says of itself, and what it does to the machine it runs on. */
+/** Effects of each mode: what the agent reports, and what it changes on its own host. */
 export const mode = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ harness, agent }) => {
     await harness.advance(45);
@@ -158,7 +158,7 @@ export const mode = async (variables: RawValues): Promise<unknown> =>
     };
   });
 
-/** The nodes a pool's agent controls, of six and one that is not managed; or why it does not start. */
+/** The nodes a pool agent controls, out of six managed ones and an unmanaged one; or why it does not start. */
 export const poolNodes = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
@@ -172,7 +172,7 @@ export const poolNodes = async (variables: RawValues): Promise<string> =>
     },
   ).catch((error: unknown) => String(error).replace(/.*?(NODE_NAME is not set|POOL_SHARD_ID is not set).*/s, "$1"));
 
-/** The throttle over four minutes in which power rises far above the cap of 200 W, to just above it, and falls below it. */
+/** The throttle over four minutes: power is far above the cap of 200 W, then just above it, then below it. */
 export const throttling = async (variables: RawValues): Promise<string> =>
   onNode(
     variables,
@@ -199,7 +199,7 @@ export const throttling = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** Power as published, and the commands that the service got. */
+/** The published power, and the commands that the service received. */
 export const routed = async (variables: RawValues): Promise<unknown> =>
   onNode(
     variables,
@@ -216,7 +216,7 @@ export const routed = async (variables: RawValues): Promise<unknown> =>
       void Object.assign(service.node("a"), { power: 333, gpuPower: 777, capWatts: 400, capWattsPerGpu: 700 }),
   );
 
-/** How CPUs and GPUs are controlled, by /debug/node. */
+/** The control backends of CPUs and GPUs, from /debug/node. */
 export const modes = async (variables: RawValues): Promise<unknown> =>
   onNode(variables, async ({ agent }) => {
     const { route } = JSON.parse((await agent.page("/debug/node")).text) as {
@@ -225,7 +225,7 @@ export const modes = async (variables: RawValues): Promise<unknown> =>
     return { cpu: route.cpuControl.mode, gpu: route.gpuControl.mode };
   });
 
-/** Whether a service that never answers has been given up after ten seconds. */
+/** Whether the agent's request to a service that never responds timed out within ten seconds. */
 export const givenUp = async (variables: RawValues): Promise<boolean> =>
   onNode(
     variables,
@@ -244,7 +244,7 @@ export const authorization = async (variables: RawValues): Promise<unknown> =>
     return [...service.authorizations];
   });
 
-/** How /debug/node answers a request from elsewhere. */
+/** The response of /debug/node to a remote client. */
 export const debugPage = async (variables: RawValues): Promise<number> =>
   onNode(variables, async ({ agent }) => {
     const url = agent.logs.find(({ url: at }) => at !== undefined)?.["url"];

@@ -1,4 +1,4 @@
-// `joulie agent` as a process on a machine of files, for what an agent reads of its host before anything can be injected.
+// Runs `joulie agent` as a process on a machine of files, for variables that it reads before a test can inject anything.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { labels, type NodeHardware, type NodeTwin } from "../../src/core/api/index.ts";
@@ -25,7 +25,7 @@ import type { Probe } from "../../src/programs/agent/probe/probe-text.ts";
 import { runJoulie, withApi } from "./started-program.ts";
 import { configured } from "./variable-table.ts";
 
-/** In the table's values; the observations put folders of their own in its place, which have `sys`, `proc` and `state`. */
+/** Placeholder in the table's values; the observations replace it with a folder that has `sys`, `proc` and `state`. */
 export const [HERE, THERE] = ["/here.test", "/there.test"];
 
 const AMD_CARD = "devices/pci0000:00/0000:01:00.0";
@@ -46,7 +46,7 @@ const amdCard: HostTree = {
   },
 };
 
-/** What a folder of the machine holds. `vm` has nothing to cap, of a model that the catalogue does not know. */
+/** The contents of a machine's folder. `vm` has nothing to cap and a model that is not in the catalogue. */
 const folders: Readonly<Record<string, HostTree>> = {
   sys: joinTrees(sapphireRapids, intelPstate),
   "amd/sys": amdCard,
@@ -60,7 +60,7 @@ const CATALOGUE = `cpus:
   - { key: our-vm, vendor: intel, aliases: [Our Chip 7], coresPerSocket: 2, tdpWatts: 99, baseGHz: 2.8 }
 `;
 
-/** Two machines, one of them with another CPU, as far as the variables name their folders; `use` is given where they are. */
+/** Two machines with different CPUs, limited to the folders that the variables name; `use` receives their paths. */
 export async function withMachines<Result>(
   variables: RawValues,
   use: (here: string, there: string) => Promise<Result>,
@@ -78,7 +78,7 @@ export async function withMachines<Result>(
     return scratchTree(joinTrees(...trees, { files: { "catalogue.yaml": CATALOGUE }, folders: ["state"] }));
   };
   const [here, there] = [machine(HERE, xeonCpuinfo, "boot-here"), machine(THERE, epycCpuinfo, "boot-there")];
-  // There NVML has ended the agent twice as it started.
+  // On the second machine, NVML has crashed the agent twice at startup.
   writeFileSync(join(there.root, "state/nvml-trial.json"), JSON.stringify({ unfinished: 2, key: " boot-here" }));
   try {
     return await use(here.root, there.root);
@@ -97,10 +97,10 @@ export const inPlace = (variables: RawValues, here: string, there: string): RawV
     Object.entries(variables).map(([name, text = ""]) => [name, text.replace(HERE, here).replace(THERE, there)]),
   );
 
-/** Never the machine that the test runs on. */
+/** Keeps the agent away from the machine that runs the test. */
 export const hereOnly = { HOST_SYS_ROOT: `${HERE}/sys`, HOST_PROC_ROOT: `${HERE}/proc`, STATE_DIR: `${HERE}/state` };
 
-/** What an agent with a target of 60 % finds on its host, and where it leaves traces. */
+/** What an agent with a target of 60 % discovers on its host, and which files it changes. */
 export const onHost = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) =>
     withApi(async ({ api, kubeconfig }) => {
@@ -143,7 +143,7 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
     }),
   );
 
-/** What is said of NVML. */
+/** The agent's log messages about NVML. */
 function nvmlOf(text: string, here: string, there: string): string {
   const [said = "nothing"] = /NVML is not used|NVML library \S+/.exec(text) ?? [];
   return said.replace(here, HERE).replace(there, THERE);
@@ -158,7 +158,7 @@ async function clusterOf(api: EmbeddedApi): Promise<KubeClient> {
   return client;
 }
 
-/** `joulie agent probe`, as JSON unless the row says otherwise. */
+/** The output of `joulie agent probe`, as JSON unless the row sets another format. */
 export const probed = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) => {
     let stdout = "";
@@ -172,7 +172,7 @@ export const probed = async (variables: RawValues): Promise<unknown> =>
     return { cpu: `${cpu.model}, ${cpu.catalogue}`, wouldSet, lowest: throttle.lowestKHz, nvml };
   });
 
-/** What `joulie agent probe` says of an NVML that ends every program it is started in. */
+/** What `joulie agent probe` reports for an NVML library that crashes its process. */
 export const probedWithBrokenBoard = async (variables: RawValues): Promise<string> =>
   withMachines(variables, async (here, there) => {
     const stub = buildNvmlStub();

@@ -24,7 +24,7 @@ const endpoint = {
 
 const table: VariableTable = {
   HOST_SYS_ROOT: { ...usual, value: `${THERE}/sys`, changed: { limits: [0, 350] } },
-  // The boot id has changed, so the firmware has reset the package: it is not restored.
+  // The boot id has changed, so the firmware has reset the package, and the command does not restore it.
   HOST_PROC_ROOT: { ...usual, value: `${THERE}/proc`, changed: { limits: [210, 0] } },
   NVML_LIBRARY: {
     ...usual,
@@ -46,7 +46,7 @@ const table: VariableTable = {
       changed: { "": `nothing to restore: no original limit is stored in ${THERE}/empty` },
     },
   ],
-  // A pool's agent calls services on loopback without further ado.
+  // A pool agent may call services on loopback without extra permission.
   AGENT_MODE: { ...endpoint, value: "pool" },
   TELEMETRY_CPU_HTTP_ENDPOINT: endpoint,
   TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: endpoint,

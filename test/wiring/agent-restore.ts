@@ -1,4 +1,4 @@
-// What `joulie agent restore` does, as the table of its variables looks at it.
+// Observations for the table of the variables of `joulie agent restore`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock/index.ts";
@@ -12,14 +12,14 @@ import { fileAt, HERE, inPlace, LIMIT, THERE, withMachines } from "./agent-on-ho
 import { serveSecurely } from "./secure-service.ts";
 import { configured } from "./variable-table.ts";
 
-/** In the table's values; the observation puts the address of its own service in its place. */
+/** Placeholder in the table's values; the observation replaces it with the address of its own service. */
 export const SERVICE = "https://service.test";
 
 const GPU = { backend: "gpu", board: "GPU-1", original: "700000" };
 
 /**
- * Both machines have a package that an agent has left at 210 W. The journal here knows of it, of the packages of node a
- * behind HTTPS and of node b behind HTTP, and of a GPU; there an agent runs.
+ * Both machines have a package that an agent has left at 210 W. HERE, the journal lists it, the packages of node a
+ * behind HTTPS and of node b behind HTTP, and a GPU. THERE, an agent is running.
  */
 export const restored = async (variables: RawValues): Promise<unknown> =>
   withMachines(variables, async (here, there) => {
@@ -65,7 +65,7 @@ export const restored = async (variables: RawValues): Promise<unknown> =>
     }
   });
 
-/** A line in few words. */
+/** Shortens an output line for the table. */
 function outcomeOf(line: string): string {
   const words = [
     /: restored$/,

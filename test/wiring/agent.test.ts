@@ -7,7 +7,7 @@ import { describeVariables, type VariableTable } from "./variable-table.ts";
 const { FOLDER, FREE, SECURE, SERVICE } = seen;
 const everyProgram = everyProgramRows("agent", {
   NODE_NAME: "a",
-  // Never the machine that the test runs on.
+  // Keeps the agent away from the machine that runs the test.
   HOST_SYS_ROOT: "/dev/null/sys",
   HOST_PROC_ROOT: "/dev/null/proc",
 });
@@ -85,7 +85,7 @@ const table: VariableTable = {
   STATE_DIR: {
     ...host,
     value: `${THERE}/state`,
-    // A library that is tried leaves no mark of an unfinished try behind.
+    // A library that loads successfully removes its marker of an unfinished trial.
     beside: { ...hereOnly, NVML_LIBRARY: `${HERE}/libnvidia-ml.so` },
     byDefault: { here: "210 W, originals, lock", there: "nvml-trial" },
     changed: { here: "210 W", there: "originals, lock" },

@@ -12,10 +12,10 @@ import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { runJoulie } from "./started-program.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
 
-/** In the table's values; the observation puts a folder of its own in its place, with a `kubeconfig`. */
+/** Placeholder in the table's values; the observation replaces it with a folder that has a `kubeconfig`. */
 const FOLDER = "/folder.test";
 
-/** A demo of three nodes and one second, as a process: what it says to people, and its summary. */
+/** Runs the demo as a process with three nodes for one second; returns its messages and its summary. */
 async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
@@ -43,7 +43,7 @@ async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> 
   }
 }
 
-/** What the live view says of its end, and whether it comes by itself. */
+/** The duration that the live view shows, and whether the test had to interrupt the demo. */
 async function shown(variables: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   const stop = new AbortController();
@@ -53,7 +53,7 @@ async function shown(variables: RawValues): Promise<unknown> {
     columns: 120,
     write: (text: string) => {
       drawn += text;
-      // By itself it would end only with its time.
+      // Otherwise the demo runs for its full duration.
       if (drawn.includes("Ctrl-C")) stop.abort();
       return true;
     },
@@ -68,7 +68,7 @@ async function shown(variables: RawValues): Promise<unknown> {
   }
 }
 
-/** What the demo tells its programs. */
+/** The settings that the demo passes to its programs. */
 async function told(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
   const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;

@@ -1,4 +1,4 @@
-// What an extender answers, as the table of its variables looks at it: each starts a whole extender on an API in memory.
+// Observations for the table of the extender's variables. Each starts a complete extender on an in-memory API.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
@@ -15,10 +15,10 @@ import {
 } from "../../src/programs/extender/testing/extender-harness.ts";
 
 export const certificates = join(import.meta.dirname, "../../src/platform/kube/testdata");
-/** Loopback addresses that nothing else uses. */
+/** Unused loopback addresses. */
 export const [FREE, FREE_METRICS] = ["127.0.0.77:29876", "127.0.0.77:29877"];
 
-/** In the table's values; the observations put a folder with `catalogue.yaml` in its place. */
+/** Placeholder in the table's values; the observations replace it with a folder that has `catalogue.yaml`. */
 export const FOLDER = "/folder.test";
 const CATALOGUE =
   "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 300, perf: 400 }]";
@@ -33,11 +33,11 @@ const standing = { ...calmTwinStatus, powerMeasurement: roomy, estimatedPUE: 1.8
 interface Scene {
   readonly trial: ExtenderHarness;
   readonly extender: RunningExtender;
-  /** How many requests the API got. */
+  /** Number of requests that the API received. */
   readonly asked: () => number;
 }
 
-/** Three alike nodes: one calm, one that drains, and one whose twin is two minutes old. */
+/** Three identical nodes: one idle, one draining, and one whose twin is two minutes old. */
 async function asking<Seen>(
   variables: RawValues,
   look: (scene: Scene) => Promise<Seen>,
@@ -79,7 +79,7 @@ const podOf = (workloadClass: string, requests: Readonly<Record<string, string>>
 });
 const NODES = ["calm", "draining", "old"];
 
-/** The scores of each node for a pod of 64 cores, and of the calm one for pods of four GPUs. */
+/** The scores of each node for a pod of 64 cores, and of the idle node for pods of four GPUs. */
 export const scores = async (variables: RawValues): Promise<unknown> =>
   asking(variables, async ({ extender }) => {
     const gpus = { cpu: "1", "nvidia.com/gpu": "4" };
@@ -90,7 +90,7 @@ export const scores = async (variables: RawValues): Promise<unknown> =>
     };
   });
 
-/** Whether the API is asked again while all is quiet for a minute. */
+/** Whether the extender queries the API again during a minute without events. */
 export const askedAgain = async (variables: RawValues): Promise<boolean> =>
   asking(variables, async ({ trial, asked }) => {
     const before = asked();
@@ -98,21 +98,21 @@ export const askedAgain = async (variables: RawValues): Promise<boolean> =>
     return asked() > before;
   });
 
-/** What a request of 4 KiB is answered with. */
+/** The response to a request of 4 KiB. */
 export const longRequest = async (variables: RawValues): Promise<number> =>
   asking(variables, async ({ extender }) => {
     const asked = { Pod: podOf("standard", { cpu: "1" }), Nodes: null, NodeNames: [...NODES, "x".repeat(4096)] };
     return (await extender.post("/prioritize", asked)).status;
   });
 
-/** How /debug/scoring answers a request from elsewhere. */
+/** The response of /debug/scoring to a remote client. */
 export const debugPage = async (variables: RawValues): Promise<number> =>
   asking(variables, async ({ extender }) => {
     const headers = { "x-forwarded-for": "192.0.2.1" };
     return (await fetch(`${String(extender.url)}/debug/scoring`, { headers })).status;
   });
 
-/** Which nodes without a twin a performance pod may go to, by their labels. */
+/** The nodes without a twin that the filter accepts for a performance pod, by their labels. */
 export const byLabel = async (variables: RawValues): Promise<readonly string[] | null> =>
   asking(variables, async ({ trial, extender }) => {
     const own: Readonly<Record<string, string>> = {
@@ -127,7 +127,7 @@ export const byLabel = async (variables: RawValues): Promise<readonly string[] |
     return (await extender.filter(podOf("performance", { cpu: "1" }), Object.keys(own))).NodeNames;
   });
 
-/** The score of a node of which only labels tell the GPUs. */
+/** The score of a node whose GPUs are known only from labels. */
 export const labelled = async (variables: RawValues): Promise<number | undefined> =>
   asking(variables, async ({ trial, extender }) => {
     const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
@@ -137,14 +137,14 @@ export const labelled = async (variables: RawValues): Promise<number | undefined
     return (await extender.scores(podOf("standard", { cpu: "1", "nvidia.com/gpu": "4" }), ["labelled"]))["labelled"];
   });
 
-/** Which of the two addresses of the table are served. */
+/** The addresses of the table on which the extender listens. */
 export const served = async (variables: RawValues): Promise<unknown> =>
   asking(variables, async ({ extender }) => ({
     asked: extender.url === `http://${FREE}`,
     metrics: extender.metricsUrl === `http://${FREE_METRICS}`,
   }));
 
-/** How a client without a certificate fares. */
+/** The result of a request by a client without a certificate. */
 export const overTls = async (variables: RawValues): Promise<string> =>
   asking(
     variables,

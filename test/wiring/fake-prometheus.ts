@@ -1,4 +1,4 @@
-// A server that answers PromQL queries and GET requests with what a test says.
+// A server that responds to PromQL queries and GET requests with a test's data.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { milliseconds } from "../../src/core/units/index.ts";
@@ -6,7 +6,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
-/** `queries` gives the samples of a query, `pages` the body of a path; both may count how often they are asked. */
+/** `queries` returns the samples of a query, `pages` the body of a path; both may count their calls. */
 export async function servePrometheus(
   now: () => number,
   queries: (query: string) => readonly Sample[],
@@ -34,7 +34,7 @@ export async function servePrometheus(
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Until every request that is on its way was answered: virtual time does not wait for sockets. */
+    /** Waits until all pending requests have a response: virtual time does not wait for sockets. */
     idle: async (): Promise<void> => {
       do await systemClock.sleep(milliseconds(1));
       while (requests.open > 0);

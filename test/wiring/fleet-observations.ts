@@ -1,4 +1,4 @@
-// What a simulator brings into a cluster, as the table of its variables looks at it: each starts a whole one on an API in memory.
+// Observations for the table of the fleet's variables. Each starts a complete fleet on an in-memory API.
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { Scheduler } from "../../src/platform/embedded/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
@@ -7,7 +7,7 @@ import { seededRandom } from "../../src/platform/random/index.ts";
 import { FleetTestHarness } from "../../src/programs/fleet/testing/fleet-test-harness.ts";
 import { runJoulie, withApi } from "./started-program.ts";
 
-/** Loopback addresses that nothing else uses. */
+/** Unused loopback addresses. */
 export const [FREE, FREE_METRICS] = ["127.0.0.76:29878", "127.0.0.76:29879"];
 
 async function simulating<Seen>(variables: RawValues, look: (trial: FleetTestHarness) => Promise<Seen>): Promise<Seen> {
@@ -27,7 +27,7 @@ async function simulating<Seen>(variables: RawValues, look: (trial: FleetTestHar
   }
 }
 
-/** The nodes in the cluster, and which of the two addresses of the table are served. */
+/** The nodes in the cluster, and the addresses of the table on which the fleet listens. */
 export const fleet = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     const nodes = await trial.nodes();
@@ -58,7 +58,7 @@ export const jobs = async (variables: RawValues): Promise<unknown> =>
     };
   });
 
-/** Whether every pod that was ever submitted is still to be seen after some have finished. */
+/** Whether the cluster still has every submitted pod after some have finished. */
 export const finishedKept = async (variables: RawValues): Promise<boolean> =>
   simulating({ WORKLOAD: "day", NODES: "5", ...variables }, async (trial) => {
     const log = createLogger({ level: "silent", program: "scheduler" });
@@ -72,7 +72,7 @@ export const finishedKept = async (variables: RawValues): Promise<boolean> =>
     return kept;
   });
 
-/** How a pod fares 20 s after its binding. */
+/** The state of a pod 20 s after its binding. */
 export const phaseOfPod = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     await trial.createPod("p", "sim-000");
@@ -80,7 +80,7 @@ export const phaseOfPod = async (variables: RawValues): Promise<unknown> =>
     return (await trial.pod("p"))?.status?.phase;
   });
 
-/** How often a node's Lease is renewed in a minute. */
+/** Number of renewals of a node's Lease per minute. */
 export const renewals = async (variables: RawValues): Promise<number> =>
   simulating(variables, async (trial) => {
     const seen = new Set<unknown>();
@@ -92,14 +92,14 @@ export const renewals = async (variables: RawValues): Promise<number> =>
     return seen.size;
   });
 
-/** How many nodes are left once it has ended. */
+/** Number of nodes that remain after the fleet has exited. */
 export const leftBehind = async (variables: RawValues): Promise<number> =>
   simulating({ NODES: "3", ...variables }, async (trial) => {
     await trial.end();
     return (await trial.nodes()).length;
   });
 
-/** Performance pods that were held below their level, on a node whose CPUs and another whose GPUs are capped to 100 W. */
+/** Performance pods slowed by caps, on a node with CPUs capped to 100 W and one with GPUs capped to 100 W. */
 export const offences = async (variables: RawValues): Promise<unknown> =>
   simulating(variables, async (trial) => {
     const nodes = await trial.nodes();
@@ -124,7 +124,7 @@ export const offences = async (variables: RawValues): Promise<unknown> =>
     return { cpu: held.includes(cpu), gpu: held.includes(gpu) };
   });
 
-/** Whether simulated time has run far ahead of real time. */
+/** Whether simulated time is far ahead of real time. */
 export const isFast = async (variables: RawValues): Promise<boolean> =>
   withApi(async ({ kubeconfig }) => {
     const flags = { NODES: "1", WORKLOAD: "none", SIMULATOR_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0" };

@@ -1,4 +1,4 @@
-// What an operator does, as the table of its variables looks at it: each starts a whole operator on an API in memory.
+// Observations for the table of the operator's variables. Each starts a complete operator on an in-memory API.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,12 +25,12 @@ const H100 = {
   "joulie.io/hw.gpu-count": "8",
 };
 
-/** In the table's values; the observations put a folder with `catalogue.yaml` in its place. */
+/** Placeholder in the table's values; the observations replace it with a folder that has `catalogue.yaml`. */
 export const FOLDER = "/folder.test";
 const CATALOGUE =
   "gpus: [{ key: nvidia-h100-sxm, vendor: nvidia, aliases: [NVIDIA-H100-80GB-HBM3], maxWatts: 500, perf: 400 }]";
 
-/** `before` fills the cluster, then the operator starts, plans and writes. */
+/** Calls `before` to fill the cluster, then starts the operator and lets it plan and write. */
 async function onCluster<Seen>(
   variables: RawValues,
   before: (harness: OperatorTestHarness) => Promise<void>,
@@ -43,7 +43,7 @@ async function onCluster<Seen>(
     await before(harness);
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
     const operator = harness.start(Object.fromEntries(own) as Variables);
-    // Files take real time.
+    // Reading files takes real time.
     for (let turn = 0; turn < 100 && !operator.logs.some(({ url }) => url !== undefined); turn++)
       await systemClock.sleep(milliseconds(5));
     await harness.advance(3);
@@ -62,7 +62,7 @@ const performancePods = async (harness: OperatorTestHarness, count: number): Pro
   for (let index = 0; index < count; index++) await harness.createPod(`wanting-${index}`, undefined, performancePod);
 };
 
-/** The profiles of ten alike nodes while 12 performance pods wait, as `performance` and `eco` nodes. */
+/** The `performance` and `eco` nodes among ten identical ones while 12 performance pods are pending. */
 export const classes = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
@@ -79,7 +79,7 @@ export const classes = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** Which of these nodes is managed: one plain, one of team blue, one with another label of reservation. */
+/** The managed nodes among three: one without extra labels, one of team blue, one with a custom reservation label. */
 export const managed = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
@@ -98,7 +98,7 @@ export const managed = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** The labels of a node that drains: it is eco, and a performance pod still runs on it. */
+/** The labels of a draining node: planned as eco while a performance pod still runs on it. */
 export const drainingLabels = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
@@ -112,7 +112,7 @@ export const drainingLabels = async (variables: RawValues): Promise<unknown> =>
     },
   );
 
-/** The CPU cap of a node that drains. */
+/** The CPU cap of a draining node. */
 export const drainingCap = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     { STATIC_HP_FRAC: "0", ...variables },
@@ -147,7 +147,7 @@ export const caps = async (variables: RawValues): Promise<unknown> =>
     },
   );
 
-/** How often an unchanged twin is written in ten minutes. */
+/** Number of writes of an unchanged twin in ten minutes. */
 export const refreshes = async (variables: RawValues): Promise<number> =>
   onCluster(
     variables,
@@ -159,7 +159,7 @@ export const refreshes = async (variables: RawValues): Promise<number> =>
     },
   );
 
-/** The NodePowerProfiles that are there. */
+/** The existing NodePowerProfiles. */
 export const mirrored = async (variables: RawValues): Promise<readonly string[]> =>
   onCluster(
     variables,
@@ -168,7 +168,7 @@ export const mirrored = async (variables: RawValues): Promise<readonly string[]>
       (await harness.user.listAll(resources.nodePowerProfiles)).items.map(({ metadata }) => metadata.name),
   );
 
-/** The Lease it leads by, and in whose name. */
+/** The leader-election Lease and its holder. */
 export const lease = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,
@@ -182,7 +182,7 @@ export const lease = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** How /debug/plan answers a request from elsewhere. */
+/** The response of /debug/plan to a remote client. */
 export const debugPage = async (variables: RawValues): Promise<number> =>
   onCluster(
     variables,
@@ -193,7 +193,7 @@ export const debugPage = async (variables: RawValues): Promise<number> =>
     },
   );
 
-/** Whether it starts at all. */
+/** Whether the operator starts. */
 export const starts = async (variables: RawValues): Promise<boolean> =>
   onCluster(
     variables,
@@ -201,7 +201,7 @@ export const starts = async (variables: RawValues): Promise<boolean> =>
     async () => true,
   ).catch(() => false);
 
-/** What becomes of a promoted node two minutes after nothing asks for it any more. */
+/** The profile of a promoted node two minutes after the demand for it has ended. */
 export const promoted = async (variables: RawValues): Promise<string> =>
   onCluster(
     { POLICY_TYPE: "queue_aware_v1", QUEUE_HP_BASE_FRAC: "0.5", QUEUE_PERF_PER_HP_NODE: "1", ...variables },
@@ -217,7 +217,7 @@ export const promoted = async (variables: RawValues): Promise<string> =>
     },
   );
 
-/** Who its events say they come from. */
+/** The reporting component of the operator's Events. */
 export const eventInstance = async (variables: RawValues): Promise<unknown> =>
   onCluster(
     variables,
@@ -229,17 +229,17 @@ export const eventInstance = async (variables: RawValues): Promise<unknown> =>
     },
   );
 
-/** Whether metrics are served at the address asked for. */
+/** Whether the operator serves metrics on the configured address. */
 export const served = async (variables: RawValues): Promise<boolean> =>
   onCluster(
     variables,
     async () => undefined,
     async ({ operator }) => operator.logs.some(({ url }) => url === `http://${FREE}`),
   );
-/** A loopback address that nothing else uses; the same one for the value in the table and for the look. */
+/** An unused loopback address, shared by the table's value and the observation. */
 export const FREE = "127.0.0.79:28081";
 
-/** Tells of each time it is listed. */
+/** Reports each list call. */
 const counted = <Value extends object>(value: Value, onList: () => void): Value =>
   new Proxy(value, {
     ownKeys: (target) => {
@@ -248,7 +248,7 @@ const counted = <Value extends object>(value: Value, onList: () => void): Value 
     },
   });
 
-/** How often metrics.k8s.io is asked in two minutes. */
+/** Number of requests to metrics.k8s.io in two minutes. */
 export const usageAsked = async (variables: RawValues): Promise<number> => {
   let asked = 0;
   return onCluster(
@@ -265,7 +265,7 @@ export const usageAsked = async (variables: RawValues): Promise<number> => {
   );
 };
 
-/** Which of two nodes rule_swap_v1 has eco, every ten seconds of two minutes. */
+/** The node that rule_swap_v1 sets to eco out of two, sampled every ten seconds for two minutes. */
 export const swaps = async (variables: RawValues): Promise<string> =>
   onCluster(
     variables,

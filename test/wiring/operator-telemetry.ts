@@ -1,14 +1,14 @@
-// What an operator reads from meters and publishes of it, as the table of its variables looks at it.
+// Observations of the operator's telemetry for the table of its variables.
 import { labels } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { type Operator, OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 import { servePrometheus } from "./fake-prometheus.ts";
 
-/** In the table's values; the observations put the address of their own server in its place. */
+/** Placeholder in the table's values; the observations replace it with the address of their own server. */
 export const PROMETHEUS = "http://prometheus.test";
 
-/** The site's series by name, those of the default names and others. */
+/** The site's series by name, both default and custom names. */
 const site: Readonly<Record<string, number>> = {
   datacenter_ambient_temperature_celsius: 40,
   datacenter_total_it_power_watts: 1000,
@@ -25,15 +25,15 @@ const site: Readonly<Record<string, number>> = {
 interface Scene {
   readonly harness: OperatorTestHarness;
   readonly operator: Operator;
-  /** Everything the server was asked. */
+  /** All queries that the server received. */
   readonly asked: string[];
-  /** In steps, since figures come over real sockets. */
+  /** Advances the clock in steps, because samples arrive over real sockets. */
   readonly pass: (seconds: number, step?: number) => Promise<void>;
-  /** From now on no endpoint of a node answers. */
+  /** Makes all node endpoints stop responding. */
   readonly silence: () => void;
 }
 
-/** Node a in zone north and rack r1, and beside it node b, which no meter knows. */
+/** Node a in zone north and rack r1, and node b, which has no meter. */
 async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Promise<Seen>): Promise<Seen> {
   const harness = await OperatorTestHarness.begin();
   const asked: string[] = [];
@@ -44,7 +44,7 @@ async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Pr
       asked.push(query);
       const value = site[query];
       if (value !== undefined) return [[{}, value]];
-      // Of the places there is one each: its query is the first part of a union.
+      // There is one zone and one rack, so its query is the first part of a union.
       const [, part = ""] = /^label_replace\(\((\w+)/.exec(query) ?? [];
       if (part in site) return [[{ joulie_part: "0" }, site[part] ?? 0]];
       return query.includes("kepler") ? [[{ node_name: "a" }, 210]] : query === "mine" ? [[{ node: "a" }, 333]] : [];
@@ -73,7 +73,7 @@ async function withMeters<Seen>(variables: RawValues, look: (scene: Scene) => Pr
   }
 }
 
-/** What the twin of node a says of its surroundings. */
+/** The facility data in the twin of node a. */
 export const surroundings = async (variables: RawValues): Promise<string> =>
   withMeters(variables, async ({ harness, pass }) => {
     await pass(10);
@@ -83,7 +83,7 @@ export const surroundings = async (variables: RawValues): Promise<string> =>
     return `PUE ${estimatedPUE?.toFixed(2)}, cooling ${cooling}, PSU ${psu}`;
   });
 
-/** Whether the facility is asked again within two minutes. */
+/** Whether the operator queries the facility again within two minutes. */
 export const polledAgain = async (variables: RawValues): Promise<boolean> =>
   withMeters(variables, async ({ asked, pass }) => {
     const before = asked.length;
@@ -91,14 +91,14 @@ export const polledAgain = async (variables: RawValues): Promise<boolean> =>
     return asked.length > before;
   });
 
-/** Where the power of node a comes from. */
+/** The source of node a's power. */
 export const power = async (variables: RawValues): Promise<string> =>
   withMeters(variables, async ({ harness }) => {
     const { source, measuredNodePowerW } = (await harness.twin("a")).status?.powerMeasurement ?? {};
     return `${source} ${measuredNodePowerW?.toFixed(0)} W`;
   });
 
-/** What is left of the power of node a eleven minutes after its meter fell silent. */
+/** The published power of node a eleven minutes after its meter stopped responding. */
 export const powerLater = async (variables: RawValues): Promise<number | undefined> =>
   withMeters(variables, async ({ harness, pass, silence }) => {
     silence();
@@ -106,7 +106,7 @@ export const powerLater = async (variables: RawValues): Promise<number | undefin
     return (await harness.twin("a")).status?.powerMeasurement?.measuredNodePowerW;
   });
 
-/** The sources whose samples were dropped, or which have trouble, by the names they are told by. */
+/** The sources with dropped samples, and the sources that the operator's log reports. */
 export const sourcesTold = async (variables: RawValues): Promise<unknown> =>
   withMeters(variables, async ({ operator }) => {
     const series = await operator.series("power_samples_dropped_total");

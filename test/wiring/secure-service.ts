@@ -1,9 +1,9 @@
-// A node behind HTTPS, with a certificate that no client trusts by default.
+// A node's HTTPS service with a certificate that clients do not trust by default.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { selfSigned } from "../../src/platform/embedded/api/certificate.ts";
 
-/** Takes every command, and remembers who gave it. */
+/** Accepts every command and records its Authorization header. */
 export async function serveSecurely() {
   const { key, cert } = selfSigned();
   const authorizations: (string | undefined)[] = [];

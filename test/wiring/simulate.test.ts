@@ -7,14 +7,14 @@ import { simulateConfig } from "../../src/programs/simulate/config.ts";
 import { simulate } from "../../src/programs/simulate/simulate.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
 
-/** In the table's values; the observation puts a folder of its own in its place. */
+/** Placeholder in the table's values; the observation replaces it with its own folder. */
 const FOLDER = "/folder.test";
 const JOBS = `submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec
 0,4,0,1,0.5,0,600
 60,8,0,0,0.5,0,600
 `;
 
-/** What is printed of a small cluster, without what differs from run to run. */
+/** The printed results of a small cluster, without values that differ between runs. */
 async function printed(variables: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {

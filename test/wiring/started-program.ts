@@ -1,4 +1,4 @@
-// `joulie …` as a process of its own, for variables that a program reads before anything of it can be injected.
+// Runs `joulie …` as a process, for variables that a program reads before a test can inject anything.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import type { Row } from "./variable-table.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 const LONGEST = milliseconds(45_000);
-/** From SIGTERM on. */
+/** Measured from SIGTERM. */
 const ENDING = milliseconds(8000);
 /** What a mutant needs to reach the process (scripts/mutation/apply.ts). */
 const inherited = ["PATH", "HOME", "NODE_OPTIONS", "JOULIE_MUTANT"];
@@ -24,7 +24,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs `joulie ARGS` until it ends or `until` holds, which ends it by SIGTERM. */
+/** Runs `joulie ARGS` until it exits; sends SIGTERM once `until` holds. */
 export async function runJoulie(
   args: readonly string[],
   variables: RawValues = {},
@@ -34,7 +34,7 @@ export async function runJoulie(
   const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   const stop = { asked: false };
-  // Once: a second signal ends a program at once.
+  // Sent once: a second signal would force an immediate exit.
   const look = (): void => {
     if (stop.asked || !until(stdout + stderr)) return;
     stop.asked = true;
@@ -49,7 +49,7 @@ export async function runJoulie(
     look();
   });
   const ended = new AbortController();
-  // Not every condition comes with a line of output.
+  // Polls, because some conditions become true without a line of output.
   void (async () => {
     for (let waited = 0; waited < LONGEST && !stop.asked; waited += 100) {
       await systemClock.sleep(milliseconds(100), ended.signal);
@@ -73,7 +73,7 @@ interface Plane {
   readonly folder: string;
 }
 
-/** An API over HTTP with a folder for files of the test; `use` is given the path of its kubeconfig. */
+/** Serves an API over HTTP with a folder for the test's files; `use` receives the path of its kubeconfig. */
 export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
@@ -89,12 +89,12 @@ export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): P
 
 type LogLine = Readonly<Record<string, unknown>>;
 
-/** The rows of the variables that every program has: all obey them alike. */
+/** The rows of the variables that all programs share. */
 export function everyProgramRows(program: string, variables: RawValues = {}) {
   const loopback = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: "127.0.0.1:0", SIMULATOR_ADDR: "127.0.0.1:0" };
   const env = { ...loopback, ...variables };
   const known = new Map<string, Promise<string>>();
-  /** What it logs until it turns to the API. */
+  /** The log lines before the first request to the API. */
   const firstWords = async (more: RawValues): Promise<string> => {
     const key = JSON.stringify(more);
     const run = known.get(key) ?? withApi(async (plane) => (await untilAsked(plane, { ...env, ...more })).stdout);
@@ -117,7 +117,7 @@ export function everyProgramRows(program: string, variables: RawValues = {}) {
   const pod = async (more: RawValues): Promise<unknown> => (JSON.parse(await firstWords(more)) as LogLine)["pod"];
   const reached = async ({ KUBECONFIG }: RawValues): Promise<boolean> =>
     withApi(async (plane) => (await untilAsked(plane, KUBECONFIG === undefined ? { ...env, KUBECONFIG } : env)).asked);
-  /** How a kubeconfig fares whose token would go to a server of another machine over http. */
+  /** The result of a kubeconfig that would send its token to a remote server over http. */
   const insecure = async (more: RawValues): Promise<string> =>
     withApi(async ({ folder }) => {
       const [name, server] = ["elsewhere", "http://cluster.invalid"];

@@ -1,22 +1,22 @@
-// The tables of test/wiring: for every variable of a program, a value that is not its default and what changes because of it.
+// The tables of test/wiring: for every variable of a program, a non-default value and the change it causes.
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import { type ConfigSchema, parseConfig, type RawValues, variableNames } from "../../src/platform/config/index.ts";
 
-/** Starts the program with these variables, and gives what it then does, in few words. */
+/** Starts the program with these variables and returns a summary of its behaviour. */
 type Observation = (variables: RawValues) => Promise<unknown>;
 
 export interface Row {
   readonly value: string;
-  /** Variables that are set in both runs, without which this one has nothing to act on. */
+  /** Variables set in both runs, because this variable has no effect without them. */
   readonly beside?: RawValues;
   readonly observe: Observation;
-  /** What is observed with the default, and what with the value. */
+  /** The observations with the default and with the value. */
   readonly byDefault: unknown;
   readonly changed: unknown;
 }
 
-/** Several rows where a variable acts in several places: each of them has to obey it. */
+/** One row for each place in which a variable acts. */
 export type VariableTable = Readonly<Record<string, Row | readonly Row[]>>;
 
 /**
@@ -25,7 +25,7 @@ export type VariableTable = Readonly<Record<string, Row | readonly Row[]>>;
  */
 export function describeVariables(program: string, config: ConfigSchema, table: VariableTable): void {
   const runs = new Map<Observation, Map<string, Promise<unknown>>>();
-  // Rows that look at the same thing share the run with the defaults.
+  // Rows with the same observation share the run with the defaults.
   const observed = async (observe: Observation, variables: RawValues): Promise<unknown> => {
     const known = runs.get(observe) ?? new Map<string, Promise<unknown>>();
     runs.set(observe, known);
@@ -56,13 +56,13 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
 
 const containing = (members: object): unknown => expect.objectContaining(members);
 
-/** Of an object that is observed a row names the members that matter to it. */
+/** A row names only the relevant members of an observed object. */
 function expected(value: unknown): unknown {
   const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
   return isObject ? containing(value) : value;
 }
 
-/** Whatever is given by the environment or as a flag. */
+/** Parses every text as a flag, also for variables that come from the environment. */
 function parsedTexts<Config extends ConfigSchema>(config: Config, texts: RawValues) {
   const flags = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ""));
   return parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
@@ -76,6 +76,6 @@ export function configured<Config extends ConfigSchema>(config: Config, texts: R
 
 function valueOf(config: ConfigSchema, name: string, texts: RawValues): unknown {
   const parsed = parsedTexts(config, texts);
-  // A value that is refused beside others has an effect, too.
+  // A value that is rejected in combination with others has an effect, too.
   return parsed.ok ? parsed.value.values[name] : parsed.error.problems.map(({ message }) => message).join("; ");
 }

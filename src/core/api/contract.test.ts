@@ -133,7 +133,7 @@ function surfaceOf(kind: AnyKind): Surface {
 }
 
 describe("the custom resources of the contract", () => {
-  it("X-01 are these four, cluster-scoped, of one group and version", () => {
+  it("X-01 are four cluster-scoped kinds of one group and version", () => {
     expect(kinds.map(({ kind }) => kind)).toEqual(Object.keys(contract));
     for (const kind of kinds) {
       const { group, scope, names: given, versions } = crdOf(kind).spec;
@@ -147,13 +147,13 @@ describe("the custom resources of the contract", () => {
   });
 
   it.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))(
-    "X-01 %s has the fields, types, choices, bounds, names, columns and subresources agreed on, and no others",
+    "X-01 %s has exactly the fields, types, choices, bounds, names, columns and subresources of the contract",
     (name, kind) => {
       expect(surfaceOf(kind)).toEqual(contract[name]);
     },
   );
 
-  it("reads the agreed alias of a field", () => {
+  it("reads the documented alias of a field", () => {
     const gpu = { capRange: { minWatts: 100, maxWatts: 700 } };
     const [hardware] = kinds;
     const reading = readObject(hardware, { metadata: { name: "a" }, spec: { nodeName: "a" }, status: { gpu } });
@@ -162,7 +162,7 @@ describe("the custom resources of the contract", () => {
 });
 
 describe("the names of the contract", () => {
-  it("are these, each under its own key and nothing else", () => {
+  it("are exactly these, each under its own key", () => {
     const { gpuVendors, ...shared } = names;
     expect(shared).toEqual({
       apiGroup: "joulie.io",

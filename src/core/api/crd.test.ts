@@ -25,7 +25,7 @@ function at(schema: StructuralSchema, path: string): StructuralSchema | undefine
   return here;
 }
 
-/** What Kubernetes demands of a structural schema and says only when the CRD is applied. */
+/** The rules of a structural schema, which Kubernetes checks only when the CRD is applied. */
 function structuralFaults(root: StructuralSchema): string[] {
   const types = ["object", "array", "string", "number", "integer", "boolean"];
   return everySchema(root).flatMap(([path, schema]) => {

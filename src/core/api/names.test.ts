@@ -11,7 +11,7 @@ const everyLabel = [
   ...Object.values(nfdGpuLabels).flat(),
 ];
 
-it("names only labels Kubernetes accepts, each once", () => {
+it("lists only valid Kubernetes labels, without duplicates", () => {
   expect(everyLabel.filter((key) => !isLabelKey(key))).toEqual([]);
   expect(new Set(everyLabel).size).toBe(everyLabel.length);
 });

@@ -38,11 +38,11 @@ const illegal = [
 ];
 
 describe("isObjectName", () => {
-  it.each(legal)("takes %j, as Kubernetes does", (name) => {
+  it.each(legal)("accepts %j, as Kubernetes does", (name) => {
     expect(isObjectName(name)).toBe(true);
   });
 
-  it.each(illegal)("refuses %j", (name) => {
+  it.each(illegal)("rejects %j", (name) => {
     expect(isObjectName(name)).toBe(false);
   });
 

@@ -45,7 +45,7 @@ describe("read", () => {
     expect(withWarnings(["same", "same"])).toEqual({ warnings: ["same", "same"], problems: [] });
   });
 
-  it("keeps as many items as a list may have, and reports that there are more", () => {
+  it("truncates a list at its maximum length and reports the excess", () => {
     const many = Array.from({ length: 40 }, (_, index) => conditionOf(`C${index}`));
     expect(withConditions(many)).toEqual({
       conditions: many.slice(0, 32),
@@ -57,7 +57,7 @@ describe("read", () => {
       problems: ["status.quality.warnings is a list of 65, expected a list of at most 64 items"],
     });
     expect(withWarnings(warnings.slice(0, 64))).toEqual({ warnings: warnings.slice(0, 64), problems: [] });
-    // What is left out makes room for what follows.
+    // Dropped items do not count towards the limit.
     const twice = [many[0], ...many.slice(0, 32)];
     expect(withConditions(twice).conditions).toEqual(many.slice(0, 32));
     expect(withWarnings([7, ...warnings]).warnings).toEqual(warnings.slice(0, 64));
@@ -98,7 +98,7 @@ describe("read", () => {
     const { conditions, problems } = withConditions(Array.from({ length: 10_000 }, () => bad));
     expect(conditions).toEqual([]);
     expect(problems[0]).toBe("status.conditions is a list of 10000, expected a list of at most 32 distinct items");
-    // A few looks at each of 82 items: 32 the list may have, 50 a report has room for.
+    // A few reads for each of 82 items: 32 that the list may hold and 50 that the report may hold.
     expect(looks).toBeLessThan(500);
     looks = 0;
     withWarnings([...Array(64).fill("w"), ...Array.from({ length: 10_000 }, () => bad)]);

@@ -8,7 +8,7 @@ import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" };
 
-/** The only numbers that have to be whole. Named here and not asked of the schemas, or a watt could become a count unseen. */
+/** The only integer fields. Listed here, not read from the schemas, so that the test notices a changed type. */
 const counts = new Set([
   "sockets",
   "coresPerSocket",
@@ -31,7 +31,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     expect(reading.dropped).toEqual([]);
   });
 
-  it("X-03 reads 2, 2.0 and 1.5 wherever a quantity is not a count", () => {
+  it("X-03 reads 2, 2.0 and 1.5 in every field that is not a count", () => {
     const quantities = leavesOf(kind).filter((leaf) => isNumeric(leaf) && !counts.has(String(leaf.path.at(-1))));
     expect(quantities.length).toBeGreaterThan(1);
     for (const { path } of quantities) {
@@ -48,7 +48,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
       const bad = schema.type === "string" ? 7 : "bad";
       const { object, dropped } = readingOf(kind, withValueAt(sample, path, bad));
       expect(pathsOf(dropped)).toContain(pathText(path));
-      // What falls with it at most is its own part of spec or status.
+      // At most its own part of spec or status is dropped with it.
       const part = pathText(path.slice(0, 2));
       const others = leavesOf(kind).filter(({ path: other }) => pathText(other.slice(0, 2)) !== part);
       expect(others.filter(({ path: other }) => valueAt(object, other) === undefined)).toEqual([]);
@@ -83,7 +83,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
     ["an illegal name", { metadata: { name: "Not A Name" }, spec }],
     ["a name too long", { metadata: { name: "a".repeat(254) }, spec }],
     ["a name only in the prototype", JSON.parse('{"metadata": {"__proto__": {"name": "worker-1"}}}')],
-  ])("refuses %s", (__, value) => {
+  ])("rejects %s", (__, value) => {
     expect(readObject(kind, value)).toMatchObject({ ok: false, error: { path: expect.any(String) } });
   });
 
@@ -93,7 +93,7 @@ describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("readin
       fc.property(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 3 }), (path, value) => {
         const { object } = readingOf(kind, withValueAt(sample, path, value));
         const again = readingOf(kind, object);
-        // What is left is as clean as it gets: a second reading changes nothing.
+        // The result is valid: a second read changes nothing.
         expect(again.object).toEqual(object);
       }),
       { numRuns: 100 },
@@ -119,7 +119,7 @@ describe("read", () => {
     ["a group that ends like ours", { apiVersion: "x.joulie.io/v1" }, 'apiVersion is "x.joulie.io/v1"'],
     ["our group without a version", { apiVersion: "joulie.io" }, 'apiVersion is "joulie.io"'],
     ["an apiVersion that is no text", { apiVersion: ["joulie.io/v1alpha1"] }, "apiVersion is a list of 1"],
-  ])("refuses %s, even if the rest is valid", (_, header, message) => {
+  ])("rejects %s, even if the rest is valid", (_, header, message) => {
     const reading = readObject(nodeTwinKind, { ...header, metadata, spec });
     expect(reading.ok ? "read" : describeProblem(reading.error)).toContain(message);
   });
@@ -133,7 +133,7 @@ describe("read", () => {
     expect(readingOf(nodeTwinKind, { ...header, metadata, spec }).object.spec).toEqual(spec);
   });
 
-  it("reads capRange of a GPU as capRangePerGpu, which wins where both are given", () => {
+  it("reads capRange of a GPU as capRangePerGpu, and prefers capRangePerGpu if both are set", () => {
     const withGpu = (gpu: object) => readingOf(nodeHardwareKind, { metadata, spec, status: { gpu } });
     expect(withGpu({ capRange: { maxWatts: 700 } }).object.status?.gpu).toEqual({ capRangePerGpu: { maxWatts: 700 } });
     expect(withGpu({ capRange: { maxWatts: 700 }, capRangePerGpu: null }).object.status?.gpu).toEqual({

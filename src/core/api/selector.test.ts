@@ -32,7 +32,7 @@ describe("parseLabelSelector", () => {
     expect(selectorOf(text)).toEqual([{ key: "a", operator, values }]);
   });
 
-  it("joins requirements by commas, also behind a list", () => {
+  it("splits requirements at commas, also after a list", () => {
     expect(selectorOf("a in (x,y),joulie.io/managed=true,!c").map(({ key }) => key)).toEqual([
       "a",
       "joulie.io/managed",
@@ -78,22 +78,25 @@ describe("parseLabelSelector", () => {
     "a=ü",
     `${"k".repeat(64)}=v`,
     `a=${"v".repeat(64)}`,
-  ])("refuses %j and names it", (text) => {
+  ])("rejects %j with an error that quotes it", (text) => {
     const parsed = parseLabelSelector(text);
     expect(parsed.ok ? parsed.value : parsed.error.message).toContain(JSON.stringify(text));
   });
 
-  it("refuses a prefix that is too long", () => {
+  it("rejects a prefix that is too long", () => {
     expect(parseLabelSelector(`${"p".repeat(253)}/a`).ok).toBe(true);
     expect(parseLabelSelector(`${"p".repeat(254)}/a`).ok).toBe(false);
   });
 
-  it.each(["", "a=", "a in (", "a b", "a,(", "a in", "-"])("keeps its message short after %j and a flood", (start) => {
-    const parsed = parseLabelSelector(start + "x".repeat(100_000));
-    expect(parsed.ok ? "" : parsed.error.message).toMatch(/^".{81,90}" is not a label selector: .{1,150}$/);
-  });
+  it.each(["", "a=", "a in (", "a b", "a,(", "a in", "-"])(
+    "keeps the error message short for %j followed by very long text",
+    (start) => {
+      const parsed = parseLabelSelector(start + "x".repeat(100_000));
+      expect(parsed.ok ? "" : parsed.error.message).toMatch(/^".{81,90}" is not a label selector: .{1,150}$/);
+    },
+  );
 
-  it("says what is wrong", () => {
+  it("explains the error", () => {
     const parsed = parseLabelSelector("tier in ()");
     expect(parsed.ok ? "" : parsed.error.message).toBe(
       '"tier in ()" is not a label selector: tier in needs values in parentheses, such as (x,y)',
@@ -148,7 +151,7 @@ describe("a label selector", () => {
     );
   });
 
-  it("matches where all of its requirements match, and each is the opposite of its negation", () => {
+  it("matches if all its requirements match, and each requirement is the opposite of its negation", () => {
     const opposite = { In: "NotIn", NotIn: "In", Exists: "DoesNotExist", DoesNotExist: "Exists" } as const;
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 4 }), fc.dictionary(key, value), (selector, labels) => {

@@ -19,7 +19,7 @@ describe("values that JSON cannot represent", () => {
     );
   });
 
-  it("refuses a list with holes", () => {
+  it("rejects a sparse list", () => {
     const holes: string[] = [];
     holes[1] = "w";
     holes.length = 3;
@@ -36,11 +36,11 @@ describe("values that JSON cannot represent", () => {
     ["metadata.future.call is a function", { call: () => 0 }],
     ["metadata.future is a bigint", 5n],
     ["metadata.future is a symbol", Symbol("s")],
-  ])("X-04 says %s, in metadata it does not know", (message, future) => {
+  ])("X-04 reports %s in unknown metadata", (message, future) => {
     expect(refusalOf({ metadata: { ...metadata, future } })).toContain(message);
   });
 
-  it("lets any JSON through in metadata it does not know", () => {
+  it("accepts any JSON in unknown metadata", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (future) => {
         expect(refusalOf({ metadata: { ...metadata, future } })).toBeUndefined();
@@ -49,7 +49,7 @@ describe("values that JSON cannot represent", () => {
     expect(refusalOf({ metadata: { ...metadata, future: { left: undefined } } })).toBeUndefined();
   });
 
-  it("refuses cycles and endless nesting", () => {
+  it("rejects cycles and excessive nesting", () => {
     const cycle: Record<string, unknown> = {};
     Object.assign(cycle, { left: cycle, right: cycle });
     expect(refusalOf({ metadata: { ...metadata, cycle } })).toContain("expected at most 32 levels");

@@ -55,11 +55,11 @@ it("X-04 covers the numbers of every kind", () => {
 });
 
 describe("checked", () => {
-  it.each(kinds.map((kind) => [kind.kind, kind] as const))("lets a full %s through unchanged", (_, kind) => {
+  it.each(kinds.map((kind) => [kind.kind, kind] as const))("returns a complete %s unchanged", (_, kind) => {
     expect(refusal(kind, sampleOf<unknown>(kind))).toBeUndefined();
   });
 
-  it("adds apiVersion and kind, and takes spec alone, status alone or neither", () => {
+  it("adds apiVersion and kind, and accepts spec alone, status alone or neither", () => {
     const header = { apiVersion: "joulie.io/v1alpha1", kind: "NodeTwin" };
     const target = { ...spec, cpu: { packagePowerCapPctOfMax: percent(60) } };
     expect(validateForWrite(nodeTwinKind, { metadata, spec: target })).toEqual({ ...header, metadata, spec: target });
@@ -68,7 +68,7 @@ describe("checked", () => {
     expect(validateForWrite(nodeTwinKind, { metadata })).toEqual({ ...header, metadata });
   });
 
-  it("adds them also where they are given as undefined", () => {
+  it("adds apiVersion and kind if they are undefined", () => {
     const written = validateForWrite(nodeTwinKind, {
       kind: undefined,
       apiVersion: undefined,
@@ -175,7 +175,7 @@ describe("checked", () => {
       nodeHardwareKind,
       { metadata, status: { quality: { warnings: Array(65).fill("w") } } },
     ],
-  ])("says %s", (message, kind, object) => {
+  ])("reports %s", (message, kind, object) => {
     expect(refusal(kind, object)).toContain(message);
   });
 });

@@ -41,11 +41,11 @@ describe("resolveCap", () => {
     });
   });
 
-  it("AGT-14 takes a percentage of the maximum: 60 % of 400 W is 240 W", () => {
+  it("AGT-14 applies a percentage to the maximum: 60 % of 400 W is 240 W", () => {
     expect(resolveCap(asPercent(60), device({ max: 400 }))).toEqual({ kind: "watts", watts: 240 });
   });
 
-  it("AGT-42 does the same per GPU, each by its own maximum", () => {
+  it("AGT-42 applies a percentage to the maximum of each GPU", () => {
     expect(resolveCap(gpuCapIntent({ capPctOfMax: percent(60) }), device({ max: 700, min: 200 }))).toEqual({
       kind: "watts",
       watts: 420,
@@ -57,13 +57,13 @@ describe("resolveCap", () => {
   });
 
   it.each([undefined, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-    "AGT-19 leaves a percentage of a maximum of %s to the percent path",
+    "AGT-19 uses the percent path if the maximum is %s",
     (max) => {
       expect(resolveCap(asPercent(60), { max: max as never })).toEqual({ kind: "percent", pctOfMax: 60 });
     },
   );
 
-  it("X-88 writes no limit at 100 %, with a known maximum or not", () => {
+  it("X-88 writes no limit at 100 %, whether or not the maximum is known", () => {
     expect(resolveCap(asPercent(100), device({ max: 400 }))).toEqual({ kind: "uncapped", asked: true });
     expect(resolveCap(asPercent(100), device())).toEqual({ kind: "uncapped", asked: true });
     expect(resolveCap(asPercent(99), device({ max: 400 }))).toEqual({ kind: "watts", watts: 396 });
@@ -90,9 +90,9 @@ describe("resolveCap", () => {
     [500, { max: 350, original: 400 }, 350, "500 W requested, clamped to 350 W: the device's maximum"],
     [5000, { registerLimit: 4095.875 }, 4095.875, "5000 W requested, clamped to 4095.875 W: the limit of its register"],
     [120.12345, { max: 100 }, 100, "120.123 W requested, clamped to 100 W: the device's maximum"],
-    // A device that contradicts itself: never above the original.
+    // The device reports inconsistent limits: never exceed the original limit.
     [50, { min: 261, max: 400, original: 250 }, 250, "50 W requested, clamped to 250 W: the original limit"],
-  ])("X-88 clamps %d W on %j to %d W and says so", (asked, range, written, clamped) => {
+  ])("X-88 clamps %d W on %j to %d W and reports it", (asked, range, written, clamped) => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: written, clamped });
   });
 
@@ -108,7 +108,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asWatts(asked), device(range))).toEqual({ kind: "watts", watts: asked });
   });
 
-  it("X-88 holds a percentage to the same bounds", () => {
+  it("X-88 clamps a percentage to the same bounds", () => {
     expect(resolveCap(asPercent(83), device({ min: 150, max: 180 }))).toEqual({
       kind: "watts",
       watts: 150,
@@ -127,7 +127,7 @@ describe("resolveCap", () => {
     expect(resolveCap(asWatts(500), device({ step: 1, max: 300.7, min: 300.5 }))).toMatchObject({ watts: 300 });
   });
 
-  it("X-88 keeps the step below where the one above passes the maximum, the original or the register", () => {
+  it("X-88 rounds down if rounding up exceeds the maximum, the original limit or the register", () => {
     expect(resolveCap(asWatts(150.6), device({ min: 150.5, max: 150.9, step: 1 }))).toEqual({
       kind: "watts",
       watts: 150,
@@ -165,7 +165,7 @@ describe("resolveCap", () => {
     );
   });
 
-  it("X-88 stays within the device and under the original, and says so exactly when the figure was outside", () => {
+  it("X-88 stays within the device range and the original limit, and reports clamping only if it clamps", () => {
     const bound = fc.option(fc.integer({ min: 1, max: 8000 }), { nil: undefined });
     const step = fc.constantFrom(undefined, raplStep, 0.001, 1, 7, 50);
     fc.assert(
@@ -219,7 +219,7 @@ describe("withLowestCap", () => {
     expect(lowest(over, catalogueMin)).toMatchObject({ min, minSource });
   });
 
-  it("X-88 says what was asked for and what is set: 0.5 % typed for 50 %", () => {
+  it("X-88 reports the requested and the effective cap: 0.5 % instead of 50 %", () => {
     expect(resolveCap(asPercent(0.5), lowest({ max: 350 }))).toEqual({
       kind: "watts",
       watts: 87.5,

@@ -41,7 +41,7 @@ describe("RAPL first", () => {
     });
   });
 
-  it("reads back a cap that should be in force and writes it only if it is missing", () => {
+  it("verifies a cap that should be in force and rewrites it only if it is missing", () => {
     expect(planCpu(control(throttled(0, 240)))).toEqual({
       backend: "rapl",
       actions: [{ kind: "checkRaplCap", caps: twoPackages(240) }],
@@ -56,7 +56,7 @@ describe("RAPL first", () => {
     expect(planCpu(control(throttled(0, Number.NaN))).actions).toEqual(write);
   });
 
-  it("AGT-20 restores a throttle only once the cap was read back", () => {
+  it("AGT-20 restores the throttled frequencies only after it has verified the RAPL cap", () => {
     expect(planCpu(control(throttled(30, 240))).actions).toEqual([{ kind: "checkRaplCap", caps: twoPackages(240) }]);
     expect(planCpu(control({ ...throttled(30, 240), raplWrite: applied })).actions).toEqual([
       { kind: "restoreThrottle" },
@@ -84,7 +84,7 @@ describe("DVFS as the fallback for RAPL", () => {
   it.each([
     [broken, "RAPL failed; EIO; DVFS aims at 480 W"],
     [refused, "RAPL failed; locked by the BIOS; DVFS aims at 480 W"],
-  ])("AGT-18 runs it where the RAPL write ended in %j", (raplWrite, message) => {
+  ])("AGT-18 runs the DVFS loop if the RAPL write ended in %j", (raplWrite, message) => {
     expect(planCpu(control({ raplWrite }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -98,13 +98,13 @@ describe("DVFS as the fallback for RAPL", () => {
     ]);
   });
 
-  it("AGT-18 does not try to lift the cap of a RAPL that has just failed", () => {
+  it("AGT-18 does not try to lift a RAPL cap right after a RAPL write failed", () => {
     expect(planCpu(control({ ...throttled(30, 240), raplWrite: broken })).actions).toEqual([
       { kind: "regulate", target: 480 },
     ]);
   });
 
-  it("AGT-20 restores the throttle once RAPL holds again, and not before", () => {
+  it("AGT-20 restores the throttle only once the RAPL cap is in force again", () => {
     expect(planCpu(control(throttled(30)))).toEqual({
       backend: "rapl",
       actions: [{ kind: "setRaplCap", caps: twoPackages(240) }],
@@ -116,7 +116,7 @@ describe("DVFS as the fallback for RAPL", () => {
     });
   });
 
-  it("AGT-20 reports a throttle that could not be restored, and does not try it again in the same tick", () => {
+  it("AGT-20 reports a failed throttle restore and does not retry it in the same tick", () => {
     expect(planCpu(control({ ...throttled(30), raplWrite: applied, throttleWrite: broken }))).toEqual({
       backend: "rapl",
       actions: [],
@@ -124,7 +124,7 @@ describe("DVFS as the fallback for RAPL", () => {
     });
   });
 
-  it("AGT-20 is blocked while a throttle cannot be restored, though RAPL holds", () => {
+  it("AGT-20 is blocked while a throttle cannot be restored, even if the RAPL cap is in force", () => {
     expect(planCpu(control({ ...throttled(30), raplWrite: applied, dvfsAvailable: false }))).toEqual({
       backend: "rapl",
       actions: [],
@@ -223,7 +223,7 @@ describe("mode rapl", () => {
     });
   });
 
-  it("X-70 is an error where the write failed, and blocked where it was refused", () => {
+  it("X-70 reports error if the write failed and blocked if it was refused", () => {
     expect(planCpu(control({ mode: "rapl", raplWrite: broken }))).toEqual({
       backend: "rapl",
       actions: [],
@@ -253,7 +253,7 @@ describe("mode rapl", () => {
 });
 
 describe("mode dvfs", () => {
-  it("uses DVFS only, and lifts a RAPL cap from before", () => {
+  it("uses only DVFS and lifts an earlier RAPL cap", () => {
     expect(planCpu(control({ mode: "dvfs" }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "regulate", target: 480 }],
@@ -303,7 +303,7 @@ describe("mode dvfs", () => {
 describe("the percent path", () => {
   const cap = { kind: "percent", pctOfMax: percent(60) } as const;
 
-  it.each(["auto", "dvfs"] as const)("AGT-19 X-87 throttles by what is left to 100 %% in mode %s", (mode) => {
+  it.each(["auto", "dvfs"] as const)("AGT-19 X-87 throttles by 100 %% minus the cap in mode %s", (mode) => {
     expect(planCpu(control({ mode, cap }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "setThrottle", throttlePct: 40 }],
@@ -314,7 +314,7 @@ describe("the percent path", () => {
     });
   });
 
-  it("X-87 checks a throttle that should be in force, once per tick", () => {
+  it("X-87 verifies a throttle that should be in force once per tick", () => {
     expect(planCpu(control({ cap, ...throttled(40) })).actions).toEqual([{ kind: "checkThrottle", throttlePct: 40 }]);
     expect(planCpu(control({ cap, ...throttled(40), throttleWrite: { result: "applied" } })).actions).toEqual([]);
     expect(planCpu(control({ cap, throttleWrite: broken }))).toMatchObject({
@@ -323,7 +323,7 @@ describe("the percent path", () => {
     });
   });
 
-  it("X-87 lifts a RAPL cap from before", () => {
+  it("X-87 lifts an earlier RAPL cap", () => {
     expect(planCpu(control({ cap, ...throttled(20, 300) })).actions).toEqual([
       { kind: "liftRaplCap" },
       { kind: "setThrottle", throttlePct: 40 },
@@ -340,7 +340,7 @@ describe("the percent path", () => {
       );
   });
 
-  it("X-87 is blocked while a RAPL cap from before cannot be lifted", () => {
+  it("X-87 is blocked while an earlier RAPL cap cannot be lifted", () => {
     expect(planCpu(control({ cap, ...throttled(40, 300), raplAvailable: false }))).toEqual({
       backend: "dvfs",
       actions: [{ kind: "checkThrottle", throttlePct: 40 }],
@@ -352,7 +352,7 @@ describe("the percent path", () => {
     });
   });
 
-  it("X-87 closes the loop once a maximum is known", () => {
+  it("X-87 switches to the DVFS loop once a maximum is known", () => {
     expect(planCpu(control({ mode: "dvfs", ...throttled(40) })).actions).toEqual([{ kind: "regulate", target: 480 }]);
   });
 
@@ -380,7 +380,7 @@ describe("no cap", () => {
     });
   });
 
-  it.each([full, nothing])("X-88 lifts whatever is in force for %j", (cap) => {
+  it.each([full, nothing])("X-88 lifts every cap and throttle in force for %j", (cap) => {
     expect(planCpu(control({ cap, ...throttled(30, 240) })).actions).toEqual([
       { kind: "liftRaplCap" },
       { kind: "restoreThrottle" },
@@ -405,7 +405,7 @@ describe("no cap", () => {
     expect(noCpufreq.report).toMatchObject({ result: "blocked", message: expect.stringContaining(throttle) });
   });
 
-  it("X-88 is applied once all that was in force was lifted", () => {
+  it("X-88 reports applied once every cap and throttle is lifted", () => {
     const lifted = { ...throttled(30, 240), raplWrite: applied, throttleWrite: applied };
     expect(planCpu(control({ cap: full, ...lifted }))).toMatchObject({ actions: [], report: { result: "applied" } });
     expect(planCpu(control({ cap: full, ...lifted, raplAvailable: false, dvfsAvailable: false })).report?.result).toBe(

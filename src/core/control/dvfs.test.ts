@@ -33,7 +33,7 @@ const step = (from: DvfsState, observed: number | undefined, atSeconds = 0, usin
     using,
   );
 
-/** Plays readings 20 s apart; what comes out is every action with its tick. */
+/** Feeds readings 20 s apart and returns every action with its tick. */
 function play(readings: readonly (number | undefined)[], from = initialDvfsState, using = settings, every = 20) {
   let now = from;
   const actions: (DvfsAction & { tick: number })[] = [];
@@ -46,7 +46,7 @@ function play(readings: readonly (number | undefined)[], from = initialDvfsState
 }
 
 describe("smoothing", () => {
-  it("AGT-24 is a·observed + (1−a)·ema: 0.3, 100 and 200 W make 130 W", () => {
+  it("AGT-24 computes a·observed + (1−a)·ema: 0.3, 100 and 200 W give 130 W", () => {
     expect(step(state({ ema: watts(100) }), 200).state.ema).toBe(130);
     expect(step(state({ ema: watts(100) }), 200, 0, { ...settings, alpha: 1 }).state.ema).toBe(200);
   });
@@ -66,7 +66,7 @@ describe("smoothing", () => {
 });
 
 describe("an average that is not finite", () => {
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])("starts over from %d with the next reading", (ema) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])("resets from %d with the next reading", (ema) => {
     const next = step(state({ ema: watts(ema), throttlePct: percent(20) }), 600);
     expect(next.state).toMatchObject({ ema: 600, above: 1, throttlePct: 20 });
   });
@@ -75,13 +75,13 @@ describe("an average that is not finite", () => {
 describe("the hand-over", () => {
   const busy = state({ ema: watts(600), above: 3, below: 1, throttlePct: percent(40) });
 
-  it("AGT-20 forgets throttle, average and counters once the throttle was restored, and keeps the cooldown", () => {
+  it("AGT-20 resets throttle, average and counters after a restore, but keeps the cooldown", () => {
     const at = monotonicInstant(7000);
     expect(afterRestore({ ...busy, lastActionAt: at })).toStrictEqual({ ...initialDvfsState, lastActionAt: at });
     expect(afterRestore(busy)).toStrictEqual(initialDvfsState);
   });
 
-  it("X-87 sets out from the percent path's throttle, and waits a cooldown before it moves it", () => {
+  it("X-87 starts from the throttle of the percent path and waits one cooldown before it changes it", () => {
     const now = monotonicInstant(5000);
     const taken = afterThrottle(percent(40), now);
     expect(taken).toStrictEqual({ above: 0, below: 0, throttlePct: 40, lastActionAt: now });
@@ -92,7 +92,7 @@ describe("the hand-over", () => {
 });
 
 describe("the band", () => {
-  it("AGT-25 reaches from the cap less the low margin to the cap plus the high margin", () => {
+  it("AGT-25 spans from the cap minus the low margin to the cap plus the high margin", () => {
     expect(dvfsBand(TARGET, settings)).toEqual({ upper: 490, lower: 465 });
   });
 
@@ -106,7 +106,7 @@ describe("the band", () => {
     expect(step(initialDvfsState, ema).state).toMatchObject({ above, below });
   });
 
-  it("AGT-28 starts the count over after a tick that misses", () => {
+  it("AGT-28 resets the count after a tick inside the band", () => {
     const direct = { ...settings, alpha: 1 };
     expect(step(state({ ema: watts(0), above: 1 }), 480, 0, direct).state.above).toBe(0);
     expect(step(state({ ema: watts(0), below: 1 }), 480, 0, direct).state.below).toBe(0);
@@ -154,13 +154,13 @@ describe("acting", () => {
     expect(play([600, 600, 600, 600, 600]).actions.map(({ tick }) => tick)).toEqual([1, 3]);
   });
 
-  it("AGT-32 waits until the cooldown has passed, and acts when it has exactly", () => {
+  it("AGT-32 acts again exactly when the cooldown has passed", () => {
     const hot = state({ ema: watts(600), above: 9, lastActionAt: monotonicInstant(10_000) });
     expect(step(hot, 600, 29.999).action).toBeUndefined();
     expect(step(hot, 600, 30).action).toEqual({ kind: "throttle_up", throttlePct: 10 });
   });
 
-  it("X-37 smooths and counts on during the cooldown: only the action waits", () => {
+  it("X-37 keeps smoothing and counting during the cooldown and delays only the action", () => {
     const hot = state({ ema: watts(600), above: 1, lastActionAt: monotonicInstant(0) });
     const waiting = step(hot, 500, 5);
     expect(waiting.action).toBeUndefined();
@@ -168,7 +168,7 @@ describe("acting", () => {
     expect(step(waiting.state, 500, 10).state.above).toBe(3);
   });
 
-  it("starts the cooldown over where the clock did", () => {
+  it("restarts the cooldown when the clock restarts", () => {
     const hot = state({ ema: watts(600), above: 9, lastActionAt: monotonicInstant(1e12) });
     const early = step(hot, 600, 5);
     expect(early.action).toBeUndefined();
@@ -180,7 +180,7 @@ describe("acting", () => {
   it.each([
     [95, 600, 100],
     [5, 300, 0],
-  ])("X-85 goes from %d %% no further than the end", (throttlePct, observed, end) => {
+  ])("X-85 limits a step from %d %% to the range 0–100", (throttlePct, observed, end) => {
     expect(play([observed, observed], state({ throttlePct: percent(throttlePct) })).actions).toMatchObject([
       { throttlePct: end },
     ]);
@@ -189,7 +189,7 @@ describe("acting", () => {
   it.each([
     [100, 600, { above: 4, below: 0 }],
     [0, 300, { above: 0, below: 4 }],
-  ])("X-52 emits nothing at %d %% where nothing would change", (throttlePct, observed, counts) => {
+  ])("X-52 emits no action at %d %% if nothing would change", (throttlePct, observed, counts) => {
     const { actions, state: end } = play(
       [observed, observed, observed, observed],
       state({ throttlePct: percent(throttlePct) }),
@@ -199,7 +199,7 @@ describe("acting", () => {
     expect(end.lastActionAt).toBeUndefined();
   });
 
-  it("X-52 keeps the throttle and stays tripped when the write fails, and tries again at the next tick", () => {
+  it("X-52 keeps the throttle when the write fails and retries at the next tick", () => {
     const { ifWriteFails } = step(step(initialDvfsState, 600).state, 600, 20);
     expect(ifWriteFails).toEqual({ ema: 600, above: 2, below: 0, throttlePct: 0 });
     expect(step(ifWriteFails, 600, 40).action).toEqual({ kind: "throttle_up", throttlePct: 10 });
@@ -211,7 +211,7 @@ describe("acting", () => {
     expect(play([300, 300, 300], state({ throttlePct: percent(50) }), using).actions).toEqual([]);
   });
 
-  it("does nothing towards a target that is no number", () => {
+  it("takes no action for a target that is not a number", () => {
     const { state: next, action } = stepDvfs(
       state({ above: 3 }),
       watts(600),
@@ -226,7 +226,7 @@ describe("acting", () => {
   const reading = fc.option(fc.oneof(fc.double({ min: 0, max: 2000 }), fc.constant(1e308)), { nil: undefined });
   const ticks = fc.array(fc.tuple(reading, fc.integer({ min: 0, max: 40_000 })), { maxLength: 80 });
 
-  it("X-85 AGT-32 keeps the throttle in 0–100 and acts at most once per cooldown, whatever is read", () => {
+  it("X-85 AGT-32 keeps the throttle in 0–100 and acts at most once per cooldown for any readings", () => {
     fc.assert(
       fc.property(ticks, fc.integer({ min: 0, max: 100 }), fc.integer({ min: 1, max: 60 }), (played, start, size) => {
         let now: MonotonicInstant = monotonicInstant(0);
@@ -252,10 +252,10 @@ describe("acting", () => {
     );
   });
 
-  it("AGT-33 comes to rest: a node that follows its throttle is left alone once it is inside the band", () => {
+  it("AGT-33 converges: takes no further action once the power of the node is inside the band", () => {
     fc.assert(
       fc.property(fc.double({ min: 500, max: 800, noNaN: true }), (full) => {
-        // Each 2 % take less power away than the band is wide, so some throttle lies inside.
+        // A step of 2 % changes power by less than the band width, so some throttle is inside the band.
         const using = { ...settings, step: percent(2), cooldown: milliseconds(200_000) };
         let current = initialDvfsState;
         let lastAction = -1;

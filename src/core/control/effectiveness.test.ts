@@ -4,7 +4,7 @@ import { monotonicInstant, watts } from "../units/index.ts";
 import { type CapWatch, capVerdict, observeCap, toleratedPower, watchCap } from "./effectiveness.ts";
 
 const readBack = monotonicInstant(1000);
-/** One reading per second, each span beginning after the read-back. */
+/** One reading per second; each interval starts after the read-back. */
 const feed = (watch: CapWatch, ...powers: (number | undefined)[]): CapWatch =>
   powers.reduce<CapWatch>(
     (so, power) => observeCap(so, power === undefined ? undefined : watts(power), readBack),
@@ -24,8 +24,8 @@ describe("toleratedPower", () => {
   });
 });
 
-describe("a cap under watch", () => {
-  it("is not yet tested while power was never above it", () => {
+describe("cap effectiveness", () => {
+  it("is untested while power has never been above the cap", () => {
     expect(verdictAfter(240)).toBe("not yet tested by load");
     expect(verdictAfter(240, 240)).toBe("not yet tested by load");
     expect(verdictAfter(240, 240.01)).toBe("effective");
@@ -38,7 +38,7 @@ describe("a cap under watch", () => {
     expect(verdictAfter(240, 300, 300, 300)).toBe("not effective");
   });
 
-  it("counts only what is above the tolerance, in a row", () => {
+  it("counts only consecutive readings above the tolerance", () => {
     expect(verdictAfter(240, 252)).toBe("effective");
     expect(verdictAfter(240, 252.01)).toBe("being tested by load");
     // The smoothed power is 300, 300, then 0.3·100 + 0.7·300 = 240, then 258.
@@ -47,7 +47,7 @@ describe("a cap under watch", () => {
     expect(verdictAfter(240, 300, 300, 100, 300, 300, 300)).toBe("not effective");
   });
 
-  it("is effective when load pushed above it and came back", () => {
+  it("is effective when power rose above the cap and came back below", () => {
     expect(verdictAfter(240, 245, 238, 240)).toBe("effective");
   });
 
@@ -63,7 +63,7 @@ describe("a cap under watch", () => {
     expect(observeCap(watch, watts(400), monotonicInstant(1000)).ema).toBe(400);
   });
 
-  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, -1])("learns nothing from a reading of %s", (power) => {
+  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY, -1])("ignores a reading of %s", (power) => {
     const watch = feed(watchCap(watts(240), readBack), 300);
     expect(feed(watch, power)).toBe(watch);
     expect(feed(watch, 0).ema).toBeCloseTo(210, 9);

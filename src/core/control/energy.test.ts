@@ -21,7 +21,7 @@ const xeon = { range: joulesFromMicrojoules(262143328850), ratedPower: watts(350
 const epyc = { range: joulesFromMicrojoules(65532610987), ratedPower: watts(400) };
 
 describe("powerBetween", () => {
-  it("is the energy spent over the time passed", () => {
+  it("divides the energy used by the elapsed time", () => {
     expect(powerBetween(sample(1000, 0), sample(5800, 20), xeon)).toEqual({ power: 240 });
     expect(powerBetween(sample(1000, 0), sample(1000, 20), xeon)).toEqual({ power: 0 });
   });
@@ -37,7 +37,7 @@ describe("powerBetween", () => {
     expect(power).toBeCloseTo(350, 6);
   });
 
-  it("X-53 takes a wrap up to twice the rating, and a reset beyond it for a reset", () => {
+  it("X-53 treats a decrease as a wrap up to twice the rated power, and as a reset beyond that", () => {
     const small = { range: joules(10_000), ratedPower: watts(50) };
     expect(powerBetween(sample(9500, 0), sample(500, 10), small)).toEqual({ power: 100 });
     expect(powerBetween(sample(9500, 0), sample(501, 10), small)).toEqual({ dropped: "counter reset" });
@@ -45,7 +45,7 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(10_000, 0), sample(0, 10), small)).toEqual({ power: 0 });
   });
 
-  it("X-53 drops a counter that went back without a wrap", () => {
+  it("X-53 discards a reading if the counter decreased without a wrap", () => {
     expect(powerBetween(sample(171340, 0), sample(12, 20), xeon)).toEqual({ dropped: "counter reset" });
     expect(powerBetween(sample(500, 0), sample(400, 20), { ratedPower: watts(350) })).toEqual({
       dropped: "counter reset",
@@ -53,20 +53,20 @@ describe("powerBetween", () => {
     expect(powerBetween(sample(500, 0), sample(400, 20), { range: joules(1000) })).toEqual({
       dropped: "counter reset",
     });
-    // A value above the counter's own range: no wrap explains it.
+    // The value exceeds the range of the counter, so this is not a wrap.
     expect(powerBetween(sample(5000, 0), sample(1, 1), { range: joules(1000), ratedPower: watts(350) })).toEqual({
       dropped: "counter reset",
     });
   });
 
-  it("X-53 drops implausible watts, and keeps what is just plausible", () => {
+  it("X-53 discards implausible power and keeps power at the plausibility limit", () => {
     expect(powerBetween(sample(0, 0), sample(14_000, 20), xeon)).toEqual({ power: 700 });
     expect(powerBetween(sample(0, 0), sample(14_000.1, 20), xeon)).toEqual({ dropped: "implausible" });
     expect(powerBetween(sample(0, 0), sample(200, 20), { range: joules(1000) })).toEqual({ power: 10 });
     expect(powerBetween(sample(0, 0), sample(200, 20), { ratedPower: watts(1000) })).toEqual({ power: 10 });
   });
 
-  it("X-53 judges by the largest of rating and limits, but takes a counter that went back for a wrap only at lasting power", () => {
+  it("X-53 checks plausibility against the largest of rating and limits, but accepts a wrap only at sustained power", () => {
     const unlimited = {
       range: joules(262_143),
       ratedPower: watts(95),
@@ -89,7 +89,7 @@ describe("powerBetween", () => {
     expect(longestSafeGap({ ...unlimited, longTermLimit: watts(60) })).toBeCloseTo(262_143 / (1.05 * 95), 6);
   });
 
-  it("X-53 drops what no package draws where nothing is known of it, infinite watts for one", () => {
+  it("X-53 discards impossible power, such as infinite watts, for a package of unknown rating", () => {
     expect(powerBetween(sample(0, 0), sample(1e6, 1), {})).toEqual({ power: 1e6 });
     for (const energy of [1_000_001, 1e303, 1e308]) {
       expect(powerBetween(sample(0, 0), sample(energy, 1), {})).toEqual({ dropped: "implausible" });
@@ -97,11 +97,11 @@ describe("powerBetween", () => {
     }
   });
 
-  it("drops a gap in which the counter could have gone all the way round at its rated power", () => {
+  it("discards an interval in which the counter could have wrapped fully at rated power", () => {
     const small = { range: joules(10_500), ratedPower: watts(100) };
     expect(powerBetween(sample(0, 0), sample(99, 99), small)).toEqual({ power: 1 });
     expect(powerBetween(sample(0, 0), sample(100, 100), small)).toEqual({ dropped: "gap too long" });
-    // AMD's counter bears an interval of two minutes at full load, and says nothing any more after three.
+    // The AMD counter covers two minutes at full load, but not three.
     expect(powerBetween(sample(0, 0), sample(24_000, 60), epyc)).toEqual({ power: 400 });
     expect(powerBetween(sample(0, 0), sample(48_000, 120), epyc)).toEqual({ power: 400 });
     expect(powerBetween(sample(40_000, 0), sample(22_467.389013, 120), epyc).power).toBeCloseTo(400, 6);
@@ -121,22 +121,22 @@ describe("powerBetween", () => {
     [sample(0, 5), sample(10, 5)],
     [sample(0, 5), sample(10, 4)],
     [sample(0, 5), sample(10, Number.NaN)],
-  ])("has no reading where no time passed", (previous, current) => {
+  ])("returns no reading if no time passed", (previous, current) => {
     expect(powerBetween(previous, current, xeon)).toEqual({ dropped: "no time passed" });
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("has no reading from a counter at %d", (energy) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("returns no reading for a counter value of %d", (energy) => {
     expect(powerBetween(sample(energy, 0), sample(10, 5), xeon)).toEqual({ dropped: "unreadable" });
     expect(powerBetween(sample(0, 0), sample(energy, 5), xeon)).toEqual({ dropped: "unreadable" });
   });
 
-  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])("takes a bound of %d for unknown", (bound) => {
+  it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY])("treats a bound of %d as unknown", (bound) => {
     const counter = { range: joules(bound), ratedPower: watts(bound) };
     expect(powerBetween(sample(0, 0), sample(1e6, 1), counter)).toEqual({ power: 1e6 });
     expect(powerBetween(sample(10, 0), sample(0, 1), counter)).toEqual({ dropped: "counter reset" });
   });
 
-  it("X-53 never reports a negative or implausible figure", () => {
+  it("X-53 never reports negative or implausible power", () => {
     const energy = fc.double({ min: 0, max: 262143, noNaN: true });
     fc.assert(
       fc.property(energy, energy, fc.double({ min: -10, max: 1000, noNaN: true }), (from, to, elapsed) => {
@@ -148,7 +148,7 @@ describe("powerBetween", () => {
 });
 
 describe("longestSafeGap", () => {
-  it("is the time to go round at the rated power and a little more", () => {
+  it("is the time to wrap at slightly more than rated power", () => {
     expect(longestSafeGap({ range: joules(10_500), ratedPower: watts(100) })).toBe(100);
     expect(longestSafeGap(epyc)).toBeCloseTo(156, 0);
     expect(longestSafeGap(xeon)).toBeCloseTo(713, 0);
@@ -165,18 +165,18 @@ describe("totalPower", () => {
     expect(totalPower([watts(100), watts(50), watts(0)])).toBe(150);
   });
 
-  it("X-31 has no total where a part is missing, nor without parts", () => {
+  it("X-31 returns no total if a part is missing or there are no parts", () => {
     expect(totalPower([watts(100), undefined])).toBeUndefined();
     expect(totalPower([undefined, watts(100)])).toBeUndefined();
     expect(totalPower([])).toBeUndefined();
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no total where a part is %d W", (part) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 returns no total if a part is %d W", (part) => {
     expect(totalPower([watts(100), watts(part)])).toBeUndefined();
     expect(totalPower([watts(part)])).toBeUndefined();
   });
 
-  it("has no total if the sum is infinite", () => {
+  it("returns no total if the sum is infinite", () => {
     expect(totalPower([watts(1e308), watts(1e308)])).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ const nothing = {};
 const noBackend = "no GPU backend on this node: install the NVIDIA driver";
 
 describe("planGpu", () => {
-  it("AGT-42 caps every board by its own maximum", () => {
+  it("AGT-42 caps every board relative to its own maximum", () => {
     const small = board("1", { device: { max: watts(400) } });
     expect(planGpu(control({ boards: [board("0"), small] }))).toEqual([
       { kind: "setGpuCap", id: "0", watts: 420 },
@@ -33,7 +33,7 @@ describe("planGpu", () => {
     ]);
   });
 
-  it("reads a cap back that should be in force, and writes another", () => {
+  it("verifies a cap that should be in force and writes a changed cap", () => {
     const boards = [board("0", { inForce: watts(420) }), board("1", { inForce: watts(500) })];
     expect(planGpu(control({ boards }))).toEqual([
       { kind: "checkGpuCap", id: "0", watts: 420 },
@@ -41,17 +41,17 @@ describe("planGpu", () => {
     ]);
   });
 
-  it.each([full, nothing])("X-88 lifts what is in force for %j, and writes nothing else", (intent) => {
+  it.each([full, nothing])("X-88 only lifts the caps in force for %j", (intent) => {
     const boards = [board("0"), board("1", { inForce: watts(420) })];
     expect(planGpu(control({ intent, boards }))).toEqual([{ kind: "liftGpuCap", id: "1" }]);
   });
 
-  it("skips a lost board and one of unknown maximum and caps the rest", () => {
+  it("skips lost boards and boards of unknown maximum and caps the rest", () => {
     const boards = [board("0", { lost: "GPU is lost" }), board("1", { device: {} }), board("2")];
     expect(planGpu(control({ boards }))).toEqual([{ kind: "setGpuCap", id: "2", watts: 420 }]);
   });
 
-  it("tries nothing twice in a tick", () => {
+  it("does not retry an action within a tick", () => {
     expect(planGpu(control({ boards: [...written(broken), board("1")] }))).toEqual([
       { kind: "setGpuCap", id: "1", watts: 420 },
     ]);
@@ -61,7 +61,7 @@ describe("planGpu", () => {
     expect(planGpu(control({ boards: [board("0"), board("0")] }))).toHaveLength(1);
   });
 
-  it("AGT-47 does nothing without a backend, and nothing where control is off", () => {
+  it("AGT-47 takes no action without a backend or with control disabled", () => {
     const boards = [board("0", { inForce: watts(500) })];
     expect(planGpu(control({ noBackend, boards }))).toEqual([]);
     expect(planGpu(control({ enabled: false, boards }))).toEqual([]);
@@ -70,7 +70,7 @@ describe("planGpu", () => {
 });
 
 describe("gpuReport", () => {
-  it("is none where control is off, whatever is in force, and where nothing is asked for", () => {
+  it("reports none if control is disabled or no cap is requested", () => {
     const boards = [board("0", { inForce: watts(500) })];
     expect(gpuReport(control({ enabled: false, boards }))).toEqual({ result: "none", message: "GPU control is off" });
     const unasked = { result: "none", message: "no GPU cap requested" };
@@ -82,14 +82,14 @@ describe("gpuReport", () => {
     ).toEqual(unasked);
   });
 
-  it("is applied when every board's write was, with one message for all", () => {
+  it("reports applied with a single message if the write of every board succeeded", () => {
     expect(gpuReport(control({ boards: written(applied, applied) }))).toEqual({
       result: "applied",
       message: "420 W per GPU",
     });
   });
 
-  it("X-88 says when a cap was clamped, and what the write said", () => {
+  it("X-88 reports clamping and the message of the write", () => {
     const write = { result: "applied", message: "not yet tested by load" } as const;
     const report = gpuReport(control({ intent: { watts: watts(5000) }, boards: [board("0", { write })] }));
     expect(report.message).toBe(
@@ -114,7 +114,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ boards: written(...outcomes) }))).toEqual({ result, message });
   });
 
-  it("is an error with a lost board, which no other board hides", () => {
+  it("reports error if a board is lost, whatever the result of the other boards", () => {
     const boards = [board("0", { lost: "GPU is lost" }), board("1", { write: applied })];
     expect(gpuReport(control({ boards }))).toEqual({
       result: "error",
@@ -123,7 +123,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ intent: full, boards: [board("0", { lost: "GPU is lost" })] })).result).toBe("error");
   });
 
-  it("is never applied before the write was", () => {
+  it("does not report applied before the write", () => {
     expect(gpuReport(control({ boards: [board("0")] }))).toEqual({
       result: "error",
       message: "420 W per GPU; not carried out in this tick",
@@ -131,7 +131,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ boards: [board("0", { inForce: watts(420) })] })).result).toBe("error");
   });
 
-  it("is blocked for a percentage of an unknown maximum, and says what stays", () => {
+  it("reports blocked for a percentage of an unknown maximum, and names the cap that stays in force", () => {
     const device = {};
     expect(gpuReport(control({ boards: [board("0", { device })] }))).toEqual({
       result: "blocked",
@@ -142,12 +142,12 @@ describe("gpuReport", () => {
     );
   });
 
-  it("AGT-47 is blocked without a backend and says what to install", () => {
+  it("AGT-47 reports blocked without a backend and names what to install", () => {
     expect(gpuReport(control({ noBackend }))).toEqual({ result: "blocked", message: noBackend });
     expect(gpuReport(control({ boards: [] }))).toEqual({ result: "blocked", message: "no GPU was found on this node" });
   });
 
-  it.each([full, nothing])("AGT-47 is blocked while a cap of ours cannot be lifted for %j", (intent) => {
+  it.each([full, nothing])("AGT-47 reports blocked while the agent's own cap cannot be lifted for %j", (intent) => {
     const boards = [board("0"), board("1", { inForce: watts(420) })];
     expect(gpuReport(control({ intent, noBackend, boards }))).toEqual({
       result: "blocked",
@@ -159,14 +159,14 @@ describe("gpuReport", () => {
     );
   });
 
-  it("X-88 is applied at 100 % where no limit is ours, with a backend or without", () => {
+  it("X-88 reports applied at 100 % if the agent has set no limit, with or without a backend", () => {
     const lifted = { result: "applied", message: "cap is 100 % of the maximum: no limit is written" };
     expect(gpuReport(control({ intent: full }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, noBackend }))).toEqual(lifted);
     expect(gpuReport(control({ intent: full, boards: [] }))).toEqual(lifted);
   });
 
-  it("X-88 is applied at 100 % after the cap was lifted, else reports the outcome of the write", () => {
+  it("X-88 reports applied at 100 % after the cap was lifted, else the result of the write", () => {
     const held = (write: GpuBoard["write"]) => [board("0", { inForce: watts(420), write })];
     expect(gpuReport(control({ intent: full, boards: held(applied) })).result).toBe("applied");
     expect(gpuReport(control({ intent: full, boards: held(broken) })).result).toBe("error");
@@ -174,7 +174,7 @@ describe("gpuReport", () => {
     expect(gpuReport(control({ intent: nothing, boards: [board("1"), ...held(refused)] })).result).toBe("blocked");
   });
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("asks for nothing with a cap of %d W", (asked) => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("requests no cap for %d W", (asked) => {
     const odd = control({ intent: { watts: asked as Watts } });
     expect(planGpu(odd)).toEqual([]);
     expect(gpuReport(odd).result).toBe("none");

@@ -12,7 +12,7 @@ const settings: DvfsSettings = {
   tripCount: 2,
 };
 
-/** A node with all its writes succeeding, driven as the agent drives it: plan, act, plan again until nothing is left. */
+/** A node on which all writes succeed, driven like the agent: plan and act until no action is left. */
 class Machine {
   dvfs: DvfsState = initialDvfsState;
   raplCap: Watts | undefined;
@@ -85,7 +85,7 @@ class Machine {
 const noRapl = { raplAvailable: false };
 
 describe("a node that changes backends", () => {
-  it("AGT-17 AGT-20 falls back to DVFS, returns to RAPL, and falls back again as if for the first time", () => {
+  it("AGT-17 AGT-20 falls back to DVFS, returns to RAPL, and falls back again with a reset DVFS state", () => {
     const machine = new Machine();
     expect(machine.tick(noRapl).done).toEqual([]);
     expect(machine.tick(noRapl).done).toEqual(["throttle_up 10"]);
@@ -93,12 +93,12 @@ describe("a node that changes backends", () => {
     expect(machine.tick({})).toEqual({ done: ["setRaplCap", "restoreThrottle"], result: "applied" });
     expect(machine.dvfs).toMatchObject({ above: 0, below: 0, throttlePct: 0 });
     expect(machine.tick({})).toEqual({ done: ["checkRaplCap"], result: "applied" });
-    // Neither the old average nor the old count: power is now inside the band.
+    // The earlier average and count are reset: power is now inside the band.
     expect(machine.tick(noRapl, 480).done).toEqual([]);
     expect(machine.dvfs).toMatchObject({ ema: 480, above: 0 });
   });
 
-  it("X-87 closes the loop from the percent path's throttle", () => {
+  it("X-87 starts the DVFS loop from the throttle of the percent path", () => {
     const machine = new Machine();
     const percentCap = { cap: { kind: "percent", pctOfMax: percent(60) } } as const;
     expect(machine.tick({ ...noRapl, ...percentCap }).done).toEqual(["setThrottle"]);

@@ -15,7 +15,7 @@ const cpuPackage = (id: string, device: Record<string, number>, count = 1): CpuP
   device,
   count,
 });
-/** One package was limited to 100 W before us, the other to 350 W. */
+/** The original limit of one package is 100 W, that of the other 350 W. */
 const unequal = [
   cpuPackage("package-0", { max: 350, original: 350 }),
   cpuPackage("package-1", { max: 350, original: 100 }),
@@ -32,7 +32,7 @@ describe("resolvePackageCaps", () => {
     expect(caps.kind === "watts" && caps.caps.map(({ watts: value }) => value)).toEqual(expected);
   });
 
-  it("AGT-14 takes a percentage of each package's own maximum", () => {
+  it("AGT-14 applies a percentage to the maximum of each package", () => {
     const packages = [cpuPackage("package-0", { max: 400 }), cpuPackage("package-1", { max: 200 })];
     expect(resolvePackageCaps({ pctOfMax: percent(50) }, packages)).toEqual({
       kind: "watts",
@@ -40,12 +40,12 @@ describe("resolvePackageCaps", () => {
     });
   });
 
-  it("AGT-19 is a percentage for all packages where the maximum of one is unknown", () => {
+  it("AGT-19 uses a percentage for all packages if the maximum of one is unknown", () => {
     const packages = [cpuPackage("package-0", { max: 400 }), cpuPackage("package-1", {})];
     expect(resolvePackageCaps({ pctOfMax: percent(50) }, packages)).toEqual({ kind: "percent", pctOfMax: 50 });
   });
 
-  it("asks for nothing where nothing is asked, and where there is no package", () => {
+  it("requests no cap if the target has none or there are no packages", () => {
     expect(resolvePackageCaps({}, unequal)).toEqual({ kind: "uncapped", asked: false });
     expect(resolvePackageCaps({ watts: watts(100) }, [])).toEqual({ kind: "uncapped", asked: false });
   });
@@ -61,13 +61,13 @@ describe("the caps of several packages", () => {
     expect(totalCap([cap("packages", 240, count)])).toBeUndefined();
   });
 
-  it("are one figure where they are alike, and their mean where they are not", () => {
+  it("are reported as one value if equal, else as their mean", () => {
     expect(capPerPackage([])).toBeUndefined();
     expect(capPerPackage([cap("packages", 240, 0)])).toBe(240);
     expect(capPerPackage([cap("package-0", 210), cap("package-1", 100)])).toBe(155);
   });
 
-  it("X-88 are described together where they are alike, else one by one", () => {
+  it("X-88 are described together if equal, else one by one", () => {
     expect(describeCaps([cap("package-0", 240), cap("package-1", 240)])).toBe("240 W per package");
     expect(describeCaps([cap("package-0", 210), cap("package-1", 100)])).toBe("package-0 210 W, package-1 100 W");
     const clamped = { ...cap("package-1", 100), clamped: "210 W requested, clamped to 100 W" };

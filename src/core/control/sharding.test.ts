@@ -20,7 +20,7 @@ describe("fnv1a32", () => {
 });
 
 describe("shardOf", () => {
-  it("X-47 is the hash modulo the shards", () => {
+  it("X-47 is the hash modulo the number of shards", () => {
     expect(shardOf("worker-01", 7)).toBe(2840042801 % 7);
     expect(shardOf("worker-01", 1)).toBe(0);
   });
@@ -29,7 +29,7 @@ describe("shardOf", () => {
     expect(shardOf("worker-01", shards)).toBe(0);
   });
 
-  it("X-47 gives every node exactly one of the shards, and no shard much more than its share", () => {
+  it("X-47 assigns every node to exactly one shard and balances the shards", () => {
     const counts = [0, 0, 0, 0];
     for (let index = 0; index < 4000; index++) {
       const shard = shardOf(`node-${index}.example.org`, counts.length);

@@ -37,13 +37,13 @@ describe("throttledCount", () => {
 });
 
 describe("spreadThrottle", () => {
-  it("X-86 takes policies from every socket in turn", () => {
+  it("X-86 selects policies from the sockets in turn", () => {
     expect(throttled(twoSockets, 25)).toEqual([0, 4]);
     expect(throttled(twoSockets, 50)).toEqual([0, 4, 1, 5]);
     expect(throttled(twoSockets, 51)).toEqual([0, 4, 1, 5, 2]);
   });
 
-  it("AGT-34 AGT-36 lowers those to DVFS_MIN_FREQ_KHZ and leaves the others at their original maximum", () => {
+  it("AGT-34 AGT-36 lowers throttled policies to DVFS_MIN_FREQ_KHZ and leaves the others at their original maximum", () => {
     const limits = spreadThrottle([policy(0, 0), policy(1, 0, 3.5 * GHZ)], percent(50), LOWEST);
     expect(limits).toEqual([
       { id: 0, max: 1.5 * GHZ },
@@ -55,7 +55,7 @@ describe("spreadThrottle", () => {
     [2 * GHZ, 2.1 * GHZ],
     [1.5 * GHZ, 1.6 * GHZ],
     [1.5 * GHZ - 1, 1.5 * GHZ],
-  ])("AGT-34 stays above the hardware's own minimum of %d kHz, where machines get stuck: %d kHz", (min, max) => {
+  ])("AGT-34 stays above the hardware minimum of %d kHz: %d kHz", (min, max) => {
     expect(spreadThrottle([policy(0, 0, 3.8 * GHZ, min)], percent(100), LOWEST)).toStrictEqual([{ id: 0, max }]);
   });
 
@@ -67,27 +67,27 @@ describe("spreadThrottle", () => {
       return spreadThrottle([{ ...known, available: table(...available) }], percent(100), LOWEST);
     };
 
-    it("AGT-34 takes the deepest entry above the minimum: acpi-cpufreq with 1.5, 1.7 and 2 GHz stops at 1.7", () => {
+    it("AGT-34 uses the lowest entry above the minimum: acpi-cpufreq with 1.5, 1.7 and 2 GHz uses 1.7", () => {
       expect(floor(1.5, 2, 2, 1.7, 1.5)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
       expect(floor(undefined, 2, 2, 1.7, 1.5)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
     });
 
-    it("AGT-34 takes no figure between two entries, which would end below DVFS_MIN_FREQ_KHZ", () => {
+    it("AGT-34 uses only table entries, so that rounding cannot go below DVFS_MIN_FREQ_KHZ", () => {
       expect(floor(1.2, 2, 2, 1.7, 1.2)).toStrictEqual([{ id: 0, max: 1.7 * GHZ }]);
       expect(floor(1.2, 2, 2, 1.7, 1.5, 1.2)).toStrictEqual([{ id: 0, max: 1.5 * GHZ }]);
     });
 
-    it("is saturated where the table has nothing between minimum and maximum", () => {
+    it("is saturated if the table has no entry between minimum and maximum", () => {
       expect(floor(1.5, 2, 2, 1.5)).toStrictEqual([{ id: 0, max: 2 * GHZ, saturated: true }]);
       expect(floor(1, 1.4, 1.4, 1.2, 1)).toStrictEqual([{ id: 0, max: 1.4 * GHZ, saturated: true }]);
     });
 
-    it("does without a table that is empty", () => {
+    it("ignores an empty table", () => {
       expect(floor(0.8, 2)).toStrictEqual([{ id: 0, max: 1.5 * GHZ }]);
     });
   });
 
-  it("AGT-34 knows DVFS_MIN_FREQ_KHZ alone where the hardware does not tell its minimum", () => {
+  it("AGT-34 uses DVFS_MIN_FREQ_KHZ if the hardware minimum is unknown", () => {
     const [limit] = spreadThrottle([{ id: 0, socket: 0, originalMax: kilohertz(3 * GHZ) }], percent(100), LOWEST);
     expect(limit?.max).toBe(1.5 * GHZ);
   });
@@ -97,11 +97,14 @@ describe("spreadThrottle", () => {
     [1.5, 0.4],
     [1.2, 1.2],
     [2.1, 2],
-  ])("AGT-34 leaves a policy at %d GHz alone whose floor is no lower (minimum %d GHz), and says so", (max, min) => {
-    expect(spreadThrottle([policy(0, 0, max * GHZ, min * GHZ)], percent(100), LOWEST)).toStrictEqual([
-      { id: 0, max: max * GHZ, saturated: true },
-    ]);
-  });
+  ])(
+    "AGT-34 does not throttle a policy at %d GHz that has no lower frequency (minimum %d GHz), and reports it",
+    (max, min) => {
+      expect(spreadThrottle([policy(0, 0, max * GHZ, min * GHZ)], percent(100), LOWEST)).toStrictEqual([
+        { id: 0, max: max * GHZ, saturated: true },
+      ]);
+    },
+  );
 
   it("marks only throttled policies as saturated", () => {
     expect(spreadThrottle([policy(0, 0, 1.2 * GHZ)], percent(0), LOWEST)).toStrictEqual([{ id: 0, max: 1.2 * GHZ }]);
@@ -112,12 +115,12 @@ describe("spreadThrottle", () => {
     expect(throttled(uneven, 50)).toEqual([0, 1, 6, 2]);
   });
 
-  it("counts a policy once that is listed twice, and orders by number whatever order they come in", () => {
+  it("counts a duplicate policy once and sorts policies by number", () => {
     expect(throttled([policy(1, 0), policy(0, 0), policy(1, 0)], 50)).toEqual([0]);
     expect(throttled(twoSockets.toReversed(), 50)).toEqual([0, 4, 1, 5]);
   });
 
-  it("has nothing to do without policies", () => {
+  it("returns no changes without policies", () => {
     expect(spreadThrottle([], percent(50), LOWEST)).toEqual([]);
   });
 
@@ -126,7 +129,7 @@ describe("spreadThrottle", () => {
     .map((sockets) => sockets.map((socket, id) => policy(id, socket)));
   const share = fc.double({ min: 0, max: 100, noNaN: true });
 
-  it("X-86 AGT-36 hits exactly ceil(n·pct/100) policies, and raising the percentage only adds some", () => {
+  it("X-86 AGT-36 throttles exactly ceil(n·pct/100) policies, and a higher percentage only adds policies", () => {
     fc.assert(
       fc.property(machine, share, share, (policies, a, b) => {
         const fewer = throttled(policies, Math.min(a, b));
@@ -137,7 +140,7 @@ describe("spreadThrottle", () => {
     );
   });
 
-  it("X-86 keeps every socket within two policies of its share, whatever the sizes", () => {
+  it("X-86 keeps every socket within two policies of its share for any socket sizes", () => {
     fc.assert(
       fc.property(machine, share, (policies, pct) => {
         const hit = new Set(throttled(policies, pct));

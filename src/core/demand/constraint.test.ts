@@ -27,14 +27,14 @@ describe("power constraint", () => {
     expect(powerConstraintOf(pod({ affinity: {} }))).toBe("general");
   });
 
-  it("POL-02 is performance-only where required constraints exclude eco", () => {
+  it("POL-02 is performance-only if required constraints exclude eco", () => {
     expect(powerConstraintOf(pod({ nodeSelector: { [profileKey]: "performance" } }))).toBe("performance-only");
     expect(powerConstraintOf(requiring(term(onProfile("In", "performance"))))).toBe("performance-only");
     expect(powerConstraintOf(requiring(term(onProfile("NotIn", "eco"))))).toBe("performance-only");
     expect(powerConstraintOf(requiring(term(inZone, onProfile("NotIn", "eco"))))).toBe("performance-only");
   });
 
-  it("POL-03 is eco-only where only eco is left, with or without a draining exclusion", () => {
+  it("POL-03 is eco-only if the constraints allow only eco, with or without a draining exclusion", () => {
     const notDraining = { key: "joulie.io/draining", operator: "NotIn", values: ["true"] };
     expect(powerConstraintOf(pod({ nodeSelector: { [profileKey]: "eco" } }))).toBe("eco-only");
     expect(powerConstraintOf(requiring(term(onProfile("In", "eco"))))).toBe("eco-only");
@@ -66,7 +66,7 @@ describe("power constraint", () => {
     );
   });
 
-  it("X-26 takes nodeSelector and affinity together", () => {
+  it("X-26 combines nodeSelector and affinity", () => {
     const both = (value: string, ...terms: NodeSelectorTerm[]) =>
       pod({ ...requiring(...terms).spec, nodeSelector: { [profileKey]: value } });
     expect(powerConstraintOf(both("performance", term(inZone)))).toBe("performance-only");
@@ -99,7 +99,7 @@ describe("power constraint", () => {
     ["Lt without a number", { key: "zone", operator: "Lt" }],
     ["an impossible label value", { key: "zone", operator: "NotIn", values: ["ok", "not ok"] }],
     ["an impossible label key", { key: "/", operator: "NotIn", values: ["a"] }],
-  ])("X-26 lets a term with %s match nothing, as kube-scheduler does", (_, invalid) => {
+  ])("X-26 treats a term with %s as matching nothing, as kube-scheduler does", (_, invalid) => {
     const valid = term(onProfile("In", "eco"));
     expect(powerConstraintOf(requiring(valid, term(invalid)))).toBe("eco-only");
     expect(powerConstraintOf(requiring(valid, term(inZone)))).toBe("general");
@@ -121,7 +121,7 @@ describe("power constraint", () => {
     );
   });
 
-  it("reads null lists, as JSON may hold them, as empty ones", () => {
+  it("reads null lists as empty lists", () => {
     const nulls = JSON.parse(
       '{"metadata":{"name":"p"},"spec":{"nodeSelector":null,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":null}}}}}',
     ) as Pod;
@@ -136,7 +136,7 @@ describe("power constraint", () => {
   });
 });
 
-/** A node's labels against one term, the way kube-scheduler does it: the oracle for the property below. */
+/** Matches a node's labels against one term as kube-scheduler does: the oracle for the property below. */
 function nodeMatches(node: Record<string, string>, { matchExpressions = [] }: NodeSelectorTerm): boolean {
   return (
     matchExpressions.length > 0 &&
@@ -162,7 +162,7 @@ function nodeMatches(node: Record<string, string>, { matchExpressions = [] }: No
   );
 }
 
-/** Every value the other labels of the generated pods can usefully have. */
+/** Every relevant value of the other labels in the generated pods. */
 const otherValues = [undefined, "a", "b", "c", "0", "3", "9"];
 
 function bruteForce({ spec }: Pod): string {
@@ -188,7 +188,7 @@ const requirement = (key: string, pool: string[]) =>
     operator,
     values: fc.uniqueArray(fc.constantFrom(...pool), { maxLength: 2 }),
   });
-// One expression per foreign label: whether several of them can hold together is not the profile's business.
+// One expression per other label: the constraint does not check whether several can hold together.
 const anyTerm = fc
   .record({
     profile: fc.array(requirement(profileKey, ["performance", "eco", "turbo", "3"]), { maxLength: 2 }),

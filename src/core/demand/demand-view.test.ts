@@ -36,7 +36,7 @@ describe("demand view", () => {
     expect(view.constraints).toEqual({ "performance-only": 2, "eco-only": 1, general: 3 });
   });
 
-  it("POL-18 P spans the cluster and includes the pods still waiting for a node", () => {
+  it("POL-18 counts P over the whole cluster, including pending pods", () => {
     const pods = [
       pod("performance", "n1"),
       pod("annotation", "n2"),
@@ -48,7 +48,7 @@ describe("demand view", () => {
     expect(demandViewOf(pods).performancePods).toBe(4);
   });
 
-  it("POL-25 counts performance-sensitive pods per node, bound ones that do not run yet included", () => {
+  it("POL-25 counts performance-sensitive pods per node, including bound pods that do not run yet", () => {
     const { performancePodsByNode } = demandViewOf([
       pod("performance", "n1"),
       pod("annotation", "n1", "Pending"),
@@ -64,7 +64,7 @@ describe("demand view", () => {
     ]);
   });
 
-  it("OPR-10 goes by the configured profile label", () => {
+  it("OPR-10 uses the configured profile label", () => {
     const view = demandViewOf([pod("performance", "n1", "Running", "example.com/power")]);
     expect(view.constraints).toEqual({ "performance-only": 0, "eco-only": 0, general: 1 });
     expect(view.performancePods).toBe(0);
@@ -80,7 +80,7 @@ describe("demand view", () => {
 });
 
 describe("pods by node", () => {
-  it("are the active ones bound to it", () => {
+  it("contain the active pods bound to each node", () => {
     const [a, b, c] = [pod("nothing", "n1"), pod("performance", "n2", "Pending"), pod("eco", "n1", "Unknown")];
     const all = [a, b, c, pod("nothing"), pod("nothing", "n1", "Succeeded"), pod("nothing", "n3", "Failed")];
     expect([...podsByNode(all)]).toEqual([

@@ -26,7 +26,7 @@ describe("requests for fit", () => {
     expect(fit({})).toEqual({});
   });
 
-  it("reserves the largest init container where it is larger than all containers together", () => {
+  it("reserves the largest init container if it is larger than all containers together", () => {
     const containers = [asking({ cpu: 1, memory: 100 }), asking({ cpu: 1, memory: 100 })];
     const initContainers = [asking({ cpu: 5, memory: 50 }), asking({ cpu: 3, memory: 150, disk: 7 })];
     expect(fit({ containers, initContainers })).toEqual({ cpu: 5, memory: 200, disk: 7 });
@@ -47,7 +47,7 @@ describe("requests for fit", () => {
     expect(fit({ containers, initContainers: [never] })).toEqual({ cpu: 2 });
   });
 
-  it("lets pod-level requests replace the sum, for CPU, memory and huge pages only, and adds overhead", () => {
+  it("replaces the sum by pod-level requests, for CPU, memory and huge pages only, and adds overhead", () => {
     const containers = [asking({ cpu: 1, memory: 100, "nvidia.com/gpu": 1, "hugepages-2Mi": 4 })];
     expect(
       fit({
@@ -59,7 +59,7 @@ describe("requests for fit", () => {
     expect(fit({ containers, resources: { requests: { memory: 10 } } })).toMatchObject({ cpu: 1, memory: 10 });
   });
 
-  it("takes a limit for a missing request, as the API server does", () => {
+  it("uses the limit for a missing request, as the API server does", () => {
     expect(fit({ containers: [asking({ cpu: 1 }, { cpu: 4, memory: 64 })] })).toEqual({ cpu: 1, memory: 64 });
     const containers = [asking({ cpu: 1 })];
     expect(fit({ containers, resources: { limits: { cpu: 4, memory: 64 } } })).toEqual({ cpu: 1, memory: 64 });
@@ -86,7 +86,7 @@ describe("requests for fit", () => {
     });
   });
 
-  it("X-60 stays finite however much is asked for, and reads no inherited names", () => {
+  it("X-60 stays finite for any request, and ignores names from the prototype", () => {
     const { requests } = fitRequests(pod({ containers: [asking({ cpu: 1e308 }), asking({ cpu: "1e308" })] }));
     expect(requests.get("cpu")).toBe(2 ** 64);
     expect(fit({ containers: [{}, { resources: {} }], initContainers: [{}] })).toEqual({});
@@ -94,7 +94,7 @@ describe("requests for fit", () => {
     expect([...fitRequests(pod({ containers: [asking(odd)] })).requests]).toEqual([["__proto__", 1]]);
   });
 
-  it("never reserves less than the containers ask for, nor less than any init container", () => {
+  it("never reserves less than the containers request, nor less than any init container", () => {
     const amount = fc.integer({ min: 0, max: 64 });
     const spec = fc.record({
       containers: fc.array(amount, { minLength: 1, maxLength: 4 }),
@@ -111,7 +111,7 @@ describe("requests for fit", () => {
               ),
             }),
           ).requests.get("cpu") ?? 0;
-        // Written out moment by moment: what runs while each init container starts, and what runs at the end.
+        // Step by step: the containers that run while each init container starts, and those that run at the end.
         let sidecars = 0;
         let most = 0;
         for (const each of init) {

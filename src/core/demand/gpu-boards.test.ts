@@ -10,7 +10,7 @@ const product = (name: string, more: Record<string, string> = {}) => ({
 
 describe("GPU boards", () => {
   it.each(["nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "nvidia.com/gpu.shared"])(
-    "SCH-16 counts %s as whole boards where the node says nothing else",
+    "SCH-16 counts %s as whole boards by default",
     (resource) => {
       expect(boards(resource, 3)).toBe(3);
       expect(boards(resource, 3, product("NVIDIA-H100-80GB-HBM3-SHARED"))).toBe(3);
@@ -50,7 +50,7 @@ describe("GPU boards", () => {
   });
 
   it.each(["NVIDIA-A30", "nvidia a30", "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition"])(
-    "X-60 cuts %s into four",
+    "X-60 divides %s into four slices",
     (name) => {
       expect(boards("nvidia.com/mig-1g.6gb", 1, product(name))).toBe(1 / 4);
       expect(boards("nvidia.com/mig-1g.6gb", 1, { model: name })).toBe(1 / 4);
@@ -58,13 +58,13 @@ describe("GPU boards", () => {
   );
 
   it.each(["NVIDIA-A300", "NVIDIA-BA30", "NVIDIA-A100-SXM4-40GB", "NVIDIA-RTX-6000-Ada"])(
-    "X-60 cuts %s into seven",
+    "X-60 divides %s into seven slices",
     (name) => {
       expect(boards("nvidia.com/mig-1g.6gb", 1, product(name))).toBe(1 / 7);
     },
   );
 
-  it("X-60 reads the slice from the product label where every board is cut alike", () => {
+  it("X-60 reads the slice from the product label if every board is divided alike", () => {
     expect(boards("nvidia.com/gpu", 2, product("NVIDIA-A100-SXM4-40GB-MIG-2g.10gb"))).toBe(4 / 7);
     expect(boards("nvidia.com/gpu", 2, product("NVIDIA-A100-SXM4-40GB-MIG-2g.10gb-SHARED"))).toBe(4 / 7);
     expect(boards("nvidia.com/gpu", 1, product("NVIDIA-A30-MIG-1g.6gb"))).toBe(1 / 4);
@@ -88,7 +88,7 @@ describe("GPU boards", () => {
     expect(boards("nvidia.com/gpu", 1, { labels: { "nvidia.com/gpu.replicas": replicas } })).toBe(1);
   });
 
-  it("X-60 stays within the node for any request", () => {
+  it("X-60 never exceeds the boards of the node for any request", () => {
     const resource = fc.constantFrom(
       "nvidia.com/gpu",
       "nvidia.com/mig-3g.20gb",

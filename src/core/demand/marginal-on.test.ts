@@ -8,7 +8,7 @@ import { podSummaryOf } from "./pod-summary.ts";
 const view = (cpu: object, gpu?: object) => ({ cpu, gpu, family: "f" }) as unknown as HardwareView;
 
 describe("marginalHardwareOf", () => {
-  it("SCH-19 sums the boards' maxima; the CPUs' are summed already", () => {
+  it("SCH-19 sums the maxima of the boards; the CPU maximum is already a sum", () => {
     expect(marginalHardwareOf(view({ totalCores: 128, maxWatts: 700 }, { count: 8, maxWatts: 400 }))).toEqual({
       totalCores: 128,
       maxCpuWatts: 700,
@@ -21,30 +21,30 @@ describe("marginalHardwareOf", () => {
     expect(marginalHardwareOf(view({ totalCores: 1, maxWatts: 1 }))).toMatchObject({ gpuCount: 0, maxGpuWatts: 0 });
   });
 
-  it("takes a node without a view for the least a CPU is assumed to draw", () => {
+  it("assumes the minimum CPU power for a node without a hardware view", () => {
     expect(marginalHardwareOf(undefined)).toEqual({ totalCores: 0, maxCpuWatts: 150, gpuCount: 0, maxGpuWatts: 0 });
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 0, undefined])("turns %j into 0 everywhere", (odd) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 0, undefined])("replaces %j by 0 in every field", (odd) => {
     const hardware = view({ totalCores: odd, maxWatts: odd }, { count: 2, maxWatts: odd });
     expect(marginalHardwareOf(hardware)).toEqual({ totalCores: 0, maxCpuWatts: 0, gpuCount: 2, maxGpuWatts: 0 });
     expect(marginalHardwareOf(view({}, { count: odd, maxWatts: 5 }))).toMatchObject({ gpuCount: 0, maxGpuWatts: 0 });
   });
 
-  it("keeps a product beyond the largest double at that", () => {
+  it("limits an overflowing product to the largest double", () => {
     expect(marginalHardwareOf(view({}, { count: 8, maxWatts: 1e308 })).maxGpuWatts).toBe(Number.MAX_VALUE);
   });
 });
 
 describe("gpuNodeOf", () => {
-  it("carries the dies of a board, so that a pod on one die draws half a board", () => {
+  it("contains the dies per board, so that a pod on one die draws half a board", () => {
     const mi250x = gpuNodeOf(view({}, { count: 4, devicesPerBoard: 2 }), undefined);
     expect(gpuBoardsOn(new Map([["amd.com/gpu", 3]]), mi250x)).toBe(1.5);
     expect(gpuBoardsOn(new Map([["amd.com/gpu", 8]]), mi250x)).toBe(4);
     expect(gpuBoardsOn(new Map([["nvidia.com/gpu", 3]]), mi250x)).toBe(3);
   });
 
-  it("joins boards and model of the view with the node's labels", () => {
+  it("combines boards and model of the hardware view with the node's labels", () => {
     const labels = { a: "b" };
     expect(gpuNodeOf(view({}, { count: 4, model: "A30" }), labels)).toEqual({
       boards: 4,
@@ -84,7 +84,7 @@ describe("watts on a node", () => {
     expect(boundWattsOn(pods, { hardware, labels }, coefficients).gpu).toBe((260 + 680) / 2);
   });
 
-  it("are those of the least a CPU is assumed to draw where nothing is known", () => {
+  it("use the minimum CPU power if the hardware is unknown", () => {
     expect(boundWattsOn([pod("4", 1), pod("0", 0)], {}, coefficients)).toEqual({ cpu: 105, gpu: 0, total: 105 });
   });
 

@@ -20,7 +20,7 @@ describe("marginal watts", () => {
     expect(marginal(16, 1).total).toBeCloseTo(321.25, 10);
   });
 
-  it("SCH-20 SCH-21 SCH-22 the coefficients are the caller's, GPUs by class", () => {
+  it("SCH-20 SCH-21 SCH-22 uses the given coefficients, for GPUs by workload class", () => {
     const own = { cpu: 0.5, gpuStandard: 0.25, gpuPerformance: 1 };
     const demand = { cpuCores: 64, gpuBoards: 4 };
     expect(marginalWatts(demand, node, own, "standard")).toEqual({ cpu: 175, gpu: 400, total: 575 });
@@ -28,20 +28,20 @@ describe("marginal watts", () => {
     expect(marginalWatts({ cpuCores: 0, gpuBoards: 1 }, node, coefficients, "performance").gpu).toBe(340);
   });
 
-  it("X-60 a pod draws at most the whole device, however much it asks for", () => {
+  it("X-60 limits a pod to the whole device, however much it requests", () => {
     expect(marginal(128)).toEqual(marginal(1e308));
     expect(marginal(129).cpu).toBeCloseTo(490, 10);
     expect(marginal(127).cpu).toBeLessThan(490);
     expect(marginal(0, 9).gpu).toBe(2080);
   });
 
-  it("takes part of a device of unknown size for all of it", () => {
+  it("counts the whole device if its size is unknown", () => {
     for (const totalCores of [0, -1, Number.NaN]) expect(marginal(4, 0, { totalCores }).cpu).toBeCloseTo(490, 10);
     expect(marginal(0, 0, { totalCores: 0 }).cpu).toBe(0);
     expect(marginal(0, 1, { gpuCount: 0, maxGpuWatts: watts(0) }).gpu).toBe(0);
   });
 
-  it("adds nothing for watts or demands that are no numbers, and stays finite", () => {
+  it("adds nothing for invalid watts or demands, and stays finite", () => {
     expect(marginal(4, 1, { maxCpuWatts: watts(Number.NaN), maxGpuWatts: watts(-5) })).toEqual({
       cpu: 0,
       gpu: 0,
@@ -53,7 +53,7 @@ describe("marginal watts", () => {
     expect(endless.total).toBe(Number.MAX_VALUE);
   });
 
-  it("never falls as a pod asks for more", () => {
+  it("never decreases as a pod requests more", () => {
     const amount = fc.double({ min: 0, max: 1e6, noNaN: true });
     fc.assert(
       fc.property(amount, amount, amount, (cores, more, boards) => {
@@ -71,7 +71,7 @@ describe("PUE weighting", () => {
     "standard",
   );
 
-  it("SCH-40 a PUE of 1.6 makes CPU, GPU and total 60 % dearer", () => {
+  it("SCH-40 a PUE of 1.6 raises CPU, GPU and total watts by 60 %", () => {
     expect(pueWeighted(plain, 1.6, true)).toEqual({ cpu: 280, gpu: 640, total: 920 });
   });
 

@@ -21,7 +21,7 @@ describe("pod demand", () => {
     ).toBe(0.3);
   });
 
-  it("X-83 takes the limit without a request, else no cores, and has no memory factor", () => {
+  it("X-83 uses the limit without a request, else zero cores, and ignores memory", () => {
     expect(demand({ containers: [container({ limits: { cpu: "4" } })] }).cpuCores).toBe(4);
     expect(
       demand({ containers: [container({ limits: { cpu: 4 } }), container({ requests: { cpu: 1 } })] }).cpuCores,
@@ -45,7 +45,7 @@ describe("pod demand", () => {
     expect(gpus(spec)).toEqual({ "nvidia.com/gpu": 1 });
   });
 
-  it("X-83 falls back to pod-level CPU only where no container states any", () => {
+  it("X-83 falls back to pod-level CPU only if no container requests CPU", () => {
     const resources = { requests: { cpu: 6 }, limits: { cpu: 9 } };
     expect(demand({ containers: [{}], resources }).cpuCores).toBe(6);
     expect(demand({ containers: [{}], resources: { limits: { cpu: 9 } } }).cpuCores).toBe(9);
@@ -53,7 +53,7 @@ describe("pod demand", () => {
     expect(demand({ containers: [container({ requests: { cpu: 0 } })], resources }).cpuCores).toBe(0);
   });
 
-  it("SCH-16 takes GPUs from limits, or from requests where there are none, of every vendor", () => {
+  it("SCH-16 counts GPUs of every vendor from limits, else from requests", () => {
     const containers = [
       container({ limits: { "nvidia.com/gpu": 2, "amd.com/gpu": "1", cpu: 1 }, requests: { "nvidia.com/gpu": 1 } }),
       container({ requests: { "nvidia.com/gpu": "3", "gpu.intel.com/i915": 1, "gpu.intel.com/xe": 2 } }),

@@ -21,7 +21,7 @@ const podOf = ({ annotated, spec = {}, phase, deleted = false }: PodShape): Pod 
 const needs = (profile: string, label = "joulie.io/power-profile"): PodSpec => ({ nodeSelector: { [label]: profile } });
 
 describe("pod summary", () => {
-  it("tells node, class, constraint and demand", () => {
+  it("contains node, class, constraint and demand", () => {
     const spec = { nodeName: "n1", ...needs("eco"), containers: [{ resources: { requests: { cpu: 2 } } }] };
     expect(podSummaryOf(podOf({ spec, annotated: "standard", phase: "Running" }))).toEqual({
       node: "n1",
@@ -33,7 +33,7 @@ describe("pod summary", () => {
     });
   });
 
-  it("X-28 performance-sensitive are pods with the annotation or a constraint that excludes eco", () => {
+  it("X-28 marks pods with the annotation or a constraint that excludes eco as performance-sensitive", () => {
     const isSensitive = (shape: PodShape, label?: string) => podSummaryOf(podOf(shape), label).performanceSensitive;
     expect(isSensitive({ annotated: "performance" })).toBe(true);
     expect(isSensitive({ spec: needs("performance") })).toBe(true);
@@ -53,12 +53,12 @@ describe("pod summary", () => {
     expect(podSummaryOf(podOf({ annotated: "performance" }))).not.toHaveProperty("unrecognisedClass");
   });
 
-  it("X-27 a pod held back by a scheduling gate is not in the queue yet; without its last gate it is", () => {
+  it("X-27 queues a pod with scheduling gates only after its last gate is removed", () => {
     const gated = (gates: readonly { name: string }[], more: PodSpec = {}) =>
       podSummaryOf(podOf({ annotated: "performance", spec: { ...more, schedulingGates: gates }, phase: "Pending" }));
     expect(gated([{ name: "example.com/quota" }])).toMatchObject({ active: false, performanceSensitive: true });
     expect(gated([])).toMatchObject({ active: true });
-    // The API allows no such pod; one that is bound takes its node's power whatever it says.
+    // The API rejects such a pod, but a bound pod uses power on its node in any case.
     expect(gated([{ name: "g" }], { nodeName: "n1" })).toMatchObject({ active: true, node: "n1" });
   });
 
@@ -70,7 +70,7 @@ describe("pod summary", () => {
     expect(podSummaryOf(podOf({ ...bound, spec: { nodeName: "" } })).node).toBeUndefined();
   });
 
-  it.each(["Succeeded", "Failed"])("phase %s asks for nothing, terminating or not", (phase) => {
+  it.each(["Succeeded", "Failed"])("phase %s has no demand, terminating or not", (phase) => {
     const spec = { nodeName: "n1", ...needs("performance"), containers: [{ resources: { requests: { cpu: 2 } } }] };
     for (const deleted of [true, false]) {
       expect(podSummaryOf(podOf({ annotated: "performance", spec, phase, deleted }))).toEqual({
@@ -120,7 +120,7 @@ describe("pod summary of malformed pods", () => {
     '[{"matchFields":[null]}]',
     '[{"matchExpressions":5,"matchFields":"text"}]',
     '"text"',
-  ])("takes required terms %s for ones that match nothing", (terms) => {
+  ])("treats required terms %s as matching nothing", (terms) => {
     const affinity = `{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":${terms}}}}`;
     expect(summaryOf(`{"spec":{"nodeName":"n1","affinity":${affinity}}}`)).toEqual({
       ...nothing,

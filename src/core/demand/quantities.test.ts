@@ -27,7 +27,7 @@ it.each([
   expect(reader.unreadable).toEqual([{ resource: "cpu", text }]);
 });
 
-it("what is absent is missing without a report, also where a prototype has it", () => {
+it("does not report an absent quantity, nor read one from the prototype", () => {
   const reader = new QuantityReader();
   expect(reader.amount(undefined, "cpu")).toBeUndefined();
   expect(reader.amount({}, "toString")).toBeUndefined();

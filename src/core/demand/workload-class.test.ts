@@ -7,7 +7,7 @@ const podWith = (annotations?: Record<string, string>) => ({
 });
 
 describe("workload class", () => {
-  it("SCH-03 is the annotation's, and standard without one", () => {
+  it("SCH-03 is read from the annotation and defaults to standard", () => {
     expect(workloadClassOf(podWith({ "joulie.io/workload-class": "performance" }))).toStrictEqual({
       workloadClass: "performance",
     });
@@ -19,7 +19,7 @@ describe("workload class", () => {
   });
 
   it.each(["Performance", " performance", "", "batch", "eco"])(
-    "reads %j as standard and hands the text back for one warning",
+    "reads %j as standard and returns the text for a warning",
     (text) => {
       expect(workloadClassOf(podWith({ "joulie.io/workload-class": text }))).toStrictEqual({
         workloadClass: "standard",
@@ -28,7 +28,7 @@ describe("workload class", () => {
     },
   );
 
-  it("X-12 hands back the beginning of a long text: the whole may be 256 KiB in each of many pods", () => {
+  it("X-12 returns only the beginning of a long text, which may be up to 256 KiB per pod", () => {
     const { unrecognised } = workloadClassOf(podWith({ "joulie.io/workload-class": "x".repeat(200_000) }));
     expect(unrecognised).toBe(`${"x".repeat(63)}…`);
     const longest = "y".repeat(63);

@@ -32,7 +32,7 @@ describe("look-ups", () => {
 });
 
 describe("additions", () => {
-  it("a new model answers to its key and aliases, with figures that say where they come from", () => {
+  it("finds a new model by its key and aliases, and its values carry their provenance", () => {
     const { catalogue, problems } = buildCatalogue({
       cpus: [
         {
@@ -75,7 +75,7 @@ describe("additions", () => {
     });
   });
 
-  it("text is trimmed and every provenance is taken", () => {
+  it("trims text and accepts every provenance", () => {
     const { catalogue, problems } = buildCatalogue({
       cpus: [
         {
@@ -113,13 +113,13 @@ describe("additions", () => {
     expect(catalogue.cpu("curved").entry?.curve?.points).toHaveLength(3);
   });
 
-  it("what a new GPU leaves out follows from its maximum", () => {
+  it("derives the missing fields of a new GPU from its maximum", () => {
     const { entry } = buildCatalogue({ gpus: [gpu] }).catalogue.gpu("site-gpu");
     expect(entry).toMatchObject({ minWatts: { value: 0 }, defaultWatts: { value: 500 }, idleWatts: { value: 60 } });
     expect(entry).not.toHaveProperty("devicesPerBoard");
   });
 
-  it("a known key overrides the fields it names and keeps the others", () => {
+  it("an addition under an existing key overrides the fields it sets and keeps the others", () => {
     const { catalogue, problems } = buildCatalogue({
       cpus: [
         { key: "amd-epyc-9654", tdpWatts: 400, vendor: "amd", family: "EPYC 9004", threadsPerCore: 1 },
@@ -149,7 +149,7 @@ describe("additions", () => {
     expect(catalogue.cpus).toHaveLength(builtinCatalogue.cpus.length);
   });
 
-  it("what a known key inherits makes way for the fields it names", () => {
+  it("adjusts inherited fields that conflict with the fields the addition sets", () => {
     const lower = buildCatalogue({
       gpus: [
         { key: "nvidia-h100-sxm", maxWatts: 500 },
@@ -181,7 +181,7 @@ describe("additions", () => {
     expect(lower.catalogue.cpu("amd-epyc-9554").entry?.boostGHz.value).toBe(5);
   });
 
-  it("a board keeps the shape it had, and a site may say how many devices one is", () => {
+  it("keeps the devices per board of an existing GPU unless the addition sets them", () => {
     const { catalogue, problems } = buildCatalogue({
       gpus: [
         { key: "amd-mi250x", maxWatts: 550 },
@@ -200,7 +200,7 @@ describe("additions", () => {
     expect(buildCatalogue({ gpus: [{ ...gpu, devicesPerBoard: 0 }] }).problems).toHaveLength(1);
   });
 
-  it("what a known key inherits stays what it was where it fits", () => {
+  it("keeps inherited fields that do not conflict with the addition", () => {
     const { catalogue } = buildCatalogue({ gpus: [{ key: "nvidia-h100-sxm", minWatts: 700, maxWatts: 700 }] });
     const [entry, before] = [catalogue, builtinCatalogue].map((of) => of.gpu("nvidia-h100-sxm").entry);
     expect(entry?.defaultWatts).toBe(before?.defaultWatts);
@@ -243,7 +243,7 @@ describe("additions", () => {
     expect(catalogue.gpu("nvidia-h100-sxm").entry?.maxWatts.value).toBe(700);
   });
 
-  it("a name that only had a stand-in can be given to a model", () => {
+  it("accepts a model under a name that so far had only a proxy", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [{ key: "nvidia-h100-pcie", aliases: ["H100"] }] });
     expect(problems).toEqual([]);
     expect(catalogue.gpu("NVIDIA H100")).toMatchObject({ match: "exact", key: "nvidia-h100-pcie" });
@@ -362,13 +362,13 @@ describe("an invalid entry is rejected by name without affecting others", () => 
     ]);
   });
 
-  it("a key that is there twice counts once", () => {
+  it("uses the first of two entries with the same key", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
     expect(problems).toEqual(["gpus[1] (site-gpu): key: duplicate; the first entry is used"]);
     expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
   });
 
-  it("a refused entry keeps none of its names from the next", () => {
+  it("a rejected entry does not reserve its names", () => {
     const { catalogue, problems } = buildCatalogue({
       gpus: [
         { ...gpu, key: "greedy", aliases: ["Our Board", "L4"] },

@@ -7,7 +7,7 @@ import { hardwareView } from "./hardware-view.ts";
 const node = (labels: Record<string, string>, name = "n1") => ({ metadata: { name, labels } });
 
 describe("density", () => {
-  it("X-30 X-95 full scale is two of the best built-in CPU and eight of the best GPU, whatever a site adds", () => {
+  it("X-30 X-95 normalises by two of the best built-in CPU and eight of the best built-in GPU, ignoring additions", () => {
     expect(FULL_SCALE_CORE_GHZ).toBe(2 * 192 * 2.25);
     expect(FULL_SCALE_TFLOPS).toBe(8 * Math.max(...builtinCatalogue.gpus.map((entry) => entry.perf.value)));
     const { catalogue } = buildCatalogue({
@@ -38,7 +38,7 @@ describe("density", () => {
     expect(of({ "joulie.io/hw.gpu-model": "H100 PCIe", "joulie.io/hw.gpu-count": "8" }).gpu).toBeLessThan(gpus.gpu);
   });
 
-  it("X-30 X-95 each part is in [0,1] and the score their sum in [0,2], for any figures", () => {
+  it("X-30 X-95 keeps each part in [0,1] and the sum in [0,2] for any input", () => {
     const figure = fc.oneof(fc.double(), fc.constantFrom(0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e308));
     fc.assert(
       fc.property(figure, figure, figure, figure, (totalCores, baseGHz, count, perf) => {
@@ -90,7 +90,7 @@ describe("before the agent has reported", () => {
     );
   });
 
-  it("X-30 counts the CPUs Kubernetes sees as threads: two a core, but one a core on arm64", () => {
+  it("X-30 treats the CPUs in Kubernetes as threads: two per core, one per core on arm64", () => {
     const cores = (cpu: string, labels: Record<string, string> = {}) =>
       hardwareView({ ...node(labels), status: { capacity: { cpu } } }, undefined).cpu.totalCores;
     expect(cores("384")).toBe(192);
@@ -99,7 +99,7 @@ describe("before the agent has reported", () => {
     expect([cores("1"), cores("3")]).toEqual([1, 2]);
   });
 
-  it("X-30 takes the slowest base clock of the catalogue for a model it does not know", () => {
+  it("X-30 assumes the slowest base clock of the catalogue for an unknown model", () => {
     const slowest = Math.min(...builtinCatalogue.cpus.map(({ baseGHz }) => baseGHz.value));
     expect(hardwareView(node({}), undefined).cpu.baseGHz).toBe(slowest);
   });
@@ -108,12 +108,12 @@ describe("before the agent has reported", () => {
 describe("sorting by density", () => {
   const at = (name: string, total: number) => ({ name, density: { cpu: total, gpu: 0, total } });
 
-  it("OPR-12 X-30 puts the densest first and equals in order of their names", () => {
+  it("OPR-12 X-30 sorts by density, then by name", () => {
     const sorted = [at("b", 0.2), at("c", 0.9), at("a", 0.2), at("B", 0.2)].toSorted(byDensity);
     expect(sorted.map(({ name }) => name)).toEqual(["c", "B", "a", "b"]);
   });
 
-  it("OPR-12 gives one order whatever the order of the input", () => {
+  it("OPR-12 does not depend on the order of the input", () => {
     const nodes = fc.uniqueArray(
       fc.record({ name: fc.string({ maxLength: 5 }), total: fc.constantFrom(0, 0.25, 0.5, 1, 2) }),
       { selector: ({ name }) => name, maxLength: 30 },

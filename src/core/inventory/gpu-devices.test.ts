@@ -7,7 +7,7 @@ const gpuOf = (labels: Record<string, string>, allocatable: Resources = {}) =>
 const boards = (labels: Record<string, string>, allocatable: Resources = {}) => gpuOf(labels, allocatable)?.count;
 
 describe("NVIDIA devices", () => {
-  it("are MIG slices where the product carries a profile: gpu.count then counts them, not boards", () => {
+  it("are MIG slices if the product label has a profile: gpu.count then counts slices, not boards", () => {
     const cut = (product: string, count: string) => ({
       "nvidia.com/mig.strategy": "single",
       "nvidia.com/gpu.product": product,
@@ -27,13 +27,13 @@ describe("NVIDIA devices", () => {
     expect(boards(cut("NVIDIA-A100-SXM4-40GB", "8"), { "nvidia.com/gpu": "56" })).toBe(8);
   });
 
-  it("are divided by the profile without a count label too", () => {
+  it("are divided by the profile even without a count label", () => {
     const product = { "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb" };
     expect(gpuOf(product, { "nvidia.com/gpu": 28 })).toMatchObject({ count: 4, from: { count: "allocatable" } });
     expect(boards(product, { "amd.com/gpu": 28 })).toBe(28);
   });
 
-  it("are turns on shared boards where the node states the replicas, renamed or not", () => {
+  it("are time-sliced replicas if the node has a replicas label, whether or not the resource is renamed", () => {
     const shared = { "nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "10" };
     expect(gpuOf(shared, { "nvidia.com/gpu": "40" })).toMatchObject({ key: "nvidia-t4", count: 4 });
     expect(boards(shared, { "nvidia.com/gpu.shared": "40" })).toBe(4);
@@ -45,11 +45,11 @@ describe("NVIDIA devices", () => {
     expect(boards(mig, { "nvidia.com/gpu": "28" })).toBe(2);
   });
 
-  it.each(["0", "-2", "1.5", "many", ""])("count for themselves where the replicas are %j", (replicas) => {
+  it.each(["0", "-2", "1.5", "many", ""])("are counted as boards if the replicas label is %j", (replicas) => {
     expect(boards({ "nvidia.com/gpu.replicas": replicas }, { "nvidia.com/gpu": 4 })).toBe(4);
   });
 
-  it("count for nothing where a person or the agent counted boards", () => {
+  it("are ignored if the user or the agent declares the number of boards", () => {
     const labels = { "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "nvidia.com/gpu.count": "56" };
     expect(boards({ ...labels, "joulie.io/hw.gpu-count": "6" })).toBe(6);
     const node = { metadata: { name: "n1", labels } };
@@ -83,7 +83,7 @@ describe("AMD devices", () => {
     ["Unheard Of", "cpx_nps1", 4, 4, undefined],
     ["MI300X", "other", 8, 8, undefined],
     ["MI210", undefined, 16, 16, undefined],
-    // There is no label, but no server has sixteen of these boards.
+    // No label states this, but no server has sixteen of these boards.
     ["MI300X", undefined, 8, 8, undefined],
     ["MI300X", undefined, 16, 8, 2],
     ["MI300X", undefined, 63, 8, 8],

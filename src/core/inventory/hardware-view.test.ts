@@ -47,7 +47,7 @@ const discovered: NodeHardwareStatus = {
 };
 
 describe("precedence", () => {
-  it("OPR-05 X-11 what the agent discovered comes first, field by field", () => {
+  it("OPR-05 X-11 prefers the hardware that the agent discovered, field by field", () => {
     const view = hardwareView(node({ ...declared, ...nfd }, { "nvidia.com/gpu": "7", cpu: "384" }), discovered);
     expect(view.cpu).toMatchObject({
       model: "AMD EPYC 9654 96-Core Processor",
@@ -83,7 +83,7 @@ describe("precedence", () => {
     });
   });
 
-  it("OPR-06 X-11 without it the declared labels", () => {
+  it("OPR-06 X-11 uses declared labels if the agent reported nothing", () => {
     const view = hardwareView(node({ ...declared, ...nfd }, { "nvidia.com/gpu": "7", cpu: "384" }), undefined);
     expect(view.cpu).toMatchObject({
       key: "intel-xeon-gold-6430",
@@ -102,7 +102,7 @@ describe("precedence", () => {
     expect(view.gpu?.from).toMatchObject({ model: "declared", count: "declared" });
   });
 
-  it("X-11 then NFD and product labels", () => {
+  it("X-11 uses NFD and product labels next", () => {
     const view = hardwareView(node(nfd, { "nvidia.com/gpu": "28", cpu: "384" }), undefined);
     expect(view.cpu).toMatchObject({ key: "amd-epyc-7763", sockets: 1, vendor: "amd", totalCores: 64 });
     expect(view.gpu).toMatchObject({ key: "nvidia-t4", count: 4, vendor: "nvidia" });
@@ -110,7 +110,7 @@ describe("precedence", () => {
     expect(view.gpu?.from).toMatchObject({ model: "nfd", count: "nfd" });
   });
 
-  it("OPR-07 X-11 then what can be allocated", () => {
+  it("OPR-07 X-11 uses allocatable resources last", () => {
     for (const [resource, vendor] of [
       ["nvidia.com/gpu", "nvidia"],
       ["amd.com/gpu", "amd"],
@@ -131,7 +131,7 @@ describe("precedence", () => {
     }
   });
 
-  it("X-11 fields are merged one by one: each comes from the best origin that has it", () => {
+  it("X-11 takes each field from the best origin that has it", () => {
     const view = hardwareView(node({ "joulie.io/hw.cpu-sockets": "2", ...nfd, "joulie.io/hw.gpu-count": "6" }), {
       cpu: { coresPerSocket: 48 },
       gpu: { rawModel: "NVIDIA L4" },
@@ -171,7 +171,7 @@ describe("precedence", () => {
     expect(hardwareView(labelled, status)).toEqual(hardwareView(labelled, undefined));
   });
 
-  it("X-11 a number may stand between blanks and is at most 65536", () => {
+  it("X-11 trims numbers and limits them to 65536", () => {
     const cores = (text: string) => hardwareView(node({ "joulie.io/hw.cpu-cores": text }), undefined).cpu.totalCores;
     expect([cores(" 12 "), cores("65536"), cores("65537")]).toEqual([12, 65_536, undefined]);
   });
@@ -189,7 +189,7 @@ describe("precedence", () => {
 });
 
 describe("origins", () => {
-  it("X-11 every field says where it comes from", () => {
+  it("X-11 records the origin of every field", () => {
     const found = hardwareView(node({}, { cpu: "384" }), discovered);
     expect(found.cpu.from).toEqual({
       model: "discovered",
@@ -254,7 +254,7 @@ describe("origins", () => {
     expect(unknown.gpu).not.toHaveProperty("model");
   });
 
-  it("X-11 what the agent saw of the vendor counts before what the model should have", () => {
+  it("X-11 prefers the vendor that the agent discovered to the vendor of the model", () => {
     const view = hardwareView(node(), {
       cpu: { rawModel: "AMD EPYC 9654", vendor: "HygonGenuine" },
       gpu: { rawModel: "NVIDIA L4", vendor: "amd", count: 1 },
@@ -309,7 +309,7 @@ describe("before any NodeHardware exists", () => {
     expect(altra).not.toHaveProperty("minWattsPerSocket");
   });
 
-  it("OPR-08 capacity speaks for the machine where allocatable keeps some back", () => {
+  it("OPR-08 uses capacity if allocatable is lower", () => {
     expect(hardwareView(node({}, { cpu: "62" }, { cpu: "64" }), undefined).cpu.totalCores).toBe(32);
     expect(hardwareView(node({}, {}, { "nvidia.com/gpu": "2" }), undefined).gpu?.count).toBe(2);
   });
@@ -342,17 +342,17 @@ describe("maxima", () => {
     expect(hardwareView(node({ "joulie.io/hw.gpu-count": "1" }), undefined).gpu?.maxWatts).toBe(350);
   });
 
-  it("an unknown board computes as much as the slowest one known", () => {
+  it("assumes the throughput of the slowest known board for an unknown board", () => {
     expect(hardwareView(node({}, { "nvidia.com/gpu": 1 }), undefined).gpu?.perf).toBe(65);
   });
 
-  it("the curve is the catalogue's", () => {
+  it("uses the power curve of the catalogue", () => {
     const { curve } = builtinCatalogue.cpu("EPYC 7763").entry ?? {};
     expect(curve).toBeDefined();
     expect(hardwareView(node({ "joulie.io/hw.cpu-model": "EPYC 7763" }), undefined).cpu.curve).toBe(curve);
   });
 
-  it("a discovered maximum nothing can draw is no maximum", () => {
+  it("ignores an implausible discovered maximum", () => {
     const unknown = (most: number) =>
       hardwareView(node(), { cpu: { capRange: { maxWattsPerSocket: watts(most) } } }).cpu.maxWatts;
     expect([unknown(100_000), unknown(100_001)]).toEqual([100_000, 150]);
@@ -377,13 +377,13 @@ describe("maxima", () => {
     ["1.5 times its TDP where the model only stands in", "AMD EPYC 9R14", 540],
     ["the TDP where a site says it is more than that", "site-cpu", 450],
     ["nothing where the model is unknown", "Elbrus", undefined],
-  ])("tells the agent the highest maximum to believe: %s", (_, rawModel, most) => {
+  ])("gives the agent the highest plausible maximum: %s", (_, rawModel, most) => {
     const site = { key: "site-cpu", coresPerSocket: 8, baseGHz: 2, tdpWatts: 450, minWatts: 100, maxWatts: 400 };
     const { catalogue } = buildCatalogue({ cpus: [site] });
     expect(hardwareView(node(), { cpu: { rawModel } }, { catalogue }).cpu.plausibleWattsPerSocket).toBe(most);
   });
 
-  it("a maximum that was discovered bounds the catalogue's other figures", () => {
+  it("limits the other catalogue values to a discovered maximum", () => {
     const view = hardwareView(node(), {
       cpu: { rawModel: "AMD EPYC 9654", sockets: 1, capRange: { maxWattsPerSocket: watts(240) } },
       gpu: { rawModel: "NVIDIA H100 80GB HBM3", count: 1, capRangePerGpu: { maxWatts: watts(60) } },
@@ -394,13 +394,13 @@ describe("maxima", () => {
 });
 
 describe("GPUs", () => {
-  it("a declared count of 0 hides what can be allocated, but not what was discovered", () => {
+  it("a declared count of 0 overrides allocatable GPUs, but not discovered ones", () => {
     const none = node({ "joulie.io/hw.gpu-count": "0" }, { "nvidia.com/gpu": "8" });
     expect(hardwareView(none, undefined)).not.toHaveProperty("gpu");
     expect(hardwareView(none, discovered).gpu?.count).toBe(8);
   });
 
-  it("a model that is named, or said to be present, is at least one", () => {
+  it("counts at least one GPU if a label names a model or declares a GPU present", () => {
     expect(hardwareView(node({ "joulie.io/hw.gpu-model": "L4" }), undefined).gpu).toMatchObject({
       count: 1,
       from: { count: "declared" },
@@ -412,7 +412,7 @@ describe("GPUs", () => {
     });
   });
 
-  it("a PCI device alone is no GPU to compute on, but tells the vendor of one", () => {
+  it("does not count a PCI device label as a GPU, but reads the vendor from it", () => {
     const pci = { [`${NFD}pci-1002.present`]: "true", [`${NFD}pci-0300_8086.present`]: "true" };
     expect(hardwareView(node(pci), undefined)).not.toHaveProperty("gpu");
     expect(hardwareView(node({ ...pci, "joulie.io/hw.gpu-count": "2" }), undefined).gpu).toMatchObject({
@@ -423,7 +423,7 @@ describe("GPUs", () => {
     expect(hardwareView(node({ ...pci, "joulie.io/hw.gpu-model": "L4" }), undefined).gpu?.vendor).toBe("nvidia");
   });
 
-  it("OPR-36 product labels are read in the order given, the one that says most wins", () => {
+  it("OPR-36 reads product labels in the configured order and prefers the most specific match", () => {
     const labels = {
       "amd.com/gpu.family": "AI",
       "amd.com/gpu.product": "AMD_Instinct_MI300X_OAM",
@@ -440,7 +440,7 @@ describe("GPUs", () => {
     expect(hardwareView(node(labels), undefined, { productLabelKeys: [] })).not.toHaveProperty("gpu");
   });
 
-  it("of several resources the one with most devices counts", () => {
+  it("uses the resource with the most devices", () => {
     expect(
       hardwareView(node({}, { "nvidia.com/gpu": 1, "amd.com/gpu": 4, "gpu.intel.com/i915": 4 }), undefined).gpu,
     ).toMatchObject({
@@ -451,20 +451,20 @@ describe("GPUs", () => {
 });
 
 describe("resolution", () => {
-  it("of two discovered spellings the one that is known better counts", () => {
+  it("uses the better match of two discovered names", () => {
     const view = hardwareView(node(), { cpu: { rawModel: "Genuine CPU 0000%@", model: "amd-epyc-9654" } });
     expect(view.cpu).toMatchObject({ key: "amd-epyc-9654", model: "amd-epyc-9654", match: "exact" });
     const even = hardwareView(node(), { cpu: { rawModel: "EPYC 9654", model: "EPYC 7763" } });
     expect(even.cpu).toMatchObject({ key: "amd-epyc-9654", model: "EPYC 9654" });
   });
 
-  it("what the agent resolved gives way to a name that is known", () => {
+  it("prefers a match of the name to the model that the agent resolved", () => {
     const inventoryResolution = { hardwareCatalogKey: { cpu: "amd-epyc-7763" }, exactness: { cpu: "exact" as const } };
     const { cpu } = hardwareView(node(), { cpu: { rawModel: "EPYC 9R14" }, inventoryResolution });
     expect(cpu).toMatchObject({ key: "amd-epyc-9654", match: "proxy" });
   });
 
-  it("what the agent resolved stands where the name says nothing, no closer than it said", () => {
+  it("keeps the model that the agent resolved, with its match quality, if the name is unknown", () => {
     const status = (exactness?: "exact" | "proxy" | "generic"): NodeHardwareStatus => ({
       cpu: { rawModel: "Engineering Sample" },
       gpu: { present: true, count: 2 },
@@ -492,7 +492,7 @@ describe("family", () => {
     expect(hardwareView(node({ "joulie.io/hw.cpu-model": "EPYC 9654P" }), undefined).family).toBe("amd-epyc-9654");
   });
 
-  it("of an unknown model is its name however it is spelt, of a nameless one its vendor", () => {
+  it("is the normalised name of an unknown model, or the vendor without a name", () => {
     const cpu = (model: string) => hardwareView(node({ "joulie.io/hw.cpu-model": model }), undefined).family;
     expect(cpu("AMD EPYC 7742 64-Core Processor")).toBe("7742");
     expect(cpu("AMD-EPYC-7742")).toBe("7742");
@@ -503,7 +503,7 @@ describe("family", () => {
 });
 
 describe("any node", () => {
-  it("has finite, ordered figures", () => {
+  it("has finite, ordered values", () => {
     const amount = fc.oneof(fc.double(), fc.constantFrom(0, -1, 1e308, 5e-324));
     const text = fc.oneof(fc.string(), fc.constantFrom("EPYC 9654", "H100", "8", "1e308", "0"));
     const labels = fc.dictionary(fc.constantFrom(...Object.keys(declared), ...Object.keys(nfd)), text);

@@ -82,7 +82,7 @@ const CPUS: readonly Expected[] = [
   ["ARM Neoverse-V1", "proxy", "aws-graviton3"],
   ["Neoverse-V2", "proxy", "nvidia-grace"],
   ["Ampere(R) Altra(R) Processor", "proxy", "ampere-altra-q80-30"],
-  // Not ours, however alike
+  // Similar names of models that are not in the catalogue
   ["AMD EPYC 7742 64-Core Processor", "generic", "generic"],
   ["AMD EPYC-Rome Processor", "generic", "generic"],
   ["AMD Ryzen 9 7950X 16-Core Processor", "generic", "generic"],
@@ -142,7 +142,7 @@ const GPUS: readonly Expected[] = [
   ["AMD Radeon PRO W7900", "exact", "amd-w7900"],
   ["Intel(R) Data Center GPU Max 1550", "exact", "intel-max-1550"],
   ["Intel-Data-Center-GPU-Max-1100", "exact", "intel-max-1100"],
-  // Half a name: the strongest board of that name
+  // A partial name matches the strongest board of that name
   ["H100", "proxy", "nvidia-h100-sxm"],
   ["NVIDIA A100", "proxy", "nvidia-a100-sxm-80gb"],
   ["Tesla V100", "proxy", "nvidia-v100-sxm2-32gb"],
@@ -158,7 +158,7 @@ const GPUS: readonly Expected[] = [
   ["NVIDIA A1000", "generic", "generic"],
   ["NVIDIA A100X", "generic", "generic"],
   ["MI300C", "generic", "generic"],
-  // An eleventh of the throughput of an MI300X: no stand-in for it.
+  // An eleventh of the throughput of an MI300X: not a proxy for it.
   ["AMD Instinct MI308X", "generic", "generic"],
   ["Quadro RTX 6000", "generic", "generic"],
   ["NVIDIA RTX A6000", "generic", "generic"],
@@ -169,12 +169,12 @@ const GPUS: readonly Expected[] = [
 ];
 
 describe("CPU names", () => {
-  // A catalogue of its own: the built-in one remembers what other tests asked.
+  // A separate catalogue: the built-in one caches the look-ups of other tests.
   it.each(CPUS)("%s is %s %s", (name, match, key) => {
     expect(buildCatalogue().catalogue.cpu(name)).toMatchObject({ match, key });
   });
 
-  it("OPR-09 every model of the inventory answers to its key and to each of its aliases", () => {
+  it("OPR-09 finds every CPU model by its key and by each of its aliases", () => {
     for (const entry of builtinCatalogue.cpus) {
       for (const name of [entry.key, ...entry.aliases]) {
         expect(builtinCatalogue.cpu(name)).toMatchObject({ match: "exact", entry });
@@ -194,11 +194,11 @@ describe("CPU names", () => {
     expect(found.reason).toBe(`${start}${reason}`);
   });
 
-  it("a proxy that is listed says why", () => {
+  it("gives the reason for a listed proxy", () => {
     expect(builtinCatalogue.cpu("Neoverse-N1").reason).toContain("Graviton2 share");
   });
 
-  it("what is unknown has a reason and no figures", () => {
+  it("gives a reason and no values for an unknown name", () => {
     const { catalogue } = buildCatalogue();
     expect(catalogue.cpu("Elbrus-16C")).toEqual({
       match: "generic",
@@ -215,7 +215,7 @@ describe("GPU names", () => {
     expect(buildCatalogue().catalogue.gpu(name)).toMatchObject({ match, key });
   });
 
-  it("OPR-09 every board of the inventory answers to its key and to each of its aliases", () => {
+  it("OPR-09 finds every board by its key and by each of its aliases", () => {
     for (const entry of builtinCatalogue.gpus) {
       for (const name of [entry.key, ...entry.aliases]) {
         expect(builtinCatalogue.gpu(name)).toMatchObject({ match: "exact", entry });
@@ -223,7 +223,7 @@ describe("GPU names", () => {
     }
   });
 
-  it("a bare name stands for the strongest board, and says why", () => {
+  it("matches a partial name to the strongest board and gives the reason", () => {
     const bare = builtinCatalogue.gpu("H100");
     const boards = ["H100 PCIe", "H100 NVL", "H100 SXM"].map(
       (name) => builtinCatalogue.gpu(name).entry?.maxWatts.value ?? 0,
@@ -232,7 +232,7 @@ describe("GPU names", () => {
     expect(bare.reason).toContain("form factor is not named");
   });
 
-  it("a slice has the figures of its board, and says so", () => {
+  it("gives a slice the values of its board and reports it", () => {
     const { catalogue } = buildCatalogue();
     const slice = "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb";
     expect(catalogue.gpu(slice).reason).toBe(
@@ -246,7 +246,7 @@ describe("GPU names", () => {
 describe("any text", () => {
   const noise = fc.constantFrom("(R)", "(TM)", "™", "®", " ", "  ", "-", "_", ",");
 
-  it("gives a defined match that is the same twice", () => {
+  it("gives a defined and repeatable match", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 400 }), (name) => {
         for (const lookUp of [builtinCatalogue.cpu, builtinCatalogue.gpu]) {
@@ -259,7 +259,7 @@ describe("any text", () => {
     );
   });
 
-  it("matches alike in any case and with any separators and trademark signs", () => {
+  it("matches regardless of case, separators and trademark signs", () => {
     fc.assert(
       fc.property(fc.constantFrom(...builtinCatalogue.gpus), noise, fc.boolean(), (entry, separator, upper) => {
         const [alias = ""] = entry.aliases;
@@ -272,7 +272,7 @@ describe("any text", () => {
     );
   });
 
-  it("a letter or digit glued to a model makes another model of it", () => {
+  it("does not match a model name with an extra letter or digit", () => {
     fc.assert(
       fc.property(fc.constantFrom(...builtinCatalogue.gpus), fc.constantFrom("Q", "7", "ZZ"), (entry, glued) => {
         const [alias = ""] = entry.aliases;

@@ -3,7 +3,7 @@ import { BUILTIN_CPUS, CPU_FAMILIES, CPU_PROXIES } from "./builtin.ts";
 import { indexFamilies, indexNames, NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts } from "./normalise.ts";
 
-it("the names of an entry are read once however many were admitted before it", () => {
+it("reads the names of an entry once, however many entries were added before", () => {
   const partsOf = vi.fn(gpuNameParts);
   const names = new NameHolders(partsOf);
   for (let at = 0; at < 50; at++) expect(names.admit({ key: `board ${at}`, aliases: [`b${at}`] })).toBeUndefined();
@@ -12,7 +12,7 @@ it("the names of an entry are read once however many were admitted before it", (
   expect(names.holderOf("B-8")).toBeUndefined();
 });
 
-it("an entry may be admitted again under its key, with further names", () => {
+it("accepts an entry again under its key with additional names", () => {
   const names = new NameHolders(gpuNameParts);
   names.admit({ key: "one", aliases: [] });
   expect(names.admit({ key: "one", aliases: ["uno"] })).toBeUndefined();
@@ -21,7 +21,7 @@ it("an entry may be admitted again under its key, with further names", () => {
   expect(names.admit({ key: "nvidia", aliases: [] })).toEqual({ name: "nvidia" });
 });
 
-it("nothing stands in by a key that is not there, and no family lacks its representative", () => {
+it("skips proxies with an unknown key and families without a representative", () => {
   expect(indexNames([], CPU_PROXIES, cpuNameParts).standIns.size).toBe(0);
   expect(indexFamilies([], CPU_FAMILIES)).toEqual([]);
   for (const { family, members } of indexFamilies(BUILTIN_CPUS, CPU_FAMILIES)) {

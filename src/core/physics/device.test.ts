@@ -14,7 +14,7 @@ const device: fc.Arbitrary<DeviceModel> = fc
   })
   .map(({ of: { clock, shape }, idle, above }) => ({ clock, shape, idle: watts(idle), full: watts(idle + above) }));
 const v100: DeviceModel = { ...gpuClassOf("nvidia-v100-pcie-32gb"), idle: watts(27), full: watts(250) };
-/** Room for the last bits of sums and products. */
+/** Tolerance for floating-point rounding. */
 const aLittle = 1e-9;
 
 describe("power of a device", () => {
@@ -25,14 +25,14 @@ describe("power of a device", () => {
   });
 
   it("is P(u, f) = idle + (curve(u) − idle)·(s + (1 − s)·f·v(f)²)", () => {
-    // v(0.825) is half-way between 0.71 at 0.65 and 1 at 1.
+    // v(0.825) is midway between 0.71 at 0.65 and 1 at 1.
     expect(voltageAt(v100.clock, 0.825)).toBeCloseTo(0.855, 12);
     expect(powerAt(v100, 0.5, 0.825)).toBeCloseTo(27 + 111.5 * (0.25 + 0.75 * 0.825 * 0.855 ** 2), 9);
-    // Below the floor's clock voltage stays: power is linear.
+    // Below the floor clock the voltage is constant, so power is linear.
     expect(powerAt(v100, 1, 0.4)).toBeCloseTo(27 + 223 * (0.25 + 0.75 * 0.4 * 0.71 ** 2), 9);
   });
 
-  it("never falls as load or clock rises", () => {
+  it("never decreases as load or clock rises", () => {
     fc.assert(
       fc.property(device, share, share, share, share, (model, a, b, f, g) => {
         const [less, more] = [Math.min(a, b), Math.max(a, b)];
@@ -56,7 +56,7 @@ describe("power of a device", () => {
 });
 
 describe("a cap", () => {
-  it("is met by the highest clock that fits it", () => {
+  it("selects the highest clock whose power fits the cap", () => {
     fc.assert(
       fc.property(device, share, fc.double({ min: 0, max: 1000, noNaN: true }), share, (model, load, watt, held) => {
         const cap = watts(watt);
@@ -65,7 +65,7 @@ describe("a cap", () => {
         expect(clock).toBeGreaterThanOrEqual(model.clock.slowest);
         expect(clock).toBeLessThanOrEqual(1);
         expect(exceeds(power, cap) ? clock : model.clock.slowest).toBe(model.clock.slowest);
-        // No faster clock would do, unless there is none faster or hardly a core left to speed up.
+        // No faster clock fits, unless the clock is at its maximum or almost all cores are throttled.
         const faster = mixedPowerAt(model, load, Math.min(1, clock * 1.001), held);
         const isBound = clock < 1 && held < 0.999 && faster > model.idle + 1e-6;
         expect(isBound ? faster : Number.POSITIVE_INFINITY).toBeGreaterThan(cap * (1 - aLittle));
@@ -73,7 +73,7 @@ describe("a cap", () => {
     );
   });
 
-  it("that is tighter never gives more power nor a higher clock", () => {
+  it("that is tighter never raises power or clock", () => {
     fc.assert(
       fc.property(
         device,
@@ -93,7 +93,7 @@ describe("a cap", () => {
     );
   });
 
-  it("below what the slowest clock draws saturates, and power is what it is", () => {
+  it("below the power of the slowest clock saturates, and power exceeds the cap", () => {
     const { slowest } = v100.clock;
     const least = powerAt(v100, 1, slowest);
     for (const cap of [0, -5, 1, 60, Number.NEGATIVE_INFINITY].map(watts)) {
@@ -117,17 +117,17 @@ describe("a cap", () => {
     expect(exceeds(powerAt(v100, 0, v100.clock.slowest), watts(20))).toBe(true);
   });
 
-  it("leaves nothing to slow down where every core is held", () => {
+  it("has no effect if every core is throttled", () => {
     expect(fittingClock(v100, 1, watts(100), 1)).toBe(v100.clock.slowest);
     expect(mixedPowerAt(v100, 1, 1, 1)).toBeCloseTo(powerAt(v100, 1, v100.clock.slowest), 9);
   });
 });
 
 describe("the classes", () => {
-  it.each(classes.map((entry) => [entry.name, entry] as const))("%s has figures that make sense", (_, entry) => {
+  it.each(classes.map((entry) => [entry.name, entry] as const))("%s has plausible values", (_, entry) => {
     const { staticShare, slowest, voltageFloor, floorClock } = entry.clock;
     for (const value of [staticShare, slowest, voltageFloor, floorClock]) expect(value > 0 && value < 1).toBe(true);
-    // Or a hot node would be sped up by its own throttle.
+    // Otherwise thermal throttling would speed up a hot node.
     expect(slowest).toBeLessThan(0.6);
     expect(slowest).toBeLessThan(floorClock);
     expect(clockFactor(entry.clock, 1)).toBe(1);

@@ -49,10 +49,10 @@ function act(node: SimulatedNode, what: Deed): void {
   else node.setAmbient(what.ambient);
 }
 
-/** More happenings than any of these stories holds. */
+/** More events than any of these scenarios has. */
 const MOST = 10_000;
 
-/** Plays a story to its end; `look` is called at every step and must not matter. */
+/** Runs a scenario to its end; `look` is called at every step and must not affect the result. */
 function play(deeds: readonly Deed[], end: number, look: (node: SimulatedNode) => void = () => {}, every = end) {
   const node = new SimulatedNode(model);
   const events: string[] = [];
@@ -102,7 +102,7 @@ describe("energy", () => {
     );
   });
 
-  it("and all other results do not depend on how often the node is read", () => {
+  it("and all other results are independent of how often the node is read", () => {
     fc.assert(
       fc.property(story, fc.integer({ min: 1, max: 97 }), (deeds, every) => {
         const once = play(deeds, 2000);
@@ -120,7 +120,7 @@ describe("energy", () => {
     );
   });
 
-  it("progress is conserved: a job's rates over its time add up to its work", () => {
+  it("integrates the progress rate of a job to exactly its work", () => {
     fc.assert(
       fc.property(story, (deeds) => {
         const jobs = new Map(deeds.flatMap((what) => ("job" in what ? [[what.job.id, what.job] as const] : [])));
@@ -135,7 +135,7 @@ describe("energy", () => {
             const happening = node.advance(seconds(to));
             if (happening === undefined) return;
             const finished = "job" in happening ? happening.job : undefined;
-            // What finished has done its work, no more and no less.
+            // A finished job has done exactly its work.
             expect(Math.abs((done.get(finished?.id ?? "") ?? 0) - (finished?.work ?? 0))).toBeLessThan(1e-6);
           }
         };
@@ -153,7 +153,7 @@ describe("energy", () => {
     );
   });
 
-  it("agrees with brute force in quarter milliseconds to a millionth, in a room so hot that it throttles", () => {
+  it("agrees with a simulation in steps of 0.25 ms to one part in a million, with thermal throttling", () => {
     const jobs: readonly SimulatedJob[] = [
       { id: "a", cores: 40, cpuUtil: 0.9, cpuShare: 0.8, work: seconds(150.3) },
       { id: "b", cores: 20, cpuUtil: 0.7, cpuShare: 0.3, gpus: 4, gpuUtil: 0.95, gpuShare: 0.5, work: seconds(310.7) },
@@ -188,7 +188,7 @@ describe("energy", () => {
   });
 });
 
-/** The same node in small steps: temperature by its differential equation, work by counting down, heat by comparing. */
+/** The same node simulated in small steps, with the differential equation for the temperature. */
 function bruteForce(
   jobs: readonly SimulatedJob[],
   ambient: Celsius,

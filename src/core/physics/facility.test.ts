@@ -7,14 +7,14 @@ const hour = (hours: number) => seconds(hours * 3600);
 const rated = watts(1e6);
 
 describe("a facility", () => {
-  it("has a day: warmest in the afternoon, coldest before dawn, the same tomorrow", () => {
+  it("has a daily temperature cycle: warmest in the afternoon, coldest before dawn", () => {
     expect(outsideAt(site, hour(15))).toBeCloseTo(23, 9);
     expect(outsideAt(site, hour(3))).toBeCloseTo(9, 9);
     expect(outsideAt(site, hour(9))).toBeCloseTo(16, 9);
     expect(outsideAt(site, hour(15 + 24 * 400))).toBeCloseTo(23, 6);
   });
 
-  it("keeps the air to its nodes while it is cool outside, and lets it rise when it is not", () => {
+  it("keeps the supply air temperature constant while it is cool outside, and raises it when it is hot", () => {
     expect(inletAt(site, celsius(-20))).toBe(22);
     expect(inletAt(site, celsius(16))).toBe(22);
     expect(inletAt(site, celsius(26))).toBeCloseTo(26, 9);
@@ -32,7 +32,7 @@ describe("a facility", () => {
     expect(facilityAt(site, hour(15), rated, rated).pue).toBeCloseTo(1.13 + 7 * 0.012, 9);
   });
 
-  it("gives its nodes' share: cooling never falls with IT power, PUE never rises with it", () => {
+  it("never lowers cooling power and never raises PUE as IT power rises", () => {
     const power = fc.double({ min: 1, max: 1e6, noNaN: true });
     fc.assert(
       fc.property(power, power, fc.double({ min: 0, max: 1e6, noNaN: true }), (a, b, at) => {
@@ -45,12 +45,15 @@ describe("a facility", () => {
     );
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])("at no time (%d) is at midnight", (at) => {
-    expect(facilityAt(site, seconds(at), rated, rated)).toEqual(facilityAt(site, hour(0), rated, rated));
-    expect(facilityAt(site, seconds(1e308), rated, rated).pue).toBeGreaterThan(1);
-  });
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    "treats an invalid time (%d) as midnight",
+    (at) => {
+      expect(facilityAt(site, seconds(at), rated, rated)).toEqual(facilityAt(site, hour(0), rated, rated));
+      expect(facilityAt(site, seconds(1e308), rated, rated).pue).toBeGreaterThan(1);
+    },
+  );
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("without IT power (%d) has no PUE", (it) => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("returns no PUE for an IT power of %d", (it) => {
     const reading = facilityAt(site, hour(3), watts(it), watts(it));
     expect(reading).toMatchObject({ it: 0, cooling: 0 });
     expect(reading.pue).toBeUndefined();

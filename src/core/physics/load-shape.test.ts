@@ -8,7 +8,7 @@ describe("the shape of load points", () => {
     [1, 250],
   ]);
 
-  it("goes from 0 to 1, through the points, straight between them", () => {
+  it("interpolates linearly between the points, from 0 to 1", () => {
     expect([0, 0.25, 0.5, 0.75, 1].map(shape)).toEqual([0, 0.25, 0.5, 0.75, 1]);
     const bent = loadShape([
       [0, 100],
@@ -24,7 +24,7 @@ describe("the shape of load points", () => {
     expect([Number.NaN, -1, 2, Number.POSITIVE_INFINITY].map(shape)).toEqual([0, 0, 1, 1]);
   });
 
-  it("of points that say nothing is a straight line", () => {
+  it("is a straight line for unusable points", () => {
     for (const points of [
       [],
       [[0, 5]],

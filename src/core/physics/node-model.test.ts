@@ -6,7 +6,7 @@ const viewOf = (labels: Record<string, string>, allocatable: Record<string, stri
   hardwareView({ metadata: { name: "n", labels }, status: { allocatable } }, undefined);
 
 describe("the model of a node", () => {
-  it("has the watts inventory knows and the classes of its models", () => {
+  it("uses the watts of the inventory and the device classes of its models", () => {
     const view = viewOf(
       {
         "joulie.io/hw.cpu-model": "AMD EPYC 9654 96-Core Processor",
@@ -25,7 +25,7 @@ describe("the model of a node", () => {
     expect(model.idle).toBeCloseTo(view.cpu.idleWatts + 8 * 140, 9);
   });
 
-  it("of an unknown node is the generic one", () => {
+  it("is the generic model for an unknown node", () => {
     const model = nodeModelOf(viewOf({}, { cpu: "100" }));
     expect(model).toMatchObject({ packages: 1, cores: 50, boards: 0, full: 175 });
     expect(model.gpu).toBeUndefined();

@@ -37,7 +37,7 @@ describe("an empty node", () => {
     expect(node.operation).toMatchObject({ cpuLoad: 0, gpuLoad: 0, gpuClock: 1, cpuSaturated: false });
   });
 
-  it("says that a cap below idle power cannot be kept", () => {
+  it("reports that a cap below idle power cannot be met", () => {
     const node = new SimulatedNode(gpuNode);
     node.setCaps({ cpuWattsPerPackage: watts(49), gpuWattsPerBoard: watts(78) });
     expect(node.operation).toMatchObject({ cpuSaturated: true, gpuSaturated: true });
@@ -65,7 +65,7 @@ describe("a job", () => {
     expect(node.rateOf("a")).toBeUndefined();
   });
 
-  it("keeps what it has done when caps change: 1/(c/f + 1 − c)", () => {
+  it("keeps its progress when caps change: 1/(c/f + 1 − c)", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(job("a", { cpuShare: 0.6, work: seconds(100) }));
     node.advance(seconds(40));
@@ -83,7 +83,7 @@ describe("a job", () => {
     expect(node.nextAt).toBeCloseTo(60 + left, 9);
   });
 
-  it("ends first where it has least to do, and of equals the one that started first", () => {
+  it("completes in order of remaining work, then of start", () => {
     const node = new SimulatedNode(cpuNode);
     for (const id of ["b", "a"]) node.start(job(id, { cores: 1 }));
     node.start(job("short", { cores: 1, work: seconds(5) }));
@@ -129,12 +129,12 @@ describe("a job", () => {
     expect(node.operation.gpuLoad).toBe(1);
   });
 
-  it("that needs a GPU waits for ever on a node without one", () => {
+  it("that needs a GPU makes no progress on a node without GPUs", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(training("a"));
     expect(node.rateOf("a")).toBe(0);
     expect(node.nextAt).toBeUndefined();
-    // It may hold one without waiting for it.
+    // A job may hold a GPU without depending on its clock.
     node.start(training("b", { gpuShare: 0 }));
     expect(node.rateOf("b")).toBe(1);
     expect(node.operation).toMatchObject({ gpuWatts: 0, gpuLoad: 0, gpuClock: 1, gpuSaturated: false });
@@ -142,12 +142,12 @@ describe("a job", () => {
 });
 
 describe("GPU boards", () => {
-  it("keep their cap each for its own job", () => {
+  it("are capped independently for each job", () => {
     const node = new SimulatedNode(gpuNode);
     node.start(training("hard"));
     node.start(training("light", { gpuUtil: 0.4 }));
     node.setCaps({ gpuWattsPerBoard: watts(400) });
-    // 79 + 0.4·621 is below the cap: that board never meets it.
+    // 79 + 0.4·621 is below the cap: the cap does not limit that board.
     expect(node.rateOf("light")).toBe(1);
     expect(node.rateOf("hard")).toBeLessThan(1);
     expect(node.operation.gpuWatts).toBeCloseTo(400 + (79 + 0.4 * 621) + 2 * 79, 6);
@@ -158,7 +158,7 @@ describe("GPU boards", () => {
     expect(node.operation.gpuWatts).toBeGreaterThan(4 * 100);
   });
 
-  it("slow a job together with the CPU: what the two clocks cost adds up", () => {
+  it("slow a job together with the CPU: the slowdowns of both clocks add up", () => {
     const node = new SimulatedNode(gpuNode);
     node.start(training("a", { cores: 128, cpuUtil: 1, cpuShare: 0.3, gpuShare: 0.5 }));
     node.setCaps({ cpuWattsPerPackage: watts(200), gpuWattsPerBoard: watts(400) });
@@ -168,7 +168,7 @@ describe("GPU boards", () => {
 });
 
 describe("a throttle", () => {
-  it("holds that share of the cores at the slowest clock", () => {
+  it("runs that share of the cores at the slowest clock", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(job("a", { cores: 128 }));
     node.setCaps({ throttlePct: percent(25) });
@@ -183,7 +183,7 @@ describe("a throttle", () => {
     expect(node.operation.cpuClock).toBe(1);
   });
 
-  it("leaves the rest of a cap to the other cores", () => {
+  it("leaves the remaining power under a cap to the other cores", () => {
     const node = new SimulatedNode(cpuNode);
     node.start(job("a", { cores: 128 }));
     node.setCaps({ throttlePct: percent(50), cpuWattsPerPackage: watts(180) });

@@ -12,7 +12,7 @@ const { thermal } = model;
 const busy = { id: "busy", cores: 100, cpuUtil: 1, cpuShare: 1, work: seconds(1e6) };
 
 describe("heat", () => {
-  it("is scaled to the hardware: full power is 45 degrees above the air for every node", () => {
+  it("scales with the hardware: full power is 45 degrees above air temperature for every node", () => {
     expect(settledAt(thermal, model.full, celsius(22))).toBeCloseTo(67, 9);
     expect(settledAt(thermal, model.idle, celsius(-10))).toBeCloseTo(-10 + 45 / 6, 9);
   });
@@ -24,7 +24,7 @@ describe("heat", () => {
     expect(temperatureAfter(thermal, celsius(29.5), settled, seconds(1e9))).toBe(67);
   });
 
-  it("reaches a mark when the exponential does, at once beyond it, and never what it does not pass", () => {
+  it("computes when the temperature crosses a threshold: at once if beyond it, never if out of reach", () => {
     const rising = timeToReach(thermal, celsius(30), celsius(90), celsius(85), true);
     expect(temperatureAfter(thermal, celsius(30), celsius(90), rising)).toBeCloseTo(85, 9);
     const falling = timeToReach(thermal, celsius(85), celsius(60), celsius(80), false);
@@ -35,7 +35,7 @@ describe("heat", () => {
     expect(timeToReach(thermal, celsius(85), celsius(80), celsius(80), false)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("throttles a hot node until it has cooled, and again", () => {
+  it("throttles a hot node until it has cooled, repeatedly", () => {
     const node = new SimulatedNode(model, { ambient: celsius(45) });
     node.start(busy);
     expect(node.throttled).toBe(false);
@@ -51,7 +51,7 @@ describe("heat", () => {
     expect(node.advance(seconds(1e5))).toMatchObject({ kind: "throttled" });
   });
 
-  it("leaves a node throttled in air in which it cannot cool down, and frees it when the air does", () => {
+  it("keeps a node throttled in hot air and releases it when the air cools", () => {
     const node = new SimulatedNode(model);
     node.start(busy);
     node.setAmbient(celsius(90));

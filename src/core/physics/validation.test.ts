@@ -12,7 +12,7 @@ import { SPECPOWER } from "./specpower.ts";
 import type { SimulatedJob } from "./work.ts";
 import { WORK_KINDS, type WorkKind } from "./work-kinds.ts";
 
-/** A node with boards of one product, as its labels would tell. */
+/** A node with boards of one product, described by its labels. */
 const gpuNode = (product: string, gpus: number): NodeModel =>
   nodeModelOf(
     hardwareView(
@@ -55,7 +55,7 @@ function run(model: NodeModel, job: SimulatedJob, caps: Caps) {
   };
 }
 
-describe("against what was published", () => {
+describe("against published measurements", () => {
   it("V100 training at 150 of 250 W: 13.7 % less energy and 6.8 % more time, each within 3 points", () => {
     const model = gpuNode("Tesla-V100-PCIE-32GB", 1);
     expect(model.gpu).toMatchObject({ idle: 27, full: 250 });
@@ -65,11 +65,11 @@ describe("against what was published", () => {
     const longer = 100 * (capped.time / free.time - 1);
     expect(Math.abs(less - 13.7)).toBeLessThan(3);
     expect(Math.abs(longer - 6.8)).toBeLessThan(3);
-    // What the guide says the model says.
+    // The model results that the guide states.
     expect([less.toFixed(1), longer.toFixed(1)]).toEqual(["14.2", "6.7"]);
   });
 
-  /** Publication, and a node made of the server it is about: what it drew idle and at full load, the rest is the model's. */
+  /** A publication and a node with the idle and full-load power of its server; the rest comes from the model. */
   const published: readonly (readonly [string, LoadPoints, number])[] = [
     ["amd-epyc-7763", SPECPOWER.epyc7763, 1],
     ["amd-epyc-9654", SPECPOWER.epyc9654, 2],
@@ -77,7 +77,7 @@ describe("against what was published", () => {
     ["amd-epyc-9965", SPECPOWER.epyc9965, 2],
     ["intel-xeon-platinum-8380", SPECPOWER.xeon8380, 2],
   ];
-  // The model takes its curve from these points: it has to give them back, not come near them.
+  // The model takes its curve from these points, so it must reproduce them exactly.
   it.each(published)("%s: every SPECpower point as published", (key, points, packages) => {
     const [idle, full] = [points[0]?.[1] ?? 0, points.at(-1)?.[1] ?? 0];
     const model = nodeModel({
@@ -91,7 +91,7 @@ describe("against what was published", () => {
     });
     for (const [load, power] of points) {
       const node = new SimulatedNode(model);
-      // Two jobs share the load, for a node's load is the sum of its jobs'.
+      // Two jobs share the load because the load of a node is the sum over its jobs.
       for (const id of ["a", "b"]) node.start(jobOf(WORK_KINDS.compute, { id, cores: 50 * load, cpuUtil: 1 }));
       expect(Math.abs(node.watts - power) / power).toBeLessThan(1e-9);
     }
@@ -101,14 +101,14 @@ describe("against what was published", () => {
 describe("caps and work", () => {
   const h100 = gpuNode("NVIDIA-H100-80GB-HBM3", 8);
 
-  it("memory-bound decode never meets a high cap: the same to the last bit", () => {
+  it("a high cap does not change memory-bound decode at all", () => {
     const free = run(h100, jobOf(WORK_KINDS.decode), {});
     for (const cap of [400, 500, 600]) {
       expect(run(h100, jobOf(WORK_KINDS.decode), { gpuWattsPerBoard: watts(cap) })).toEqual(free);
     }
   });
 
-  it("memory-bound work loses little where compute-bound work loses much", () => {
+  it("a cap slows memory-bound work less than compute-bound work", () => {
     const slowdown = (kind: WorkKind, cap: Watts) =>
       run(h100, jobOf(kind), { gpuWattsPerBoard: cap }).time / run(h100, jobOf(kind), {}).time;
     const tight = watts(250);
@@ -148,7 +148,7 @@ describe("caps and work", () => {
     },
   );
 
-  it("no cap is free: a tighter one never makes a job faster, nor does it draw more", () => {
+  it("a tighter cap never speeds up a job and never raises power", () => {
     const cap = fc.double({ min: -10, max: 800, noNaN: true });
     fc.assert(
       fc.property(fc.constantFrom(...models), cap, cap, ([, model, kind, which, cores], one, other) => {
@@ -166,7 +166,7 @@ describe("caps and work", () => {
     );
   });
 
-  it("saturates at the slowest clock and says so, and the power is then more than the cap", () => {
+  it("saturates at the slowest clock, reports it, and exceeds the cap", () => {
     const { saturated, joules, time } = run(epycNode(), jobOf(WORK_KINDS.compute, { cores: 192 }), {
       cpuWattsPerPackage: watts(100),
     });
@@ -177,8 +177,8 @@ describe("caps and work", () => {
     ).toBe(false);
   });
 
-  it("the eco cap of 60 % can be kept by every CPU class at full load", () => {
-    // A class that could not would make the default policy a promise the simulator breaks.
+  it("every CPU class can meet the eco cap of 60 % at full load", () => {
+    // Otherwise the simulator could not meet the caps of the default policy.
     for (const { clock, name } of CPU_CLASSES) {
       const idle = 0.25;
       const least = idle + (1 - idle) * clockFactor(clock, clock.slowest);

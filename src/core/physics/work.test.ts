@@ -14,11 +14,11 @@ const job: SimulatedJob = {
 };
 
 describe("a job's demand", () => {
-  it("is what it says", () => {
+  it("uses the values of the job", () => {
     expect(jobDemandOf(job)).toEqual({ cpuLoad: 2, cpuShare: 0.4, gpus: 2, gpuUtil: 0.9, gpuShare: 0.3, work: 60 });
   });
 
-  it("has no share of a GPU it does not hold", () => {
+  it("ignores the GPU share of a job without a GPU", () => {
     expect(jobDemandOf({ ...job, gpus: undefined })).toMatchObject({ gpus: 0, gpuShare: 0 });
     expect(jobDemandOf({ ...job, gpus: 1, gpuUtil: undefined, gpuShare: undefined })).toMatchObject({
       gpuUtil: 0,
@@ -26,11 +26,11 @@ describe("a job's demand", () => {
     });
   });
 
-  it("scales two shares that are more than the whole", () => {
+  it("scales down two shares that add up to more than 1", () => {
     expect(jobDemandOf({ ...job, cpuShare: 1, gpuShare: 1 })).toMatchObject({ cpuShare: 0.5, gpuShare: 0.5 });
   });
 
-  it.each([Number.NaN, -1])("takes %d for nothing", (bad) => {
+  it.each([Number.NaN, -1])("treats %d as 0", (bad) => {
     const all = { cores: bad, cpuUtil: bad, cpuShare: bad, gpus: bad, gpuUtil: bad, gpuShare: bad, work: seconds(bad) };
     expect(jobDemandOf({ id: "a", ...all })).toEqual({
       cpuLoad: 0,
@@ -54,11 +54,11 @@ describe("progress", () => {
     expect(rate(0, 0, 0.1, 0.1)).toBe(1);
   });
 
-  it("adds what both clocks cost", () => {
+  it("adds the slowdowns of both clocks", () => {
     expect(rate(0.5, 0.25, 0.5, 0.5)).toBeCloseTo(1 / (0.5 / 0.5 + 0.25 / 0.5 + 0.25), 12);
   });
 
-  it("stands still with a clock it waits for, and not with one it does not", () => {
+  it("stops if a clock that the job depends on is 0, and ignores the other clock", () => {
     expect(rate(0.1, 0.1, 1, 0)).toBe(0);
     expect(rate(0.5, 0, 1, 0)).toBe(1);
   });

@@ -60,7 +60,7 @@ const noTelemetry: Telemetry = {
   facility: { site: {}, zones: new Map(), racks: new Map() },
 };
 
-/** A cluster in memory. Its maps and flags are what a test changes. */
+/** An in-memory cluster. Tests change its maps and flags. */
 class TestSnapshot implements ClusterSnapshot {
   readonly byName = new Map<string, SnapshotNode>();
   readonly twins = new Map<string, NodeTwin>();
@@ -130,7 +130,7 @@ function publish(snapshot: TestSnapshot, { nodes }: ClusterPlan): void {
   }
 }
 
-/** Passes until nothing changes: the spec comes first, then the class, then eco caps. */
+/** Runs passes until nothing changes: first the spec changes, then the class, then the eco caps. */
 function settle(snapshot: TestSnapshot, more: Pass = {}): ClusterPlan {
   for (let round = 0; round < 4; round++) publish(snapshot, pass(snapshot, more));
   return pass(snapshot, more);
@@ -170,7 +170,7 @@ describe("planCluster", () => {
     expect([cpuCap(plan, "small"), plan.nodes.get("small")?.performancePods]).toEqual([100, undefined]);
   });
 
-  it("follows a pin, whatever the policy says", () => {
+  it("gives a pin precedence over the policy", () => {
     const snapshot = cluster();
     const spec = { nodeName: "small", profile: "performance" };
     snapshot.profiles.set("small", { metadata: { name: "small" }, spec } as NodePowerProfile);
@@ -203,7 +203,7 @@ describe("planCluster", () => {
     expect(pass(snapshot).nodes.get("big")?.reason).toMatch(/^tainted with dedicated:NoSchedule/);
   });
 
-  it("lists what is left of deleted and unmanaged nodes, only from a current list of Nodes", () => {
+  it("lists leftover objects of deleted and unmanaged nodes only if the list of Nodes is current", () => {
     const snapshot = cluster();
     settle(snapshot);
     snapshot.hardwares.set("small", { metadata: { name: "small", uid: "hw-small" } } as NodeHardware);
@@ -226,7 +226,7 @@ describe("planCluster", () => {
     expect(pass(snapshot).leftovers.size).toBe(0);
   });
 
-  it("gives the same plan from an empty cache, and the same objects from a filled one", () => {
+  it("gives the same plan from an empty cache, and reuses the same objects from a filled one", () => {
     const snapshot = cluster();
     settle(snapshot);
     const cache = new PlanCache();

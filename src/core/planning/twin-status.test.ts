@@ -10,7 +10,7 @@ import { withTwinStatus } from "./twin-status.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 
-/** Counts every field that is read of a value, and of what is in it. */
+/** Counts every field read of a value and of its nested values. */
 function counted<Value extends object>(value: Value, onRead: () => void): Value {
   return new Proxy(value, {
     get(from, key) {
@@ -21,7 +21,7 @@ function counted<Value extends object>(value: Value, onRead: () => void): Value 
   });
 }
 
-/** What one pass costs whose nodes are all new, in fields read of its targets and in questions to the cooling model. */
+/** The cost of one pass with only new nodes: fields read from its targets and calls of the cooling model. */
 function costOf(nodes: number): { readonly reads: number; readonly cooling: number } {
   let reads = 0;
   let cooling = 0;

@@ -36,14 +36,14 @@ const gpuNode = (gpu: Partial<NonNullable<CapHardware["gpu"]>> = {}): CapHardwar
 });
 
 describe("CPU cap intents", () => {
-  it("OPR-30 are percent by default, of the profile", () => {
+  it("OPR-30 use the percentage of the profile by default", () => {
     expect(capIntents(settings())(ordinary)).toEqual({
       performance: { cpu: { packagePowerCapPctOfMax: 100 } },
       eco: { cpu: { packagePowerCapPctOfMax: 60 } },
     });
   });
 
-  it("OPR-31 are watts instead where asked for, within what the package says it can take", () => {
+  it("OPR-31 use watts if configured, clamped to the cap range that the package reports", () => {
     const absolute = settings({ absolute: true });
     expect(intent("performance", ordinary, absolute)).toEqual({ cpu: { packagePowerCapWatts: 400 } });
     expect(intent("eco", ordinary, absolute)).toEqual({ cpu: { packagePowerCapWatts: 150 } });
@@ -51,7 +51,7 @@ describe("CPU cap intents", () => {
     expect(intent("eco", { cpu: open }, absolute)).toEqual({ cpu: { packagePowerCapWatts: 120 } });
   });
 
-  it("OPR-31 are not raised to the catalogue's minimum, which is the BIOS's and not the package's", () => {
+  it("OPR-31 are not raised to the minimum of the catalogue", () => {
     const absolute = settings({ absolute: true });
     expect(intent("eco", cpuNode({ maxWatts: "catalogue", minWatts: "catalogue" }), absolute)).toEqual({
       cpu: { packagePowerCapWatts: 120 },
@@ -64,7 +64,7 @@ describe("CPU cap intents", () => {
     expect(intent("eco", genoa, absolute)).toEqual({ cpu: { packagePowerCapWatts: 120 } });
   });
 
-  it("OPR-31 are not lowered to the maximum of a proxy or an estimate", () => {
+  it("OPR-31 are not lowered to a maximum that comes from a proxy model or an estimate", () => {
     const most = (hardware: CapHardware) =>
       intent("performance", hardware, settings({ absolute: true })).cpu?.packagePowerCapWatts;
     expect(most(cpuNode({ maxWatts: "catalogue" }))).toBe(400);
@@ -75,7 +75,7 @@ describe("CPU cap intents", () => {
     expect(most(cpuNode({}))).toBe(5000);
   });
 
-  it("go to GPU nodes as well, unless switched off", () => {
+  it("apply to GPU nodes too unless disabled", () => {
     expect(intent("eco", gpuNode(), settings()).cpu).toEqual({ packagePowerCapPctOfMax: 60 });
     const spared = intent("eco", gpuNode(), settings({ onGpuNodes: false }));
     expect(spared).not.toHaveProperty("cpu");
@@ -111,7 +111,7 @@ describe("GPU cap intents", () => {
       undefined,
     );
 
-  it("OPR-32 are percent by default, of the profile", () => {
+  it("OPR-32 use the percentage of the profile by default", () => {
     const { performance, eco } = capIntents(settings())(gpuNode());
     expect(eco.gpu).toEqual({ powerCap: { scope: "perGpu", capPctOfMax: 60 } });
     expect(performance.gpu).toEqual({ powerCap: { scope: "perGpu", capPctOfMax: 100 } });
@@ -122,7 +122,7 @@ describe("GPU cap intents", () => {
     expect(intent("eco", gpuNode({ count: 0 }), absolute())).not.toHaveProperty("gpu");
   });
 
-  it("OPR-33 carry watts beside percent where the model maps to watts", () => {
+  it("OPR-33 carry watts and a percentage if the model maps to watts", () => {
     expect(intent("eco", gpuNode(), absolute()).gpu).toEqual({
       powerCap: { scope: "perGpu", capPctOfMax: 60, capWattsPerGpu: 420 },
     });
@@ -130,17 +130,17 @@ describe("GPU cap intents", () => {
     expect(watted({ match: "proxy", from: { maxWatts: "discovered" } }, absolute())).toBe(420);
   });
 
-  it("OPR-34 carry percent only where it does not: an unknown board, or one a relative stands in for", () => {
+  it("OPR-34 carry only a percentage for an unknown board or one matched by proxy", () => {
     const percentOnly = { powerCap: { scope: "perGpu", capPctOfMax: 60 } };
     const unknown = gpuNode({ key: "generic", match: "generic", model: "Mystery 1", from: { maxWatts: "fallback" } });
     expect(intent("eco", unknown, absolute()).gpu).toEqual(percentOnly);
-    // A board called H100 and no more may be of 350 W: 60 % of another one's 700 W would not cap it.
+    // A board named only "H100" may be the 350 W variant: 60 % of 700 W would not cap it.
     expect(labelled("H100").gpu).toMatchObject({ match: "proxy", from: { maxWatts: "catalogue" } });
     expect(intent("eco", labelled("H100"), absolute()).gpu).toEqual(percentOnly);
     expect(watted({ from: {} }, absolute())).toBeUndefined();
   });
 
-  it("OPR-35 take the configured range of the product first, however its name is written", () => {
+  it("OPR-35 prefer the configured range of the product, whatever the spelling of its name", () => {
     const caps = { minCapWatts: watts(100), maxCapWatts: watts(500) };
     for (const product of ["NVIDIA-H100-80GB-HBM3", "nvidia  h100 (80GB) hbm3", "H100 80GB HBM3", "nvidia-h100-sxm"]) {
       expect(watted({}, absolute({ other: { maxCapWatts: watts(1) }, [product]: caps }))).toBe(300);
@@ -152,7 +152,7 @@ describe("GPU cap intents", () => {
     expect(intent("eco", labelled("H100"), absolute({ "NVIDIA H100": caps })).gpu?.powerCap?.capWattsPerGpu).toBe(300);
   });
 
-  it("OPR-35 go by the catalogue's key where the board is exactly that entry, and never by an empty name", () => {
+  it("OPR-35 look up the catalogue key on an exact match, and never look up an empty name", () => {
     const caps = { maxCapWatts: watts(900) };
     const { model: _, ...nameless } = h100;
     const board = (gpu: NonNullable<CapHardware["gpu"]>, modelCaps: CapSettings["gpu"]["modelCaps"]) =>
@@ -168,7 +168,7 @@ describe("GPU cap intents", () => {
     expect(watted({ minWatts: watts(430) }, absolute())).toBe(430);
     expect(watted({ minWatts: watts(900) }, absolute())).toBe(700);
     expect(watted({ minWatts: watts(0), maxWatts: watts(1) }, absolute())).toBeUndefined();
-    // A relative's minimum is no floor.
+    // The minimum of a proxy model is not used as a lower bound.
     const half = { match: "proxy", minWatts: watts(430) } as const;
     expect(watted({ ...half, from: { maxWatts: "discovered", minWatts: "catalogue" } }, absolute())).toBe(420);
     expect(watted({ ...half, from: { maxWatts: "discovered", minWatts: "discovered" } }, absolute())).toBe(430);

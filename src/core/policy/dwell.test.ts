@@ -15,24 +15,24 @@ const twin = (
 ): Pick<NodeTwin, "spec" | "status"> => ({ spec: { nodeName: "n", profile }, status });
 const promoted = (offset: number) => twin({ schedulableClass: "performance", lastTransitionTime: iso(offset) });
 
-describe("X-96 the hold of a promoted node", () => {
+describe("X-96 the minimum dwell of a promoted node", () => {
   it("ends PROFILE_MIN_DWELL after the promotion, to the millisecond", () => {
     expect(performanceHeldUntil(promoted(0), DWELL, NOW)).toBe(NOW + DWELL);
     expect(performanceHeldUntil(promoted(1 - DWELL), DWELL, NOW)).toBe(NOW + 1);
     expect(performanceHeldUntil(promoted(0 - DWELL), DWELL, NOW)).toBeUndefined();
   });
 
-  it("tolerates a clock that is ahead by less than the dwell time, and no more", () => {
+  it("tolerates a clock that is ahead by less than the dwell time", () => {
     expect(performanceHeldUntil(promoted(DWELL - 1), DWELL, NOW)).toBe(NOW + 2 * DWELL - 1);
     expect(performanceHeldUntil(promoted(DWELL), DWELL, NOW)).toBeUndefined();
     expect(performanceHeldUntil(promoted(86_400_000), DWELL, NOW)).toBeUndefined();
   });
 
-  it("is off with a dwell time of 0", () => {
+  it("is disabled with a dwell time of 0", () => {
     expect(performanceHeldUntil(promoted(0), milliseconds(0), NOW)).toBeUndefined();
   });
 
-  it("needs a time, the class performance and the profile performance", () => {
+  it("requires a transition time, the class performance and the profile performance", () => {
     expect(performanceHeldUntil(undefined, DWELL, NOW)).toBeUndefined();
     expect(performanceHeldUntil(twin({ schedulableClass: "performance" }), DWELL, NOW)).toBeUndefined();
     expect(
@@ -55,11 +55,11 @@ describe("X-96 the time of the last transition", () => {
     ["draining", "performance"],
     ["performance", "draining"],
     ["draining", "eco"],
-  ])("is now when the class goes from %s to %s", (from, to) => {
+  ])("is set to now when the class changes from %s to %s", (from, to) => {
     expect(lastTransitionTime({ schedulableClass: from, lastTransitionTime: iso(-1) }, to, NOW)).toBe(iso(0));
   });
 
-  it("stays while the class stays, and is absent for the first class", () => {
+  it("is unchanged while the class is unchanged, and is absent for the first class", () => {
     const there = { schedulableClass: "eco", lastTransitionTime: iso(-9) } as const;
     expect(lastTransitionTime(there, "eco", NOW)).toBe(iso(-9));
     expect(lastTransitionTime({ schedulableClass: "eco" }, "eco", NOW)).toBeUndefined();
@@ -88,16 +88,22 @@ describe("X-96 a plan with held nodes", () => {
       { performancePods: 0, now: instant(0) },
     ).nodes.map(({ name, profile }) => `${name} ${profile}`);
 
-  it.each<PolicyType>(["static_partition", "queue_aware_v1"])("keeps them beyond hp_count under %s", (type) => {
-    expect(profilesOf([node("a"), node("b", { heldUntil: until })], type)).toEqual(["a performance", "b performance"]);
-  });
+  it.each<PolicyType>(["static_partition", "queue_aware_v1"])(
+    "keeps them on performance beyond hp_count under %s",
+    (type) => {
+      expect(profilesOf([node("a"), node("b", { heldUntil: until })], type)).toEqual([
+        "a performance",
+        "b performance",
+      ]);
+    },
+  );
 
-  it("fills hp_count as if nothing was held: a held node takes no place from another one", () => {
+  it("fills hp_count without counting held nodes", () => {
     const nodes = [node("a"), node("b"), node("c", { heldUntil: until }), node("d")];
     expect(profilesOf(nodes)).toEqual(["a performance", "b performance", "c performance", "d eco"]);
   });
 
-  it("obeys a pin", () => {
+  it("lets a pin override the hold", () => {
     expect(profilesOf([node("a"), node("b", { heldUntil: until, pin: "eco" })])).toEqual(["a performance", "b eco"]);
   });
 

@@ -13,7 +13,7 @@ const node = (labels?: Record<string, string>, unschedulable?: boolean): Node =>
 const managed = { "joulie.io/managed": "true" };
 
 describe("eligibility", () => {
-  it("OPR-02 takes the nodes the selector matches and no others", () => {
+  it("OPR-02 accepts only the nodes that the selector matches", () => {
     expect(eligibilityOf(node(managed), settings)).toBe("eligible");
     expect(eligibilityOf(node({ "joulie.io/managed": "false" }), settings)).toBe("unmanaged");
     expect(eligibilityOf(node(), settings)).toBe("unmanaged");
@@ -85,13 +85,13 @@ describe("X-46 a node that cannot accept pods now", () => {
     expect(blockingTaintOf(withTaint(key, effect))).toBeUndefined();
   });
 
-  it("is named by the most lasting reason: unmanaged, reserved, cordoned, not ready, tainted", () => {
+  it("reports the first reason of: unmanaged, reserved, cordoned, not ready, tainted", () => {
     const worst = { ...withReady("False"), spec: { unschedulable: true, taints: [{ key: "k", effect: "NoExecute" }] } };
     expect(eligibilityOf(worst, settings)).toBe("cordoned");
     expect(eligibilityOf({ ...worst, spec: { taints: worst.spec.taints } }, settings)).toBe("not ready");
   });
 
-  it("does not count as supply: with the five densest of ten nodes NotReady, live nodes are performance", () => {
+  it("is not planned: with the five densest of ten nodes NotReady, ready nodes get performance", () => {
     const nodes = Array.from({ length: 10 }, (_, index): Node => {
       const dense = index < 5;
       return {
@@ -129,7 +129,7 @@ describe("a reserved or cordoned node", () => {
     scheduling: { draining },
   });
 
-  it("keeps the profile it was last given, draining or not, and gets none if it had none", () => {
+  it("keeps its last profile, draining or not, and gets none if it had none", () => {
     expect(lastTargetProfile(undefined)).toBeUndefined();
     expect(lastTargetProfile(spec("performance", false))).toBe("performance");
     expect(lastTargetProfile(spec("eco", false))).toBe("eco");

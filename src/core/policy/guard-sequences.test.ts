@@ -9,14 +9,14 @@ import { publishedStateOf } from "./published-state.ts";
 import { capsUnder, targetOf } from "./target.ts";
 import { transitions } from "./transitions.ts";
 
-/** What the cluster holds about one node: three objects, written one by one. */
+/** The stored state of one node: three objects, written one by one. */
 interface Cluster {
   readonly spec?: NodeTwinSpec;
   readonly schedulableClass?: SchedulableClass;
   readonly label?: Profile;
 }
 
-/** One pass of an operator that may have been restarted since the last: it knows what it reads and nothing else. */
+/** One pass of an operator that keeps no state between passes, as after a restart. */
 interface Pass {
   readonly planned: Profile;
   readonly performancePods: number | undefined;
@@ -24,7 +24,7 @@ interface Pass {
   readonly caps: ProfileCaps;
   readonly drainingCaps: Profile;
   readonly pin: NodePowerProfileSpec | undefined;
-  /** Which writes get through. */
+  /** Which writes succeed. */
   readonly spec: boolean;
   readonly status: boolean;
   readonly labels: boolean;
@@ -62,7 +62,7 @@ const anyPass: fc.Arbitrary<Pass> = fc.record({
   status: usually,
   labels: usually,
 });
-/** Settings last a while, or nothing would ever come to rest. */
+/** Settings stay the same for several passes so that the state can converge. */
 const anySpell = fc
   .tuple(anyPass, fc.array(anyPass, { minLength: 1, maxLength: 8 }))
   .map(([{ caps, pin, drainingCaps }, passes]) => passes.map((each) => ({ ...each, caps, pin, drainingCaps })));
@@ -90,7 +90,7 @@ function run(cluster: Cluster, pass: Pass): { readonly decision: GuardDecision; 
   };
 }
 
-/** Whether a device may come to run slower: capped where it was not, at a lower figure, or at figures that do not compare. */
+/** Whether a device may become slower: newly capped, capped lower, or capped in units that do not compare. */
 function lowers(one: CapIntents, other: CapIntents): boolean {
   const device = (was: readonly (number | undefined)[], is: readonly (number | undefined)[]) =>
     is.some((figure) => figure !== undefined) &&
@@ -110,7 +110,7 @@ function lowers(one: CapIntents, other: CapIntents): boolean {
   );
 }
 
-/** Every promise one pass can break, by what it would mean. Caps are judged by their figures, not by what the guard calls them. */
+/** Every invariant that one pass can break. Caps are compared by value, not by the name the guard gives them. */
 function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: GuardDecision): string[] {
   const { performancePods, drainingCaps, pin } = pass;
   const planned = plannedIn(pass);
@@ -119,7 +119,7 @@ function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: Guar
   const now = publishedStateOf(next);
   const edge = transitions.find(({ from, to }) => from === before.state && to === next.state);
   const mayHavePods = performancePods !== 0;
-  // What performance asks for is performance's, even if settings made it less.
+  // The caps of the performance profile are allowed even if new settings lowered them.
   const slowsDown = now.caps === "eco" && lowers(cluster.spec ?? {}, caps.eco) && lowers(caps.performance, caps.eco);
   const askedTo = drainingCaps === "eco" && now.draining && performancePods !== undefined;
   const showedEco = cluster.schedulableClass === "eco" && cluster.label === "eco" && cluster.spec?.profile === "eco";
@@ -141,7 +141,7 @@ function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: Guar
 }
 
 describe("downgrade guard, any sequence of passes", () => {
-  it("OPR-27 POL-24 never slows a counted performance pod down, through restarts, new settings and failed writes", () => {
+  it("OPR-27 POL-24 never slows down a counted performance pod, despite restarts, new settings and failed writes", () => {
     fc.assert(
       fc.property(anySequence, (passes) => {
         let cluster: Cluster = {};

@@ -14,7 +14,7 @@ const caps: ProfileCaps = {
 };
 const at = (state: NodeState, whose: Profile): PowerState => ({ state, caps: whose });
 
-/** A node on which everything about its state was written, and is read back. */
+/** A node whose state was fully written and is read back. */
 function seen(state: PowerState, shown = publishedStateOf(state)) {
   const node: Node = { metadata: { name: "n", labels: { "joulie.io/power-profile": shown.profile } } };
   const spec = { nodeName: "n", ...targetOf(publishedStateOf(state), undefined, caps, "static_partition") };
@@ -38,7 +38,7 @@ const ecoUncapped = at("ActiveEco", "performance");
 const eco = at("ActiveEco", "eco");
 
 describe("transitions", () => {
-  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 are exactly these", () => {
+  it("OPR-21 OPR-22 OPR-23 OPR-24 OPR-25 OPR-26 OPR-27 match the transition table", () => {
     expect(
       transitions.map(({ name, from, to, planned, blocked, result }) => [name, from, to, planned, blocked, result]),
     ).toEqual([
@@ -59,28 +59,28 @@ describe("downgrade guard", () => {
     }
   });
 
-  it("OPR-21 POL-24 POL-25 POL-26 defers while a performance pod is on the node", () => {
+  it("OPR-21 POL-24 POL-25 POL-26 defers the downgrade while a performance pod is on the node", () => {
     const decision = pass(active, "eco", 1);
     expect(decision).toEqual({ next: draining, transition: transitions[0] });
     expect(decision.transition).toMatchObject({ name: "defer", result: "deferred" });
   });
 
-  it("OPR-22 allows where there is none", () => {
+  it("OPR-22 allows the downgrade if the node has no performance pod", () => {
     expect(pass(active, "eco", 0)).toEqual({ next: ecoUncapped, transition: transitions[1] });
   });
 
-  it("OPR-23 stays draining while blocked, and names the deferral once", () => {
+  it("OPR-23 stays draining while blocked, and reports the deferral once", () => {
     const first = pass(active, "eco", 3);
     expect(first.transition?.name).toBe("defer");
     expect(pass(first.next, "eco", 2)).toEqual({ next: draining });
     expect(pass(first.next, "eco", 1)).toEqual({ next: draining });
   });
 
-  it("OPR-24 unblocks when the last one is gone", () => {
+  it("OPR-24 completes the downgrade when the last performance pod is gone", () => {
     expect(pass(draining, "eco", 0)).toEqual({ next: ecoUncapped, transition: transitions[3] });
   });
 
-  it("OPR-25 OPR-26 goes up as soon as performance is planned, whatever runs there", () => {
+  it("OPR-25 OPR-26 upgrades as soon as performance is planned, whatever pods run on the node", () => {
     for (const pods of [0, 5, undefined]) {
       expect(pass(draining, "performance", pods)).toEqual({ next: active, transition: transitions[4] });
       expect(pass(drainingUnderEco, "performance", pods)).toEqual({ next: active, transition: transitions[4] });
@@ -96,7 +96,7 @@ describe("downgrade guard", () => {
     expect(pass(eco, "eco", 0)).toEqual({ next: eco });
   });
 
-  it("gives eco caps only in a later pass than eco, and only if that one counts no pod either", () => {
+  it("sets eco caps one pass after the eco class, and only if that pass counts no performance pod", () => {
     const allowed = pass(active, "eco", 0).next;
     expect(publishedStateOf(allowed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
     const landed = pass(allowed, "eco", 1).next;
@@ -105,7 +105,7 @@ describe("downgrade guard", () => {
     expect(pass(pass(draining, "eco", 0).next, "eco", 0)).toEqual({ next: eco });
   });
 
-  it("gives no eco caps while the cluster does not show eco, however often no pod is counted", () => {
+  it("sets no eco caps until the published state of the node is eco", () => {
     const decide = (shown: PowerState) =>
       guard(
         seen(ecoUncapped, publishedStateOf(shown)),
@@ -115,7 +115,7 @@ describe("downgrade guard", () => {
     expect(decide(active)).toEqual({ next: ecoUncapped });
     expect(decide(draining)).toEqual({ next: ecoUncapped });
     expect(decide(ecoUncapped)).toEqual({ next: eco });
-    // Caps in force stay so: it is not for this to raise them.
+    // Caps already in force are kept, not raised.
     expect(
       guard(
         seen(eco, publishedStateOf(active)),
@@ -131,7 +131,7 @@ describe("downgrade guard", () => {
     expect(pass(drainingUnderEco, "eco", 1, "eco").next.caps).toBe("eco");
     expect(pass(draining, "eco", 1, "eco")).toEqual({ next: drainingUnderEco });
     expect(pass(drainingUnderEco, "eco", 1)).toEqual({ next: draining });
-    // Caps that are down stay down when the last pod leaves, and nothing is capped early where none was there.
+    // Lowered caps stay when the last pod leaves; a node without pods is not capped early.
     expect(pass(drainingUnderEco, "eco", 0, "eco").next).toEqual(eco);
     expect(pass(active, "eco", 0, "eco").next).toEqual(ecoUncapped);
   });

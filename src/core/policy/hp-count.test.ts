@@ -7,10 +7,10 @@ import { staticPartition } from "./static-partition.ts";
 const queue = { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 };
 
 describe("rounding", () => {
-  it("X-77 takes halves up, as a person would compute them", () => {
+  it("X-77 rounds halves up in decimal arithmetic", () => {
     expect(roundedShare(5, 0.5)).toBe(3);
     expect(roundedShare(3, 0.5)).toBe(2);
-    // In floating point 14.499999999999998.
+    // 14.499999999999998 in floating point.
     expect(roundedShare(50, 0.29)).toBe(15);
     expect(roundedShare(7, 0.35)).toBe(2);
   });
@@ -48,12 +48,12 @@ describe("rounding", () => {
 });
 
 describe("static_partition", () => {
-  it("POL-08 rounds the share of the nodes", () => {
+  it("POL-08 rounds the configured share of the nodes", () => {
     expect(staticPartition(10, 0.5)).toBe(5);
     expect(staticPartition(4, 0.6)).toBe(2);
   });
 
-  it("POL-09 clamps to the nodes there are", () => {
+  it("POL-09 clamps to the number of nodes", () => {
     expect(staticPartition(10, 1.4)).toBe(10);
     expect(staticPartition(10, -0.4)).toBe(0);
     expect(staticPartition(10, 1e308)).toBe(10);
@@ -64,7 +64,7 @@ describe("static_partition", () => {
 });
 
 describe("queue_aware_v1", () => {
-  it("POL-12 POL-14 keeps the base while the queue is short", () => {
+  it("POL-12 POL-14 uses the base count while the queue is short", () => {
     expect(queueAware(10, 0, queue)).toBe(6);
     expect(queueAware(10, 60, queue)).toBe(6);
     expect(queueAware(5, 0, { ...queue, hpBaseFrac: 0.5 })).toBe(3);
@@ -83,14 +83,14 @@ describe("queue_aware_v1", () => {
     expect(queueAware(10, 0, { ...queue, hpBaseFrac: 0 })).toBe(1);
   });
 
-  it("POL-16 and then within the nodes there are", () => {
+  it("POL-16 clamps to the number of nodes after the configured bounds", () => {
     expect(queueAware(10, 1000, queue)).toBe(10);
     expect(queueAware(0, 0, queue)).toBe(0);
     expect(queueAware(2, 0, { ...queue, hpMin: 5 })).toBe(2);
     expect(queueAware(10, 0, { ...queue, hpMin: -5, hpMax: -2 })).toBe(0);
   });
 
-  it("POL-16 is defined for settings no configuration lets through", () => {
+  it("POL-16 returns a defined count for invalid settings", () => {
     expect(queueAware(10, 5, { ...queue, perfPerHpNode: 0 })).toBe(10);
     expect(queueAware(10, 0, { ...queue, perfPerHpNode: 0 })).toBe(6);
     expect(queueAware(10, 99, { ...queue, perfPerHpNode: -1 })).toBe(6);
@@ -100,7 +100,7 @@ describe("queue_aware_v1", () => {
     expect(queueAware(10, 0, { ...queue, hpMin: 7.5 })).toBe(7);
   });
 
-  it("POL-19 POL-20 never falls as P rises, and stays within bounds", () => {
+  it("POL-19 POL-20 never decreases as P rises, and stays within bounds", () => {
     const settings = fc.record({
       hpBaseFrac: fc.double({ min: 0, max: 2, noNaN: true }),
       hpMin: fc.integer({ min: 0, max: 50 }),

@@ -56,7 +56,7 @@ describe("observed state", () => {
     );
   });
 
-  it("OPR-20 profile and draining of the spec give the state", () => {
+  it("OPR-20 is derived from profile and draining of the spec", () => {
     expect(seen({ profile: "performance" }).state).toBe("ActivePerformance");
     expect(seen({ profile: "performance", scheduling: { draining: true } }).state).toBe("ActivePerformance");
     expect(seen({ scheduling: { draining: true } }).state).toBe("DrainingPerformance");
@@ -65,7 +65,7 @@ describe("observed state", () => {
     expect(seen({}).state).toBe("ActiveEco");
   });
 
-  it("eco is shown once both the class and the configured label say so", () => {
+  it("is eco only if both the class and the configured label are eco", () => {
     const shows = (schedulableClass: SchedulableClass | undefined, labels?: Record<string, string>) =>
       observedStateOf(
         node(labels),
@@ -94,11 +94,11 @@ describe("observed state", () => {
 });
 
 describe("the profile of the caps in a spec", () => {
-  it("performance's on a performance node, whatever they are", () => {
+  it("is performance on a performance node, whatever the caps", () => {
     expect(seen({ profile: "performance", ...cpu(60) }).caps).toBe("performance");
   });
 
-  it("either profile's that they equal", () => {
+  it("is the profile whose caps equal those in the spec", () => {
     const absolute: ProfileCaps = { performance: cpuWatts(400), eco: cpuWatts(120) };
     const both: ProfileCaps = {
       performance: { ...cpu(100), ...gpu(100, 700) },
@@ -112,7 +112,7 @@ describe("the profile of the caps in a spec", () => {
     }
   });
 
-  it("performance's where both profiles have the same: the safe side, should they part", () => {
+  it("is performance if both profiles have the same caps", () => {
     expect(seen(cpu(80), { performance: cpu(80), eco: cpu(80) }).caps).toBe("performance");
     expect(seen({}, { performance: {}, eco: {} }).caps).toBe("performance");
     expect(seen({ gpu: {} }, { performance: {}, eco: {} }).caps).toBe("performance");
@@ -152,7 +152,7 @@ describe("the profile of the caps in a spec", () => {
       { cpu: { ...cpu(60).cpu, ...cpuWatts(400).cpu } },
       percentCaps,
     ],
-  ])("performance's after %s: eco's of today might lower them", (_, spec, caps) => {
+  ])("is performance after %s, because the current eco caps might be lower", (_, spec, caps) => {
     expect(seen({ ...spec, scheduling: { draining: true } }, caps).caps).toBe("performance");
     expect(seen(spec, caps).caps).toBe("performance");
   });
@@ -163,15 +163,15 @@ describe("the profile of the caps in a spec", () => {
     ["a GPU maximum found to be higher", gpu(60, 210), { performance: gpu(100, 700), eco: gpu(60, 420) }],
     ["CPU caps on GPU nodes switched off", { ...cpu(60), ...gpu(60) }, { performance: gpu(100), eco: gpu(60) }],
     ["eco caps switched off", cpu(60), { performance: cpu(100), eco: {} }],
-  ])("eco's after %s: nothing would be lowered", (_, spec, caps) => {
+  ])("is eco after %s, because the current eco caps are not lower", (_, spec, caps) => {
     expect(seen(spec, caps).caps).toBe("eco");
   });
 
-  it("a pin's own caps are its profile's", () => {
+  it("is the profile of the pin for the caps of the pin", () => {
     const pin: NodePowerProfileSpec = { nodeName: "n", profile: "eco", ...cpu(80) };
     expect(seen(cpu(80), percentCaps, pin).caps).toBe("eco");
     expect(seen({ ...cpu(100), scheduling: { draining: true } }, percentCaps, pin).caps).toBe("performance");
-    // What an earlier pin left is above eco's caps of today.
+    // The caps of an earlier pin are above the current eco caps.
     expect(seen({ ...cpu(80), scheduling: { draining: true } }, percentCaps).caps).toBe("performance");
   });
 });

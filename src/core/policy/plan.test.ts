@@ -28,7 +28,7 @@ const performanceNodes = ({ nodes }: Plan) =>
   nodes.filter(({ profile }) => profile === "performance").map(({ name }) => name);
 
 describe("plan", () => {
-  it("POL-05 OPR-12 the policy sets how many, density which, and every node gets a reason", () => {
+  it("POL-05 OPR-12 the policy sets the count, density selects the nodes, and every node gets a reason", () => {
     const nodes = [node("b", 0.2), node("d", 1.5), node("a", 0.2), node("c", 0.9), node("e", 0.1)];
     expect(keeping(3, nodes)).toEqual({
       hpCount: 3,
@@ -48,7 +48,7 @@ describe("plan", () => {
     });
   });
 
-  it("OPR-13 runs the policy that is named", () => {
+  it("OPR-13 runs the configured policy", () => {
     const nodes = Array.from({ length: 10 }, (_, index) => node(`n${index}`, 1 - index / 10));
     const count = (type: PolicySettings["type"]) =>
       performanceNodes(planProfiles(nodes, { ...settings, type }, { performancePods: 65, now: instant(0) })).length;
@@ -92,14 +92,14 @@ describe("plan", () => {
     expect(performanceNodes(keeping(3, nodes))).toEqual(["gpu-genoa", "genoa", "milan"]);
   });
 
-  it("X-29 the families never raise hp_count: the densest are kept first", () => {
+  it("X-29 never exceeds hp_count to keep families, and keeps the densest families first", () => {
     const nodes = [node("a1", 1.9, "a"), node("a2", 1.8, "a"), node("b1", 0.5, "b"), node("c1", 0.4, "c")];
     expect(performanceNodes(keeping(2, nodes))).toEqual(["a1", "b1"]);
     expect(performanceNodes(keeping(1, nodes))).toEqual(["a1"]);
     expect(performanceNodes(keeping(0, nodes))).toEqual([]);
   });
 
-  it("POL-17 queue_aware_v1 reserves and fills alike", () => {
+  it("POL-17 queue_aware_v1 keeps families and fills by density in the same way", () => {
     const nodes = [
       node("h1", 1.9, "h100"),
       node("h2", 1.8, "h100"),
@@ -112,7 +112,7 @@ describe("plan", () => {
     expect(performanceNodes(plan)).toEqual(["h1", "h2", "c1"]);
   });
 
-  it("POL-18 POL-19 P comes in with the state, and the same state gives the same plan", () => {
+  it("POL-18 POL-19 reads P from the state, and gives the same plan for the same state", () => {
     const nodes = Array.from({ length: 10 }, (_, index) => node(`n${index}`, 1 - index / 10));
     const plan = (performancePods: number) =>
       planProfiles(nodes, { ...settings, type: "queue_aware_v1" }, { performancePods, now: instant(0) });
@@ -126,11 +126,11 @@ describe("plan", () => {
     expect(plan.hpCount).toBe(2);
     expect(performanceNodes(plan)).toEqual(["a", "d"]);
     expect(plan.nodes[3]?.reason).toBe("pinned to performance by its NodePowerProfile");
-    // The pin keeps its family, so the place goes by density.
+    // The pinned node already represents its family, so density decides the other place.
     expect(plan.nodes[0]?.reason).toBe("density rank 1 of 4");
   });
 
-  it("X-89 a pin to eco takes the node out, and pins hold beyond hp_count", () => {
+  it("X-89 a pin to eco excludes the node, and pins to performance may exceed hp_count", () => {
     const eco = [node("a", 1.9, "epyc", "eco"), node("b", 1.8), node("c", 1.7), node("d", 0.1, "xeon", "eco")];
     const plan = planProfiles(eco, settings, quiet);
     expect(performanceNodes(plan)).toEqual(["b", "c"]);
@@ -153,7 +153,7 @@ describe("plan", () => {
     }
   });
 
-  it("is defined for an empty cluster, one node, duplicate names and densities that are no numbers", () => {
+  it("handles an empty cluster, one node, duplicate names and invalid densities", () => {
     expect(planProfiles([], settings, quiet)).toEqual({ hpCount: 0, nodes: [] });
     expect(performanceNodes(planProfiles([node("a", 1)], settings, quiet))).toEqual(["a"]);
     const twice = planProfiles([node("a", 0.1), node("a", 1.5), node("b", 1), node("a", 1.5)], settings, quiet);
@@ -191,7 +191,7 @@ const anyInput = fc.record({
 const anyPolicy = fc.constantFrom<PolicySettings["type"]>("static_partition", "queue_aware_v1", "rule_swap_v1");
 
 describe("plan, any cluster", () => {
-  it("POL-11 POL-19 is the same in whatever order nodes come", () => {
+  it("POL-11 POL-19 does not depend on the order of the nodes", () => {
     const shuffled = anyNodes.chain((nodes) =>
       fc.tuple(fc.constant(nodes), fc.shuffledSubarray(nodes, { minLength: nodes.length })),
     );
@@ -204,7 +204,7 @@ describe("plan, any cluster", () => {
     );
   });
 
-  it("POL-06 X-29 X-89 fills exactly hp_count, keeps every family while it allows, and honours pins", () => {
+  it("POL-06 X-29 X-89 fills exactly hp_count, keeps families as far as hp_count allows, and honours pins", () => {
     fc.assert(
       fc.property(anyNodes, fc.double({ min: 0, max: 1, noNaN: true }), (nodes, staticHpFrac) => {
         const plan = planProfiles(nodes, { ...settings, staticHpFrac }, quiet);

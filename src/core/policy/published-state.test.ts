@@ -20,7 +20,7 @@ describe("published state", () => {
     });
   });
 
-  it("an eco node stays eco and drains no more", () => {
+  it("an eco node publishes eco without draining", () => {
     expect(publishedStateOf({ state: "ActiveEco", caps: "eco" })).toEqual({
       profile: "eco",
       draining: false,

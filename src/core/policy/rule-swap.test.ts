@@ -50,17 +50,17 @@ describe("rule_swap_v1", () => {
     });
   });
 
-  it("X-78 keeps no family", () => {
+  it("X-78 does not reserve a node per family", () => {
     expect(eco([node("only", 0.9, "h100"), node("b", 0.5)], 0)).toEqual(["only"]);
   });
 
-  it("X-78 is defined for one node and for none", () => {
+  it("X-78 handles a cluster of one node or none", () => {
     expect(eco([node("a", 1)], 0)).toEqual(["a"]);
     expect(eco([node("a", 1)], 60_000)).toEqual([]);
     expect(plan([], 0)).toEqual({ hpCount: 0, nodes: [] });
   });
 
-  it("X-89 swaps around pinned nodes", () => {
+  it("X-89 skips pinned nodes", () => {
     const nodes = [
       node("a", 0.9, "epyc", "performance"),
       node("b", 0.5),

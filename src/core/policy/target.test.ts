@@ -36,7 +36,7 @@ describe("target", () => {
     expect(target("ActiveEco", "eco")).toMatchObject({ profile: "eco", cpu: cpu(60), gpu: gpu(60) });
   });
 
-  it("copies a pin's own caps once its profile's caps are due, and says that it is pinned", () => {
+  it("copies the caps of a pin once the guard allows the caps of its profile, and reports the pin", () => {
     const asked = pin("eco", { cpu: cpu(80), policy: { name: "mine" }, scheduling: { draining: true } });
     expect(target("ActiveEco", "eco", asked)).toEqual({
       profile: "eco",
@@ -52,14 +52,14 @@ describe("target", () => {
     });
   });
 
-  it("keeps the other profile's caps on a node still on its way to its pin", () => {
+  it("keeps the caps of the other profile until the node reaches the pinned profile", () => {
     const asked = pin("eco", { cpu: cpu(80) });
     expect(target("DrainingPerformance", "performance", asked)).toMatchObject({ cpu: cpu(100), gpu: gpu(100) });
     expect(target("ActiveEco", "performance", asked)).toMatchObject({ cpu: cpu(100), policy: { name: "pinned" } });
     expect(target("DrainingPerformance", "eco", asked)).toMatchObject({ cpu: cpu(80), scheduling: { draining: true } });
   });
 
-  it("gives a pin that names no cap the caps of its profile", () => {
+  it("uses the caps of the profile for a pin without caps", () => {
     for (const asked of [pin("eco"), pin("eco", { gpu: {} })]) {
       expect(target("ActiveEco", "eco", asked)).toMatchObject({ ...caps.eco, policy: { name: "pinned" } });
     }
@@ -67,7 +67,7 @@ describe("target", () => {
 });
 
 describe("caps under a pin", () => {
-  it("are the pin's for its own profile and today's for the other", () => {
+  it("are those of the pin for its profile, and the current settings for the other", () => {
     expect(capsUnder(undefined, caps)).toBe(caps);
     expect(capsUnder(pin("performance"), caps)).toBe(caps);
     expect(capsUnder(pin("eco", { cpu: cpu(80) }), caps)).toEqual({ ...caps, eco: { cpu: cpu(80) } });
@@ -83,7 +83,7 @@ describe("a pin", () => {
     spec: pin("eco"),
   });
 
-  it("is a user's NodePowerProfile, never the operator's mirror", () => {
+  it("is a NodePowerProfile of a user, never the operator's mirror", () => {
     expect(pinFrom(undefined)).toBeUndefined();
     expect(pinFrom(profile())).toEqual(pin("eco"));
     expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }))).toEqual(pin("eco"));

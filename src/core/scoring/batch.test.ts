@@ -39,22 +39,22 @@ describe("isFresh", () => {
     [-60_000, true],
     [-60_001, false],
     [-3_600_000, false],
-  ])("SCH-37 calls a twin of %d ms fresh: %s", (age, fresh) => {
+  ])("SCH-37 treats a twin of age %d ms as fresh: %s", (age, fresh) => {
     expect(isFresh(twin({ age }), now, settings.stalenessThreshold)).toBe(fresh);
   });
 
-  it("SCH-37 follows the threshold", () => {
+  it("SCH-37 uses the configured threshold", () => {
     expect(isFresh(twin({ age: 1001 }), now, milliseconds(1000))).toBe(false);
   });
 
-  it.each([undefined, "", "soon"])("SCH-38 calls a twin with lastUpdated %j stale", (lastUpdated) => {
+  it.each([undefined, "", "soon"])("SCH-38 treats a twin with lastUpdated %j as stale", (lastUpdated) => {
     const status = { schedulableClass: "eco", lastUpdated } as Parameters<typeof readTwin>[0];
     expect(isFresh(readTwin(status), now, settings.stalenessThreshold)).toBe(false);
   });
 });
 
 describe("podlessHeadroom", () => {
-  it("X-73 is measured where it can be, else predicted, else missing", () => {
+  it("X-73 uses the measured headroom, else the predicted one, else none", () => {
     expect(currentHeadroom(twin({ cap: 400, drawn: 100, predicted: 10 }))).toBe(75);
     expect(currentHeadroom(twin({ cap: 0, drawn: 100, predicted: 10 }))).toBe(10);
     expect(currentHeadroom(twin({ drawn: 100 }))).toBeUndefined();
@@ -92,18 +92,18 @@ describe("batchOf", () => {
     ).toBe(60);
   });
 
-  it("X-73 takes the predicted headroom of an unmeasured node and skips one that has neither", () => {
+  it("X-73 uses the predicted headroom of an unmeasured node and skips a node without either", () => {
     expect(batch({ predicted: 70 }, { cap: 100, drawn: 50 }, {}).perfPressure).toBe(40);
     expect(batch({}).perfPressure).toBe(0);
     expect(batch({ class: "eco", predicted: 0 }).perfPressure).toBe(0);
   });
 
-  it("X-33 clamps the average and not its parts", () => {
+  it("X-33 clamps the average, not its terms", () => {
     expect(batch({ cap: 100, drawn: 150 }, { cap: 100, drawn: 10 }).perfPressure).toBe(80);
     expect(batch({ cap: 100, drawn: 250 }, { cap: 100, drawn: 90 }).perfPressure).toBe(100);
   });
 
-  it("X-74 leaves out what is stale and nothing else", () => {
+  it("X-74 excludes only stale twins", () => {
     const measured = { cap: 100, drawn: 40, trend: 100 };
     expect(batch(measured, { cap: 100, drawn: 100, trend: 1000, age: 300_001 })).toEqual({
       now,
@@ -117,7 +117,7 @@ describe("batchOf", () => {
     });
   });
 
-  it("stays a number for the largest doubles", () => {
+  it("stays finite for the largest doubles", () => {
     const { clusterTrend, perfPressure } = batch(
       { cap: 1e-300, drawn: 1e308, trend: 1e308 },
       { cap: 1e308, drawn: 0, trend: 1e308 },

@@ -30,7 +30,7 @@ function row(
 }
 
 describe("debugReport", () => {
-  it("SCH-47 names the coefficients", () => {
+  it("SCH-47 lists the coefficients", () => {
     const coefficients = { cpu: 0.8, gpuStandard: 0.6, gpuPerformance: 0.9 };
     expect(debugReport([], now, { ...settings, coefficients })).toEqual({
       coefficients: { cpuUtilCoeff: 0.8, gpuUtilCoeffStandard: 0.6, gpuUtilCoeffPerformance: 0.9 },
@@ -38,7 +38,7 @@ describe("debugReport", () => {
     });
   });
 
-  it("SCH-48 SCH-49 shows what a node is scored by", () => {
+  it("SCH-48 SCH-49 shows the scoring inputs of a node", () => {
     expect(row({ name: "node-0", twin, hardware: gpuNode })).toEqual({
       nodeName: "node-0",
       schedulableClass: "performance",
@@ -58,7 +58,7 @@ describe("debugReport", () => {
     });
   });
 
-  it("X-94 takes the predicted headroom where none is measured; baseScore = 0.7·headroom + 0.15·(100 − stress)", () => {
+  it("X-94 uses the predicted headroom without a measurement; baseScore = 0.7·headroom + 0.15·(100 − stress)", () => {
     const { powerMeasurement: _, ...unmeasured } = twin;
     expect(
       row({ name: "n", twin: { ...unmeasured, predictedPowerHeadroomScore: 72.5 } as NodeTwinStatus }),
@@ -69,7 +69,7 @@ describe("debugReport", () => {
     });
   });
 
-  it("SCH-49 tells a stale twin by the threshold", () => {
+  it("SCH-49 marks a twin older than the threshold as stale", () => {
     expect(row({ name: "n", twin }, { stalenessThreshold: 59_999 as typeof settings.stalenessThreshold }).stale).toBe(
       true,
     );
@@ -78,7 +78,7 @@ describe("debugReport", () => {
     );
   });
 
-  it("leaves unknown figures out, and calls a node without a twin unknown and stale", () => {
+  it("omits unknown values, and reports a node without a twin as unknown and stale", () => {
     expect(JSON.parse(JSON.stringify(row({ name: "n" })))).toEqual({
       nodeName: "n",
       schedulableClass: "unknown",
@@ -88,12 +88,12 @@ describe("debugReport", () => {
     });
   });
 
-  it("shows a CPU-only node as one", () => {
+  it("shows a CPU-only node without GPUs", () => {
     const hardware = hardwareView({ metadata: { name: "n" }, status: { allocatable: { cpu: "64" } } }, undefined);
     expect(row({ name: "n", hardware })).toMatchObject({ gpuCount: 0, gpuMaxWattsPerGpu: undefined, hasGpu: false });
   });
 
-  it("lists every node it is given, in their order", () => {
+  it("lists every given node in order", () => {
     const { nodes } = debugReport([{ name: "b" }, { name: "a", twin }], now, settings);
     expect(nodes.map(({ nodeName }) => nodeName)).toEqual(["b", "a"]);
   });

@@ -28,7 +28,7 @@ describe("filterNode", () => {
     );
   });
 
-  it("SCH-07 refuses by the draining label where there is no twin, whatever the profile's label says", () => {
+  it("SCH-07 rejects a node with the draining label if there is no twin, whatever its profile label", () => {
     for (const profile of [undefined, "eco", "performance"])
       expect(filterNode("performance", undefined, profile, "true")).toContain("labelled draining=true");
     expect(filterNode("performance", undefined, "performance", "false")).toBeUndefined();
@@ -53,7 +53,7 @@ describe("filterNode", () => {
     expect(filterNode("standard", undefined, "eco")).toBeUndefined();
   });
 
-  it("X-43 trusts a class however old its twin is", () => {
+  it("X-43 uses the class of a twin of any age", () => {
     const old = readTwin({ schedulableClass: "eco", lastUpdated: "1999-01-01T00:00:00Z" });
     expect(filterNode("performance", old, "performance")).toContain("class eco");
   });
@@ -62,7 +62,7 @@ describe("filterNode", () => {
     expect(filterNode("performance", ofClass("performance"), "eco")).toBeUndefined();
   });
 
-  it.each(["unknown", "somethingNew"])("X-69 judges class %s by the label", (schedulableClass) => {
+  it.each(["unknown", "somethingNew"])("X-69 uses the label for class %s", (schedulableClass) => {
     expect(filterNode("performance", ofClass(schedulableClass), "eco")).toContain("labelled power-profile=eco");
     expect(filterNode("performance", ofClass(schedulableClass), "performance")).toBeUndefined();
     expect(filterNode("performance", ofClass(schedulableClass), undefined)).toBeUndefined();

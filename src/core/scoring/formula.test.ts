@@ -27,19 +27,19 @@ const everyPair: [WorkloadClass, KnownClass][] = (["standard", "performance"] as
 );
 
 describe("headroom", () => {
-  it("SCH-23 adds the pod to what is drawn", () => {
+  it("SCH-23 adds the pod's power to the measured power", () => {
     expect(headroom(1000, 300, 200)).toBe(50);
     expect(headroom(1000, 500, 0)).toBe(50);
   });
 
-  it("SCH-24 is the share of the capped power that is left, and goes below 0", () => {
+  it("SCH-24 is the remaining share of the capped power and may be negative", () => {
     expect(headroom(600, 300, 50)).toBeCloseTo(41.6667, 4);
     expect(headroom(100, 100, 0)).toBe(0);
     expect(headroom(100, 150, 50)).toBe(-100);
     expect(headroom(100, 0, 0)).toBe(100);
   });
 
-  it("weighs 0.7", () => {
+  it("has a weight of 0.7", () => {
     expect(headroomTerm(percent(100))).toBe(70);
     expect(headroomTerm(percent(-10))).toBe(-7);
   });
@@ -67,7 +67,7 @@ describe("cooling", () => {
     expect(coolingTerm(percent(20))).toBe(12);
   });
 
-  it("stays in the middle where the stress is unknown", () => {
+  it("gives half the points if the stress is unknown", () => {
     expect(coolingTerm(undefined)).toBe(7.5);
   });
 });
@@ -80,7 +80,7 @@ describe("trend", () => {
     [-500.001, true],
     [0, false],
     [Number.POSITIVE_INFINITY, true],
-  ])("SCH-27 takes a cluster trend of %d W/min for a burst: %s", (clusterTrend, burst) => {
+  ])("SCH-27 treats a cluster trend of %d W/min as a burst: %s", (clusterTrend, burst) => {
     expect(isBurst(wattsPerMinute(clusterTrend))).toBe(burst);
     expect(bonus(12, clusterTrend)).toBe(burst ? -6 : -2);
   });
@@ -111,7 +111,7 @@ describe("class", () => {
   });
 
   it.each(everyPair)(
-    "SCH-32 takes 0.3 of the pressure from standard pods on performance nodes only: %s on %s",
+    "SCH-32 subtracts 0.3 of the pressure for standard pods on performance nodes only: %s on %s",
     (pod, node) => {
       const felt = pod === "standard" && node === "performance";
       expect(pressureRelief(pod, node, percent(100))).toBe(felt ? -30 : 0);
@@ -121,7 +121,7 @@ describe("class", () => {
   );
 
   it.each(everyPair)(
-    "SCH-57 takes the draining penalty from standard pods on draining nodes only: %s on %s",
+    "SCH-57 subtracts the draining penalty for standard pods on draining nodes only: %s on %s",
     (pod, node) => {
       expect(drainingPenalty(pod, node, 20)).toBe(pod === "standard" && node === "draining" ? -20 : 0);
       expect(drainingPenalty(pod, node, 0)).toBe(0);
@@ -181,7 +181,7 @@ describe("the final score", () => {
     expect(publishedScore(clamped, 10)).toBe(score);
   });
 
-  it("X-21 is a whole number from 0 to the range's end for any sum", () => {
+  it("X-21 is a whole number from 0 to SCORE_MAX for any sum", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), fc.constantFrom(10, 100), (raw, scoreMax) => {
         const score = publishedScore(clampScore(raw), scoreMax);

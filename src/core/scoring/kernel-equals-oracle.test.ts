@@ -10,7 +10,7 @@ import { type CandidateNode, scoreNode } from "./oracle.ts";
 import type { ScoringSettings } from "./settings.ts";
 import { readTwin } from "./twin-state.ts";
 
-/** mulberry32: fast-check would spend most of a million cases on its own book-keeping. */
+/** mulberry32: fast-check has too much overhead for a million cases. */
 function chance(seed: number) {
   let state = seed;
   const next = (): number => {
@@ -28,7 +28,7 @@ type Chance = ReturnType<typeof chance>;
 const NOW = Date.UTC(2026, 2, 1, 12);
 const edges = [0, -0, 1, 50, 100, 600, -1, 1e-300, 1e308, Number.MAX_VALUE, Number.NaN, undefined];
 
-/** Mostly plausible and often round, so that sums meet at halves of a point; sometimes an edge; sometimes missing. */
+/** Mostly plausible and often round, so that sums hit half points; sometimes an edge case or missing. */
 function figure({ next, below, pick, often }: Chance, most: number): number | undefined {
   if (often(0.08)) return pick(edges);
   return often(0.5) ? below(most + 1) : next() * most;
@@ -87,7 +87,7 @@ const randomSettings = (c: Chance): ScoringSettings => ({
   nodeLabels: { powerProfile: labelNames.powerProfile, draining: "site.example/draining" },
 });
 
-/** One random cluster, kept twice: in a kernel, and as plain states by name. */
+/** One random cluster, stored both in a kernel and as plain states by name. */
 class Twice {
   readonly kernel: ScoringKernel;
   readonly states = new Map<string, CandidateNode>();
@@ -118,14 +118,14 @@ class Twice {
     }
   }
 
-  /** The cluster's sums depend on their order to the last bit: the kernel's is that of its slots. */
+  /** Floating-point sums depend on the order, and the kernel sums in slot order. */
   inSlotOrder(): CandidateNode[] {
     const placed = [...this.states].filter(([name]) => this.kernel.slotOf(name) >= 0);
     return placed.toSorted(([a], [b]) => this.kernel.slotOf(a) - this.kernel.slotOf(b)).map(([, state]) => state);
   }
 }
 
-/** Compares every node for one pod; returns how many, and throws the first difference in full. */
+/** Compares every node for one pod; returns the number of nodes, and throws on the first difference. */
 function compare({ kernel, states }: Twice, demand: PodDemand, pod: WorkloadClass, settings: ScoringSettings): number {
   const slots = Int32Array.from(states.keys(), (name) => kernel.slotOf(name));
   const scores = new Int16Array(slots.length).fill(-1);
@@ -157,7 +157,7 @@ function compareClusters(seed: number, clusters: number): number {
     const names = 1 + c.below(200);
     for (let event = 0; event < 300; event++) twice.event(c, names);
     for (let batch = 0; batch < 10; batch++) {
-      // Nodes come, change and go between batches, so slots are freed and re-used.
+      // Nodes are added, changed and removed between batches, so slots are freed and reused.
       for (let event = 0; event < 20; event++) twice.event(c, names);
       const now = instant(NOW + c.pick([0, 0, 1, 1000]));
       const twins = twice.inSlotOrder().map(({ twin }) => twin);
@@ -171,7 +171,7 @@ function compareClusters(seed: number, clusters: number): number {
 }
 
 describe("the columnar kernel", () => {
-  it("equals the oracle to the last point on a million random nodes", () => {
+  it("gives the same scores as the oracle on a million random nodes", () => {
     expect(compareClusters(1, 350)).toBeGreaterThan(1_000_000);
   });
 });

@@ -39,7 +39,7 @@ const twin = (sketch: Sketch = {}) =>
     },
   }) as unknown as NodeTwinStatus;
 
-/** 100 cores and 4 boards of 1000 W in all, either way. */
+/** 100 cores with 1000 W in total and 4 boards with 1000 W in total. */
 const view = {
   cpu: { totalCores: 100, maxWatts: 1000 },
   gpu: { count: 4, maxWatts: 250, model: "A100" },
@@ -64,11 +64,11 @@ const scoreOf = (
 ) => kernel.score(kernel.slotOf(name), demand, workloadClass);
 
 describe("scores", () => {
-  it("SCH-35 gives the worked example its 95", () => {
+  it("SCH-35 scores the worked example 95", () => {
     expect(scoreOf(kernelWith({ a: { class: "eco" } }), "a", nothing, "standard")).toBe(95);
   });
 
-  it("SCH-39 gives 50 to a name it does not know, to a node without a twin and before the first batch", () => {
+  it("SCH-39 scores 50 for an unknown node, for a node without a twin and before the first batch", () => {
     const kernel = new ScoringKernel(defaultScoringSettings);
     kernel.upsertHardware("bare", view);
     kernel.upsertTwin("early", twin());
@@ -77,7 +77,7 @@ describe("scores", () => {
     expect([scoreOf(kernel, "stranger"), scoreOf(kernel, "bare"), scoreOf(kernel, "early")]).toEqual([50, 50, 85]);
   });
 
-  it("SCH-37 lets time make a twin stale without an event", () => {
+  it("SCH-37 treats a twin as stale once enough time has passed, without an event", () => {
     const kernel = kernelWith({ a: {} });
     expect(scoreOf(kernel, "a")).toBe(85);
     kernel.beginBatch(instant(now + 300_000));
@@ -86,16 +86,16 @@ describe("scores", () => {
     expect(scoreOf(kernel, "a")).toBe(50);
   });
 
-  it("X-69 gives 50 to a class that says nothing", () => {
+  it("X-69 scores 50 for an unknown class", () => {
     expect(scoreOf(kernelWith({ a: { class: "unknown" } }), "a")).toBe(50);
   });
 
-  it("X-82 goes by the prediction where the cap is 0, and gives 50 where there is none", () => {
+  it("X-82 uses the prediction if the cap is 0, and scores 50 without a prediction", () => {
     const kernel = kernelWith({ a: { cap: 0, predicted: 10 }, b: { cap: 0 } });
     expect([scoreOf(kernel, "a", asking(100)), scoreOf(kernel, "b")]).toEqual([22, 50]);
   });
 
-  it("SCH-17 SCH-18 SCH-21 SCH-22 takes the pod's watts off the headroom", () => {
+  it("SCH-17 SCH-18 SCH-21 SCH-22 subtracts the pod's watts from the headroom", () => {
     const kernel = kernelWith({ a: {} });
     expect(scoreOf(kernel, "a", asking(50))).toBe(Math.round(65 * 0.7 + 15));
     expect(scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 2 }))).toBe(Math.round(57.5 * 0.7 + 15));
@@ -103,7 +103,7 @@ describe("scores", () => {
     expect(scoreOf(kernel, "a", asking(50, { "nvidia.com/gpu": 2 }))).toBe(Math.round(22.5 * 0.7 + 15));
   });
 
-  it("counts slices of boards as the node cuts them", () => {
+  it("counts GPU slices by the partitioning of the node", () => {
     const kernel = kernelWith({ a: {}, b: {} });
     kernel.upsertLabels("b", {
       "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb",
@@ -118,7 +118,7 @@ describe("scores", () => {
     expect(points(nothing)).toEqual([85, 85]);
   });
 
-  it("SCH-40 SCH-41 SCH-42 weighs with the PUE only where that is on", () => {
+  it("SCH-40 SCH-41 SCH-42 applies the PUE only if facility metrics are enabled", () => {
     const twins = { a: { pue: 1.6 }, b: { pue: 0.5 }, c: {} };
     const on = kernelWith(twins, { ...defaultScoringSettings, facilityMetrics: true });
     expect(["a", "b", "c"].map((name) => scoreOf(on, name, asking(50)))).toEqual([46, 61, 61]);
@@ -131,7 +131,7 @@ describe("scores", () => {
     expect([scoreOf(kernel, "a"), scoreOf(kernel, "?")]).toEqual([9, 5]);
   });
 
-  it("scores many slots at once, unknown ones among them, each in its place", () => {
+  it("scores many slots at once in their order, including unknown ones", () => {
     const kernel = kernelWith({ a: {}, b: { drawn: 500 }, c: { age: 300_001 } });
     const slots = Int32Array.from(["b", "?", "a", "c", "b"], (name) => kernel.slotOf(name));
     const out = new Int16Array(6).fill(-1);
@@ -152,7 +152,7 @@ describe("a batch", () => {
     expect(scoreOf(kernel, "a")).toBe(80);
   });
 
-  it("SCH-32 SCH-33 X-73 relieves performance nodes by their pressure", () => {
+  it("SCH-32 SCH-33 X-73 lowers the score of performance nodes by their pressure", () => {
     const kernel = kernelWith({
       a: { drawn: 1000 },
       b: { cap: 0, predicted: 40 },
@@ -171,7 +171,7 @@ describe("a batch", () => {
     expect(kernelWith({ a: { class: "eco", drawn: 1000 } }).batch.perfPressure).toBe(0);
   });
 
-  it("SCH-31 SCH-57 keeps bonus and penalty for standard pods", () => {
+  it("SCH-31 SCH-57 applies bonus and penalty only to standard pods", () => {
     const kernel = kernelWith({ eco: { class: "eco", drawn: 500 }, draining: { class: "draining", drawn: 500 } });
     expect(scoreOf(kernel, "eco", nothing, "standard")).toBe(60);
     expect(scoreOf(kernel, "draining", nothing, "standard")).toBe(30);
@@ -179,7 +179,7 @@ describe("a batch", () => {
     expect(scoreOf(kernel, "draining")).toBe(50);
   });
 
-  it("follows the staleness threshold", () => {
+  it("uses the configured staleness threshold", () => {
     const settings = { ...defaultScoringSettings, stalenessThreshold: milliseconds(1000) };
     const kernel = kernelWith({ a: { trend: 1, age: 1000 }, b: { trend: 2, age: 1001 } }, settings);
     expect(kernel.batch.clusterTrend).toBe(1);
@@ -188,7 +188,7 @@ describe("a batch", () => {
 });
 
 describe("filter", () => {
-  it("SCH-04 SCH-05 SCH-06 SCH-09 answers with the code of the reason", () => {
+  it("SCH-04 SCH-05 SCH-06 SCH-09 returns the reason code", () => {
     const kernel = kernelWith({ p: {}, e: { class: "eco", age: 1e9 }, d: { class: "draining" } });
     const codes = (pod: "performance" | "standard") =>
       ["p", "e", "d", "?"].map((name) => kernel.filter(kernel.slotOf(name), pod));
@@ -196,7 +196,7 @@ describe("filter", () => {
     expect(codes("standard")).toEqual([0, 0, 0, 0]);
   });
 
-  it("SCH-07 X-44 X-69 goes by the label only where the twin names no class", () => {
+  it("SCH-07 X-44 X-69 uses the label only if the twin has no class", () => {
     const kernel = kernelWith({ known: {}, vague: { class: "unknown" } });
     const eco = { "joulie.io/power-profile": "eco" };
     for (const name of ["known", "vague", "twinless"]) kernel.upsertLabels(name, eco);
@@ -208,7 +208,7 @@ describe("filter", () => {
 });
 
 describe("events", () => {
-  it("come in any order", () => {
+  it("may arrive in any order", () => {
     const kernel = new ScoringKernel(defaultScoringSettings);
     kernel.upsertLabels("a", { "nvidia.com/gpu.replicas": "2" });
     kernel.upsertHardware("a", view);
@@ -222,7 +222,7 @@ describe("events", () => {
     expect(kernel.size).toBe(1);
   });
 
-  it("free the slot with the last thing known, and only then", () => {
+  it("free the slot only when the last object of the node is removed", () => {
     const kernel = kernelWith({ a: {} });
     kernel.upsertLabels("a", {});
     kernel.upsertTwin("a", undefined);
@@ -235,7 +235,7 @@ describe("events", () => {
     expect([kernel.size, kernel.end]).toEqual([0, 1]);
   });
 
-  it("that delete an unknown node leave nothing behind", () => {
+  it("that delete an unknown node allocate no slot", () => {
     const kernel = kernelWith({ a: {} });
     kernel.remove("a");
     kernel.remove("a");
@@ -245,7 +245,7 @@ describe("events", () => {
     expect([kernel.size, kernel.end, kernel.slotOf("a")]).toEqual([0, 1, -1]);
   });
 
-  it("give a freed slot to the next node, with nothing of the last one in it", () => {
+  it("reset a freed slot before the next node uses it", () => {
     const kernel = kernelWith({ a: { drawn: 1000, trend: 600 }, b: {} });
     kernel.upsertLabels("a", { "joulie.io/power-profile": "eco" });
     kernel.remove("a");
@@ -260,7 +260,7 @@ describe("events", () => {
     expect(scoreOf(kernel, "d", asking(1))).toBe(78);
   });
 
-  it("are asked about slices of GPUs once each, however often they come, and not at all when unknown", () => {
+  it("compute the GPU slices of a node once per change, and not for unknown nodes", () => {
     const kernel = kernelWith({ a: {}, b: {} });
     let asked = 0;
     class Counted extends Map<string, number> {
@@ -277,7 +277,7 @@ describe("events", () => {
     expect(asked).toBe(2);
     const whole = scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 1 }));
     expect([...scores]).toEqual([whole, 50, whole, whole, 50, whole, whole]);
-    // Computed again for the next pod.
+    // Recomputed for the next pod.
     kernel.scoreMany(slots, asking(0, { "nvidia.com/mig-1g.5gb": 28 }), "performance", scores);
     expect(scores[0]).toBe(scoreOf(kernel, "a", asking(0, { "nvidia.com/gpu": 4 })));
   });
@@ -294,7 +294,7 @@ describe("events", () => {
     }
   });
 
-  it("SCH-11 write once what requests then only read: the status is not looked at again", () => {
+  it("SCH-11 read the status once, so that requests do not read it again", () => {
     const status = { ...twin({ drawn: 500 }) } as { powerMeasurement?: unknown };
     const kernel = new ScoringKernel(defaultScoringSettings);
     kernel.upsertTwin("a", status as NodeTwinStatus);

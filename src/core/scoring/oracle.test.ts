@@ -90,7 +90,7 @@ describe("worked examples of the scoring formula", () => {
     expect(breakdown.clamped).toBe(breakdown.raw);
   });
 
-  it("X-76 … which is published as 41", () => {
+  it("X-76 publishes that score as 41", () => {
     expect(scored(tenCores, node({ cap: 600, drawn: 300, stress: 20 }, fifty)).score).toBe(41);
   });
 
@@ -120,12 +120,12 @@ describe("worked examples of the scoring formula", () => {
 describe("marginal watts of a pod on a node", () => {
   const big = hardware(128, 700, 8, 400);
 
-  it("SCH-15 SCH-17 takes the CPU share: 0.7 × 16/128 × 700 W = 61.25 W", () => {
+  it("SCH-15 SCH-17 uses the CPU share: 0.7 × 16/128 × 700 W = 61.25 W", () => {
     expect(marginalOn(pod("16"), { hardware: big }, defaultScoringSettings)).toEqual(watts(61.25, 0));
   });
 
   it.each(["nvidia.com/gpu", "amd.com/gpu"])(
-    "SCH-16 SCH-18 SCH-19 takes the share of 8 × 400 W for one %s: 260 W",
+    "SCH-16 SCH-18 SCH-19 uses the share of 8 × 400 W for one %s: 260 W",
     (resource) => {
       const { cpu, gpu, total } = marginalOn(pod("0", { [resource]: "1" }), { hardware: big }, defaultScoringSettings);
       expect([cpu, gpu, total]).toEqual([0, 260, 260]);
@@ -138,7 +138,7 @@ describe("marginal watts of a pod on a node", () => {
     ).toBeCloseTo(340, 10);
   });
 
-  it("SCH-20 SCH-21 SCH-22 follows the coefficients", () => {
+  it("SCH-20 SCH-21 SCH-22 uses the configured coefficients", () => {
     const settings = settingsWith({ coefficients: { cpu: 0.5, gpuStandard: 0.25, gpuPerformance: 1 } });
     const asked = { "nvidia.com/gpu": "8" };
     expect(marginalOn(pod("128", asked), { hardware: big }, settings)).toMatchObject({ cpu: 350, gpu: 800 });
@@ -201,13 +201,13 @@ describe("the score", () => {
     expect(scored(tenCores, node({ cap: 100, drawn: 100 }, fifty)).headroomScore).toBeCloseTo(-50, 10);
   });
 
-  it("SCH-25 X-82 falls back to the predicted headroom, whatever the pod draws", () => {
+  it("SCH-25 X-82 falls back to the predicted headroom, independent of the pod's power", () => {
     expect(scored(tenCores, node({ predicted: 70, stress: 100 }, fifty)).headroomScore).toBe(70);
     expect(scored(tenCores, node({ cap: 0, drawn: 50, predicted: 70, stress: 100 }, fifty)).raw).toBe(49);
     expect(scored(nothing, node({ cap: 200, predicted: 70, stress: 100 }, fifty)).headroomScore).toBe(70);
   });
 
-  it("SCH-27 SCH-28 goes by the cluster's trend for the scale of the node's", () => {
+  it("SCH-27 SCH-28 scales the trend of the node by the cluster trend", () => {
     const burst = { ...calm, clusterTrend: wattsPerMinute(-501) };
     const rising = node({ cap: 100, drawn: 0, trend: 30 });
     expect(scored(nothing, rising).trendBonus).toBe(-5);
@@ -222,7 +222,7 @@ describe("the score", () => {
     for (const nodeClass of ["eco", "performance", "draining"]) expect(adjusted(nodeClass, "performance")).toBe(50);
   });
 
-  it("SCH-57 follows DRAINING_SCORE_PENALTY", () => {
+  it("SCH-57 uses DRAINING_SCORE_PENALTY", () => {
     const draining = node({ class: "draining", cap: 100, drawn: 50, stress: 0 });
     expect(scored(nothing, draining, calm, settingsWith({ drainingPenalty: 7 })).score).toBe(43);
   });
@@ -264,7 +264,7 @@ describe("the neutral score", () => {
     expect(score("2026-03-01T12:30:00Z")).toEqual({ neutral: "stale", score: 50 });
   });
 
-  it.each(["", "at noon"])("SCH-38 is 50 where lastUpdated is %j", (lastUpdated) => {
+  it.each(["", "at noon"])("SCH-38 is 50 if lastUpdated is %j", (lastUpdated) => {
     expect(scoreNode(nothing, node({ ...good, lastUpdated }), calm, defaultScoringSettings)).toEqual({
       neutral: "stale",
       score: 50,
@@ -276,7 +276,7 @@ describe("the neutral score", () => {
     expect(scoreNode(nothing, state, calm, defaultScoringSettings)).toEqual({ neutral: "no class", score: 50 });
   });
 
-  it("is 50 where headroom is neither measured nor predicted", () => {
+  it("is 50 if headroom is neither measured nor predicted", () => {
     expect(scoreNode(nothing, node({ stress: 0 }), calm, defaultScoringSettings)).toEqual({
       neutral: "no headroom",
       score: 50,
@@ -285,7 +285,7 @@ describe("the neutral score", () => {
 });
 
 describe("a decision", () => {
-  it("SCH-11 reads what the twin wrote: it gives the same answer again, from frozen inputs", () => {
+  it("SCH-11 is deterministic and does not modify its inputs", () => {
     const state = Object.freeze(node({ cap: 600, drawn: 300, stress: 20 }, fifty));
     Object.freeze(state.twin);
     const first = scoreNode(tenCores, state, calm, defaultScoringSettings);

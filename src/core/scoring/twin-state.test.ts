@@ -35,11 +35,11 @@ describe("readTwin", () => {
     });
   });
 
-  it.each(["performance", "eco", "draining"])("knows the class %s", (schedulableClass) => {
+  it.each(["performance", "eco", "draining"])("reads the class %s", (schedulableClass) => {
     expect(odd({ schedulableClass }).schedulableClass).toBe(schedulableClass);
   });
 
-  it.each(["unknown", "Eco", "", "burstable", null, 7])("X-69 takes the class %j for no state", (schedulableClass) => {
+  it.each(["unknown", "Eco", "", "burstable", null, 7])("X-69 treats the class %j as unknown", (schedulableClass) => {
     expect(odd({ schedulableClass }).schedulableClass).toBeUndefined();
   });
 
@@ -55,7 +55,7 @@ describe("readTwin", () => {
   });
 
   it.each([undefined, 0, -0, -1, Number.NaN, Number.POSITIVE_INFINITY, null, "600"])(
-    "X-82 takes nodeCappedPowerW %j for no measurement, trend included",
+    "X-82 treats nodeCappedPowerW %j as no measurement and no trend",
     (nodeCappedPowerW) => {
       const powerMeasurement = { measuredNodePowerW: 300, nodeCappedPowerW, powerTrendWPerMin: 60 };
       expect(odd({ powerMeasurement }).power).toBeUndefined();
@@ -63,7 +63,7 @@ describe("readTwin", () => {
   );
 
   it.each([undefined, -0.001, Number.NaN, Number.NEGATIVE_INFINITY, null])(
-    "takes measuredNodePowerW %j for no measurement, not for 0 W",
+    "treats measuredNodePowerW %j as no measurement, not as 0 W",
     (measuredNodePowerW) => {
       expect(odd({ powerMeasurement: { measuredNodePowerW, nodeCappedPowerW: 600 } }).power).toBeUndefined();
     },
@@ -78,7 +78,7 @@ describe("readTwin", () => {
   });
 
   it.each([undefined, null, Number.NaN, Number.POSITIVE_INFINITY])(
-    "takes the trend %j for flat",
+    "treats the trend %j as flat",
     (powerTrendWPerMin) => {
       const powerMeasurement = { measuredNodePowerW: 1, nodeCappedPowerW: 2, powerTrendWPerMin };
       expect(odd({ powerMeasurement }).power).toEqual({ drawn: 1, budget: 2, trend: 0 });
@@ -98,7 +98,7 @@ describe("readTwin", () => {
     expect(odd({ predictedCoolingStressScore: value }).coolingStress).toBe(share);
   });
 
-  it("takes a PUE that is no number for none", () => {
+  it("ignores a PUE that is not a number", () => {
     expect(odd({ estimatedPUE: null }).pue).toBeUndefined();
     expect(odd({ estimatedPUE: Number.POSITIVE_INFINITY }).pue).toBeUndefined();
   });

@@ -13,27 +13,27 @@ const caps = (cpuCap?: NodeTwinSpec["cpu"], powerCap?: NonNullable<NodeTwinSpec[
 });
 
 describe("effectiveCaps", () => {
-  it("TWN-13 takes the percentages of the target", () => {
+  it("TWN-13 uses the percentages of the target", () => {
     expect(effectiveCaps(caps({ packagePowerCapPctOfMax: percent(60) }, { capPctOfMax: percent(70) }), both)).toEqual({
       cpuPct: 60,
       gpuPct: 70,
     });
   });
 
-  it("TWN-13 is 100 where nothing is set", () => {
+  it("TWN-13 defaults to 100", () => {
     expect(effectiveCaps({}, both)).toEqual({ cpuPct: 100, gpuPct: 100 });
     expect(effectiveCaps({ gpu: {} }, both)).toEqual({ cpuPct: 100, gpuPct: 100 });
     expect(effectiveCaps(caps({}, {}), both)).toEqual({ cpuPct: 100, gpuPct: 100 });
   });
 
-  it("X-54 shows absolute watts in percent of one package's and one GPU's maximum", () => {
+  it("X-54 converts watts to a percentage of the maximum of one package or one GPU", () => {
     expect(effectiveCaps(caps({ packagePowerCapWatts: watts(240) }, { capWattsPerGpu: watts(350) }), both)).toEqual({
       cpuPct: 60,
       gpuPct: 50,
     });
   });
 
-  it("X-54 lets watts win over the percentage, as the agent does", () => {
+  it("X-54 prefers watts to the percentage, as the agent does", () => {
     const spec = caps(
       { packagePowerCapWatts: watts(100), packagePowerCapPctOfMax: percent(90) },
       { capWattsPerGpu: watts(70), capPctOfMax: percent(90) },
@@ -41,25 +41,25 @@ describe("effectiveCaps", () => {
     expect(effectiveCaps(spec, both)).toEqual({ cpuPct: 25, gpuPct: 10 });
   });
 
-  it("X-54 shows no more than 100, whatever is asked", () => {
+  it("X-54 limits the result to 100", () => {
     const spec = caps({ packagePowerCapWatts: watts(5000) }, { capWattsPerGpu: watts(701) });
     expect(effectiveCaps(spec, both)).toEqual({ cpuPct: 100, gpuPct: 100 });
     expect(effectiveCaps(caps({ packagePowerCapPctOfMax: percent(250) }), both).cpuPct).toBe(100);
   });
 
-  it.each([undefined, { count: 0, maxWatts: watts(700) }])("X-80 has gpuPct 100 on a node with GPUs %j", (none) => {
+  it.each([undefined, { count: 0, maxWatts: watts(700) }])("X-80 returns gpuPct 100 if the GPUs are %j", (none) => {
     const spec = caps({ packagePowerCapPctOfMax: percent(60) }, { capPctOfMax: percent(50) });
     expect(effectiveCaps(spec, { cpu, gpu: none })).toEqual({ cpuPct: 60, gpuPct: 100 });
   });
 
-  it("falls back on the percentage, then on 100, where a maximum is no figure", () => {
+  it("falls back to the percentage, then to 100, if a maximum is invalid", () => {
     const unknown = { cpu: { sockets: 2, maxWattsPerSocket: watts(0) } };
     const watched = { packagePowerCapWatts: watts(240) };
     expect(effectiveCaps({ cpu: { ...watched, packagePowerCapPctOfMax: percent(70) } }, unknown).cpuPct).toBe(70);
     expect(effectiveCaps({ cpu: watched }, unknown).cpuPct).toBe(100);
   });
 
-  it("stays in (0, 100] for any figures", () => {
+  it("stays in (0, 100] for any input", () => {
     const any = fc.option(fc.double(), { nil: undefined });
     fc.assert(
       fc.property(any, any, fc.double(), fc.integer(), (asWatts, pct, max, count) => {

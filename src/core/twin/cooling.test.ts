@@ -7,18 +7,18 @@ const linear = linearCoolingModel();
 const stress = (power: number, ambient: number) => linear.coolingStress(watts(power), celsius(ambient));
 
 describe("the linear cooling model", () => {
-  it("TWN-15 TWN-18 is nodePower/4000·80 + (temp − 20)·0.5: 1440 W at 25 °C give 31.3", () => {
+  it("TWN-15 TWN-18 computes nodePower/4000·80 + (temp − 20)·0.5: 1440 W at 25 °C give 31.3", () => {
     expect(stress(1440, 25)).toBe(31.3);
     expect(stress(1440, 20)).toBe(28.8);
   });
 
-  it("TWN-17 gives the reference power 80 at 20 °C and 90 at 40 °C", () => {
+  it("TWN-17 scores the reference power as 80 at 20 °C and as 90 at 40 °C", () => {
     expect(defaultReferenceNodePower).toBe(4000);
     expect(stress(4000, 20)).toBe(80);
     expect(stress(4000, 40)).toBe(90);
   });
 
-  it.each([19.9, 0, -30, -273])("TWN-17 X-79 gives no credit for %d °C", (ambient) => {
+  it.each([19.9, 0, -30, -273])("TWN-17 X-79 does not lower the score for an ambient of %d °C", (ambient) => {
     expect(stress(4000, ambient)).toBe(80);
   });
 
@@ -37,12 +37,12 @@ describe("the linear cooling model", () => {
     );
   });
 
-  it("X-31 has no score where power or ambient is no number, rather than 0", () => {
+  it("X-31 returns no score, instead of 0, if power or ambient is not a number", () => {
     expect(stress(Number.NaN, 20)).toBeUndefined();
     expect(stress(1000, Number.NaN)).toBeUndefined();
   });
 
-  it("TWN-15 measures against another reference node where one is set", () => {
+  it("TWN-15 uses the configured reference power", () => {
     const small = linearCoolingModel({ referenceNodePower: watts(1000) });
     expect(small.coolingStress(watts(500), celsius(20))).toBe(40);
     expect(linearCoolingModel({}).coolingStress(watts(2000), celsius(20))).toBe(40);
@@ -50,18 +50,18 @@ describe("the linear cooling model", () => {
 });
 
 describe("ambientOf", () => {
-  it("X-34 is the zone's, else the site's", () => {
+  it("X-34 uses the temperature of the zone, else that of the site", () => {
     expect(ambientOf(celsius(30), celsius(22))).toBe(30);
     expect(ambientOf(undefined, celsius(22))).toBe(22);
     expect(ambientOf(celsius(Number.NaN), celsius(22))).toBe(22);
   });
 
-  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY])("X-79 is 20 °C where %s is known", (reading) => {
+  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY])("X-79 returns 20 °C for a reading of %s", (reading) => {
     expect(ambientOf(reading as Celsius | undefined, reading as Celsius | undefined)).toBe(20);
     expect(baselineAmbient).toBe(20);
   });
 
-  it("X-79 takes sub-zero and zero for temperatures", () => {
+  it("X-79 accepts temperatures of zero and below", () => {
     expect(ambientOf(celsius(-12), celsius(22))).toBe(-12);
     expect(ambientOf(celsius(0), celsius(22))).toBe(0);
   });

@@ -14,14 +14,14 @@ const curved: LoadEnvelope = { cpu: { ...cpuOnly.cpu, curve: { points } } };
 const none = watts(0);
 
 describe("staticEstimate", () => {
-  it("X-32 is idle power plus what the bound pods add", () => {
+  it("X-32 adds the power of the bound pods to the idle power", () => {
     expect(staticEstimate(cpuOnly, watts(150), undefined)).toBe(250);
     expect(staticEstimate(withGpus, watts(150), undefined)).toBe(490);
     expect(staticEstimate(cpuOnly, none, undefined)).toBe(100);
     expect(staticEstimate({ cpu: { idleWatts: none, maxWatts: none } }, none, undefined)).toBe(0);
   });
 
-  it("X-32 is at most the cap", () => {
+  it("X-32 does not exceed the cap", () => {
     expect(staticEstimate(cpuOnly, watts(900), watts(480))).toBe(480);
     expect(staticEstimate(cpuOnly, watts(380), watts(480))).toBe(480);
     expect(staticEstimate(cpuOnly, watts(379), watts(480))).toBe(479);
@@ -29,7 +29,7 @@ describe("staticEstimate", () => {
     expect(staticEstimate(cpuOnly, watts(900), watts(0))).toBe(0);
   });
 
-  it.each([Number.NaN, -1000, Number.POSITIVE_INFINITY])("X-31 is missing with pods of %d W", (pods) => {
+  it.each([Number.NaN, -1000, Number.POSITIVE_INFINITY])("X-31 is missing if the pod power is %d W", (pods) => {
     expect(staticEstimate(cpuOnly, watts(pods), watts(480))).toBeUndefined();
   });
 });
@@ -41,7 +41,7 @@ describe("utilizationEstimate", () => {
     [1, 800],
     [1.7, 800],
     [-1, 100],
-  ])("X-97 runs, at a utilisation of %d, on the line from idle to full power: %d W", (load, power) => {
+  ])("X-97 interpolates between idle and full power: utilisation %d gives %d W", (load, power) => {
     expect(utilizationEstimate(cpuOnly, load, none, undefined)).toBe(power);
   });
 
@@ -51,11 +51,11 @@ describe("utilizationEstimate", () => {
     [0.5, 560],
     [0.75, 680],
     [1, 800],
-  ])("X-97 follows the model's curve where there is one: %d gives %d W", (load, power) => {
+  ])("X-97 uses the power curve of the model if it has one: %d gives %d W", (load, power) => {
     expect(utilizationEstimate(curved, load, none, undefined)).toBeCloseTo(power, 9);
   });
 
-  it("X-97 is level outside of the curve's points, and ignores an empty curve", () => {
+  it("X-97 extends the end points of the curve as constants and ignores an empty curve", () => {
     const within = (list: readonly (readonly [number, number])[]) => ({
       cpu: { ...cpuOnly.cpu, curve: { points: list } },
     });
@@ -95,11 +95,11 @@ describe("utilizationEstimate", () => {
     expect(utilizationEstimate(within([]), 0.5, none, undefined)).toBe(450);
   });
 
-  it("X-97 adds the GPUs, of which CPU utilisation says nothing", () => {
+  it("X-97 adds the GPU power separately from CPU utilisation", () => {
     expect(utilizationEstimate(withGpus, 0.5, watts(300), undefined)).toBe(990);
   });
 
-  it("X-97 is at most the cap", () => {
+  it("X-97 does not exceed the cap", () => {
     expect(utilizationEstimate(withGpus, 1, watts(300), watts(700))).toBe(700);
   });
 
@@ -107,7 +107,7 @@ describe("utilizationEstimate", () => {
     expect(utilizationEstimate(cpuOnly, load, none, undefined)).toBeUndefined();
   });
 
-  it("X-97 never falls when the load rises", () => {
+  it("X-97 never decreases as the load rises", () => {
     const load = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(load, load, fc.constantFrom(cpuOnly, curved), (a, b, hardware) => {

@@ -10,7 +10,7 @@ const reading: PowerReading = { power: watts(900), source: "kepler", at: instant
 const trend = wattsPerMinute(-12.5);
 
 describe("cappedPower", () => {
-  it("TWN-06 TWN-07 is the cap's share of the maximum of all packages and of all GPUs", () => {
+  it("TWN-06 TWN-07 applies the cap percentages to the maxima of all packages and all GPUs", () => {
     expect(cappedPower(hardware, eco)).toEqual({ cpu: 480, gpu: 800 });
   });
 
@@ -25,7 +25,7 @@ describe("cappedPower", () => {
 });
 
 describe("powerMeasurement", () => {
-  it("TWN-04 TWN-05 TWN-06 TWN-07 TWN-08 TWN-09 TWN-10 tells reading, budgets, maxima and trend", () => {
+  it("TWN-04 TWN-05 TWN-06 TWN-07 TWN-08 TWN-09 TWN-10 reports reading, budgets, maxima and trend", () => {
     expect(powerMeasurement(hardware, eco, reading, trend)).toEqual({
       source: "kepler",
       measuredAt: "2026-03-01T12:00:00.000Z",
@@ -47,7 +47,7 @@ describe("powerMeasurement", () => {
     },
   );
 
-  it("X-31 X-82 has budgets but no figure without a reading", () => {
+  it("X-31 X-82 reports budgets but no measured power without a reading", () => {
     const block = powerMeasurement(hardware, eco, undefined, trend);
     expect(block).toEqual({
       cpuCappedPowerW: 480,
@@ -59,7 +59,7 @@ describe("powerMeasurement", () => {
     });
   });
 
-  it("X-80 TWN-08 has 0 W of GPUs on a node without them", () => {
+  it("X-80 TWN-08 reports 0 W of GPU power on a node without GPUs", () => {
     expect(powerMeasurement({ cpu: hardware.cpu }, eco, reading, trend)).toMatchObject({
       cpuCappedPowerW: 480,
       gpuCappedPowerW: 0,
@@ -80,12 +80,12 @@ describe("powerMeasurement", () => {
     ).toBeUndefined();
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no reading where its power is %d W", (power) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 omits a reading of %d W", (power) => {
     const block = powerMeasurement(hardware, eco, { ...reading, power: watts(power) }, trend);
     expect(block).toStrictEqual(powerMeasurement(hardware, eco, undefined, trend));
   });
 
-  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("leaves out a trend of %d, and nothing else", (bad) => {
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("omits only the trend if it is %d", (bad) => {
     const block = powerMeasurement(hardware, eco, reading, wattsPerMinute(bad));
     const { powerTrendWPerMin: _, ...rest } = powerMeasurement(hardware, eco, reading, trend) ?? {};
     expect(block).toStrictEqual(rest);
@@ -96,13 +96,13 @@ describe("powerMeasurement", () => {
     expect(powerMeasurement(hardware, { ...eco, gpuPct: percent(pct) }, reading, trend)).toBeUndefined();
   });
 
-  it.each([Number.NaN, 1e308, -1, 253402300800000])("leaves out a time of %d", (at) => {
+  it.each([Number.NaN, 1e308, -1, 253402300800000])("omits a time of %d", (at) => {
     const block = powerMeasurement(hardware, eco, { ...reading, at: instant(at) }, trend);
     expect(block?.measuredNodePowerW).toBe(900);
     expect(block).not.toHaveProperty("measuredAt");
   });
 
-  it("knows the times the API takes", () => {
+  it("accepts the range of times that the API accepts", () => {
     const measuredAt = (at: number) =>
       powerMeasurement(hardware, eco, { ...reading, at: instant(at) }, trend)?.measuredAt;
     expect(measuredAt(0)).toBe("1970-01-01T00:00:00.000Z");
@@ -130,11 +130,11 @@ describe("publishWorthy", () => {
     [0, 0, false],
     [0, 0.1, true],
     [100, 100, false],
-  ])("publishes what moved by 5 W or 1 %%: %d W to %d W %s", (from, to, worthy) => {
+  ])("publishes a change of 5 W or 1 %%: %d W to %d W %s", (from, to, worthy) => {
     expect(moves(from, to)).toBe(worthy);
   });
 
-  it("publishes a slow drift, since it goes by what was published last", () => {
+  it("publishes a slow drift because it compares with the last published value", () => {
     const published = [block({ measuredNodePowerW: 1000 })];
     for (let power = 1001; power <= 1012; power++) {
       const next = block({ measuredNodePowerW: power });
@@ -143,14 +143,14 @@ describe("publishWorthy", () => {
     expect(published.map(({ measuredNodePowerW }) => measuredNodePowerW)).toEqual([1000, 1005, 1010]);
   });
 
-  it("publishes a reading that appears or vanishes", () => {
+  it("publishes a reading that appears or disappears", () => {
     const { measuredNodePowerW: _, ...silent } = block();
     expect(isMeasurementWorthPublishing(silent, block())).toBe(true);
     expect(isMeasurementWorthPublishing(block(), silent)).toBe(true);
     expect(isMeasurementWorthPublishing(silent, silent)).toBe(false);
   });
 
-  it("publishes a block that appears or vanishes", () => {
+  it("publishes a measurement block that appears or disappears", () => {
     expect(isMeasurementWorthPublishing(undefined, block())).toBe(true);
     expect(isMeasurementWorthPublishing(block(), undefined)).toBe(true);
     expect(isMeasurementWorthPublishing(undefined, undefined)).toBe(false);
@@ -163,7 +163,7 @@ describe("publishWorthy", () => {
     },
   );
 
-  it("publishes another source, and not another time alone", () => {
+  it("publishes a changed source, but not a changed time alone", () => {
     expect(isMeasurementWorthPublishing(block(), block({ source: "static" }))).toBe(true);
     expect(isMeasurementWorthPublishing(block(), block({ measuredAt: "2026-03-01T12:01:00.000Z" }))).toBe(false);
   });
@@ -176,7 +176,7 @@ describe("publishWorthy", () => {
     [undefined, 5, true],
     [5, undefined, true],
     [undefined, 4, false],
-  ])("publishes a trend that moved by 5 W/min: %s to %s %s", (from, to, worthy) => {
+  ])("publishes a trend change of 5 W/min: %s to %s %s", (from, to, worthy) => {
     expect(isMeasurementWorthPublishing(block({ powerTrendWPerMin: from }), block({ powerTrendWPerMin: to }))).toBe(
       worthy,
     );

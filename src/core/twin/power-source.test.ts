@@ -12,7 +12,7 @@ const estimate = reading("static", 200);
 const external = reading("kepler", 500);
 
 describe("choosePower", () => {
-  it("X-97 takes in auto the agent's reading, else utilisation, else the static estimate", () => {
+  it("X-97 prefers the agent's reading in mode auto, then utilisation, then the static estimate", () => {
     expect(choosePowerReading("auto", { agent, utilization, static: estimate, external })).toBe(agent);
     expect(choosePowerReading("auto", { utilization, static: estimate, external })).toBe(utilization);
     expect(choosePowerReading("auto", { static: estimate, external })).toBe(estimate);
@@ -20,7 +20,7 @@ describe("choosePower", () => {
     expect(choosePowerReading("auto", {})).toBeUndefined();
   });
 
-  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("X-97 X-31 passes over a reading of %d W", (power) => {
+  it.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("X-97 X-31 ignores a reading of %d W", (power) => {
     expect(choosePowerReading("auto", { agent: reading("agent", power), static: estimate })).toBe(estimate);
     expect(choosePowerReading("auto", { agent: reading("agent", 0), static: estimate })?.power).toBe(0);
   });
@@ -38,7 +38,7 @@ describe("choosePower", () => {
     expect(choosePowerReading(mode, { agent, static: estimate })).toBeUndefined();
   });
 
-  it("has the modes of OPERATOR_NODE_POWER_SOURCE", () => {
+  it("supports the modes of OPERATOR_NODE_POWER_SOURCE", () => {
     expect(powerSourceModes).toEqual(["auto", "static", "utilization", "http", "prometheus"]);
   });
 });
@@ -51,7 +51,7 @@ describe("agentReading", () => {
   const read = (status: Parameters<typeof agentReading>[0], hasGpu = false) =>
     agentReading(status, hasGpu, now, HEARTBEAT);
 
-  it("X-97 is the sum of CPUs and GPUs, as old as the older of the two", () => {
+  it("X-97 sums CPU and GPU power and takes the older of the two timestamps", () => {
     expect(read({ cpu: report(200, 5000), gpu: report(900, 9000) }, true)).toEqual({
       power: 1100,
       source: "agent",
@@ -60,13 +60,13 @@ describe("agentReading", () => {
     expect(read({ cpu: report(200, 9000), gpu: report(900, 5000) }, true)?.at).toBe(now - 9000);
   });
 
-  it("X-97 is the CPUs' alone on a node without GPUs", () => {
+  it("X-97 uses the CPU power alone on a node without GPUs", () => {
     expect(read({ cpu: report(200) })).toEqual({ power: 200, source: "agent", at: now });
     expect(read({ cpu: report(200), gpu: report(900) })?.power).toBe(200);
     expect(read({ cpu: report(0) })?.power).toBe(0);
   });
 
-  it("X-97 is missing on a GPU node of which only one of the two is known", () => {
+  it("X-97 is missing on a GPU node if only the CPU or only the GPU power is known", () => {
     expect(read({ cpu: report(200) }, true)).toBeUndefined();
     expect(read({ gpu: report(900) }, true)).toBeUndefined();
     expect(read({ cpu: report(200), gpu: report(undefined) }, true)).toBeUndefined();
@@ -81,7 +81,7 @@ describe("agentReading", () => {
     expect(read({ cpu: report(200, age) })?.power).toBe(power);
   });
 
-  it("X-97 is missing when one of the two is old", () => {
+  it("X-97 is missing if the CPU or the GPU reading is stale", () => {
     expect(read({ cpu: report(200), gpu: report(900, 100_001) }, true)).toBeUndefined();
   });
 
@@ -100,7 +100,7 @@ describe("agentReading", () => {
   });
 
   it.each([-5, Number.NaN, Number.POSITIVE_INFINITY])(
-    "X-31 is missing where one part is %d W, whatever the sum",
+    "X-31 is missing if one part is %d W, even if the sum is valid",
     (bad) => {
       expect(read({ cpu: report(bad), gpu: report(900) }, true)).toBeUndefined();
       expect(read({ cpu: report(900), gpu: report(bad) }, true)).toBeUndefined();

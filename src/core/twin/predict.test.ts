@@ -28,7 +28,7 @@ describe("nodePower", () => {
     expect(nodePower(hardwareView(node, status), eco)).toBe(1440);
   });
 
-  it("is unknown where the hardware's figures are none", () => {
+  it("is unknown if the hardware values are invalid", () => {
     expect(nodePower({ cpu: { sockets: Number.NaN, maxWattsPerSocket: watts(400) } }, eco)).toBeUndefined();
   });
 });
@@ -38,7 +38,7 @@ describe("headroom", () => {
     expect(headroom(eco, percent(31.3))).toBe(41.22);
   });
 
-  it("TWN-22 takes (cpuPct + gpuPct)/200 for the cap factor", () => {
+  it("TWN-22 uses (cpuPct + gpuPct)/200 as the cap factor", () => {
     expect(headroom(caps(100, 100), percent(0))).toBe(100);
     expect(headroom(caps(100, 50), percent(0))).toBe(75);
     expect(headroom(caps(0, 0), percent(0))).toBe(0);
@@ -49,7 +49,7 @@ describe("headroom", () => {
     expect(headroom(effectiveCaps(spec, { cpu: hardware.cpu }), percent(0))).toBe(80);
   });
 
-  it("TWN-23 takes 1 − stress/100 for the cooling factor", () => {
+  it("TWN-23 uses 1 − stress/100 as the cooling factor", () => {
     expect(headroom(caps(100, 100), percent(100))).toBe(0);
     expect(headroom(caps(100, 100), percent(25))).toBe(75);
   });
@@ -98,7 +98,7 @@ describe("compute", () => {
     },
   );
 
-  it("X-79 OPR-43 takes an unknown ambient for 20 °C and an unknown PUE for 1", () => {
+  it("X-79 OPR-43 assumes 20 °C for an unknown ambient and 1 for an unknown PUE", () => {
     const output = predictTwin({ hardware, caps: eco });
     expect(output.predictedCoolingStressScore).toBe(28.8);
     expect(output.estimatedPUE).toBe(1);
@@ -108,12 +108,12 @@ describe("compute", () => {
     expect(output.powerMeasurement).not.toHaveProperty("measuredNodePowerW");
   });
 
-  it("X-81 has no trend before there are samples to have one", () => {
+  it("X-81 omits the trend until there are enough samples", () => {
     const reading = { power: watts(1), source: "static", at: instant(0) } as const;
     expect(predictTwin({ hardware, caps: eco, reading }).powerMeasurement?.powerTrendWPerMin).toBe(0);
   });
 
-  it("TWN-14 predicts the same whatever the node really draws", () => {
+  it("TWN-14 predicts independently of the measured power", () => {
     const predicted = (power: number) => {
       const reading = { power: watts(power), source: "agent", at: instant(0) } as const;
       const { powerMeasurement: _, ...rest } = predictTwin({ hardware, caps: eco, reading, ambient: celsius(25) });
@@ -122,7 +122,7 @@ describe("compute", () => {
     expect(predicted(0)).toEqual(predicted(2400));
   });
 
-  it("TWN-25 uses the cooling model it is given, and holds it to the scale", () => {
+  it("TWN-25 uses the given cooling model and clamps its score to 0–100", () => {
     const seen: number[][] = [];
     const cooling = {
       coolingStress: (power: number, ambient: number) => {
@@ -135,12 +135,12 @@ describe("compute", () => {
     expect(output).toMatchObject({ predictedCoolingStressScore: 100, predictedPowerHeadroomScore: 0 });
   });
 
-  it("TWN-19 measures the supply against the capacity it is given", () => {
+  it("TWN-19 computes PSU stress from the given capacity", () => {
     const model = { cooling: linearCoolingModel(), rackCapacity: watts(100_000) };
     expect(predictTwin({ hardware, caps: eco, supplyTotal: watts(30_000) }, model).predictedPsuStressScore).toBe(30);
   });
 
-  it("TWN-26 asks the cooling model once per node: nothing in it grows with anything", () => {
+  it("TWN-26 calls the cooling model once per node", () => {
     let asked = 0;
     const cooling = { coolingStress: () => percent(asked++) };
     predictTwin({ hardware: { ...hardware, gpu: { count: 1000, maxWatts: watts(700) } }, caps: eco }, { cooling });
@@ -174,26 +174,26 @@ describe("compute", () => {
   const without = (field: string) =>
     Object.fromEntries(Object.entries(predictTwin(fine)).filter(([name]) => name !== field));
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2.01])(
-    "leaves out a density of %d, and nothing else",
-    (density) => {
-      expect(predictTwin({ ...fine, density })).toStrictEqual(without("hardwareDensityScore"));
-      expect(predictTwin({ ...fine, density: 2 }).hardwareDensityScore).toBe(2);
-      expect(predictTwin({ ...fine, density: 0 }).hardwareDensityScore).toBe(0);
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 2.01])("omits only the density if it is %d", (density) => {
+    expect(predictTwin({ ...fine, density })).toStrictEqual(without("hardwareDensityScore"));
+    expect(predictTwin({ ...fine, density: 2 }).hardwareDensityScore).toBe(2);
+    expect(predictTwin({ ...fine, density: 0 }).hardwareDensityScore).toBe(0);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])(
+    "X-31 omits the PSU stress for a supply total of %d W",
+    (total) => {
+      expect(predictTwin({ ...fine, supplyTotal: watts(total) })).toStrictEqual(without("predictedPsuStressScore"));
     },
   );
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 has no PSU stress with a supply of %d W", (total) => {
-    expect(predictTwin({ ...fine, supplyTotal: watts(total) })).toStrictEqual(without("predictedPsuStressScore"));
-  });
-
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 0.99])("takes a PUE of %d for unknown, which is 1", (pue) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 0.99])("treats a PUE of %d as unknown and uses 1", (pue) => {
     expect(predictTwin({ ...fine, pue })).toStrictEqual({ ...predictTwin(fine), estimatedPUE: 1 });
     expect(predictTwin({ ...fine, pue: 1 }).estimatedPUE).toBe(1);
     expect(predictTwin({ ...fine, pue: 1.01 }).estimatedPUE).toBe(1.01);
   });
 
-  it.each([Number.NaN, 100.5, -1])("leaves out a cap of %d %% and what follows from it", (pct) => {
+  it.each([Number.NaN, 100.5, -1])("omits a cap of %d %% and all values derived from it", (pct) => {
     const { effectiveCapState, ...rest } = predictTwin({ ...fine, caps: caps(pct, 60) });
     expect(effectiveCapState).toStrictEqual({ gpuPct: 60 });
     expect(rest).not.toHaveProperty("predictedPowerHeadroomScore");
@@ -201,7 +201,7 @@ describe("compute", () => {
     expect(predictTwin({ ...fine, caps: caps(60, pct) }).effectiveCapState).toStrictEqual({ cpuPct: 60 });
   });
 
-  it.each([undefined, percent(Number.NaN)])("TWN-25 predicts nothing where the cooling model says %s", (said) => {
+  it.each([undefined, percent(Number.NaN)])("TWN-25 predicts nothing if the cooling model returns %s", (said) => {
     const output = predictTwin(fine, { cooling: { coolingStress: () => said } });
     expect(output).not.toHaveProperty("predictedCoolingStressScore");
     expect(output).not.toHaveProperty("predictedPowerHeadroomScore");

@@ -16,7 +16,7 @@ const totals = (nodes: readonly RackedNode[], readings: Record<string, number> =
 };
 
 describe("psuStress", () => {
-  it("TWN-19 TWN-20 is the total over 50 kW in percent: 30 kW give 60", () => {
+  it("TWN-19 TWN-20 is the total as a percentage of 50 kW: 30 kW give 60", () => {
     expect(psuStress(watts(30_000))).toBe(60);
     expect(defaultRackCapacity).toBe(50_000);
     expect(psuStress(watts(30_000), watts(120_000))).toBe(25);
@@ -34,7 +34,7 @@ describe("psuStress", () => {
     );
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 is missing with a total or a capacity of %d W", (bad) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("X-31 is missing if the total or the capacity is %d W", (bad) => {
     expect(psuStress(watts(bad))).toBeUndefined();
     expect(psuStress(watts(100), watts(bad))).toBeUndefined();
     expect(psuStress(undefined)).toBeUndefined();
@@ -43,14 +43,14 @@ describe("psuStress", () => {
 });
 
 describe("supplyTotals", () => {
-  it("TWN-20 X-34 is the cluster's sum where no node names a rack", () => {
+  it("TWN-20 X-34 sums the whole cluster if no node names a rack", () => {
     const nodes = Array.from({ length: 8 }, (_, index) => node(`n${index}`, undefined, 3750));
     const [first, ...rest] = Object.values(totals(nodes));
     expect(first).toBe(30_000);
     expect(rest).toEqual(Array.from({ length: 7 }, () => 30_000));
   });
 
-  it("TWN-21 X-34 is one figure per rack", () => {
+  it("TWN-21 X-34 returns one total per rack", () => {
     expect(totals([node("a", "r1", 100), node("b", "r2", 300), node("c", "r1", 50)])).toEqual({
       a: 150,
       b: 300,
@@ -58,7 +58,7 @@ describe("supplyTotals", () => {
     });
   });
 
-  it("X-34 gives nodes without a rack their own sum, without what other racks carry", () => {
+  it("X-34 sums the nodes without a rack separately", () => {
     expect(totals([node("a", "r1", 100), node("b", undefined, 20), node("c", "", 30)])).toEqual({
       a: 100,
       b: 50,
@@ -66,7 +66,7 @@ describe("supplyTotals", () => {
     });
   });
 
-  it("TWN-19 adds measured watts, and the cap estimate where a node is unmeasured", () => {
+  it("TWN-19 adds the measured power of each node, or its cap estimate if there is no measurement", () => {
     expect(totals([node("a", "r", 100, 400), node("b", "r", undefined, 400), node("c", "r", Number.NaN, 50)])).toEqual({
       a: 550,
       b: 550,
@@ -75,27 +75,27 @@ describe("supplyTotals", () => {
     expect(totals([node("a", "r", 0, 400)])).toEqual({ a: 0 });
   });
 
-  it("has no figure where nothing is known, and lets unknown nodes add nothing", () => {
+  it("skips nodes of unknown power and returns no total if none is known", () => {
     expect(totals([node("a", "r", undefined), node("b", "r", -1, Number.POSITIVE_INFINITY)])).toStrictEqual({});
     expect(totals([node("a", "r", undefined), node("b", "r", 70)])).toEqual({ a: 70, b: 70 });
     expect(totals([])).toEqual({});
   });
 
-  it("X-34 lets a rack's own reading replace the sum", () => {
+  it("X-34 uses the power reading of a rack instead of the sum", () => {
     const nodes = [node("a", "r1", 100), node("b", "r1", 50), node("c", "r2", 70), node("d", undefined, 5)];
     expect(totals(nodes, { r1: 9000, "": 1, undefined: 1 })).toEqual({ a: 9000, b: 9000, c: 70, d: 5 });
     expect(totals([node("a", "r1")], { r1: 9000 })).toEqual({ a: 9000 });
   });
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("takes a rack reading of %d for a dead meter", (reading) => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("ignores a rack reading of %d", (reading) => {
     expect(totals([node("a", "r1", 100)], { r1: reading })).toEqual({ a: 100 });
   });
 
-  it("counts a node once that is listed twice", () => {
+  it("counts a duplicate node once", () => {
     expect(totals([node("a", "r1", 100), node("a", "r1", 100)])).toEqual({ a: 100 });
   });
 
-  it("TWN-21 gives all nodes of a rack the same figure, in whatever order they come", () => {
+  it("TWN-21 gives all nodes of a rack the same total, independent of their order", () => {
     const cluster = fc.uniqueArray(
       fc.tuple(fc.string(), fc.constantFrom("r1", "r2", undefined), fc.integer({ min: 0, max: 5000 })),
       { selector: ([name]) => name, maxLength: 30 },

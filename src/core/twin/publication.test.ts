@@ -47,7 +47,7 @@ describe("the published status of a twin", () => {
     expect(roundForPublication(status)).toEqual(status);
   });
 
-  it("keeps a tenth of a watt of a small machine, for a whole watt would be a large share of it", () => {
+  it("rounds the power of a small machine to a tenth of a watt", () => {
     const small = { cpu: { sockets: 1, maxWattsPerSocket: watts(15.04) } };
     const { powerMeasurement } = roundForPublication(
       predictTwin({ hardware: small, caps: { cpuPct: percent(60), gpuPct: percent(100) } }),

@@ -9,7 +9,7 @@ const facility = (it?: number, cooling?: number): FacilityPower => ({
 });
 
 describe("pueOf", () => {
-  it("OPR-40 is (IT + cooling)/IT: 1000 W and 600 W make 1.6", () => {
+  it("OPR-40 computes (IT + cooling)/IT: 1000 W and 600 W give 1.6", () => {
     expect(pueOf(facility(1000, 600))).toBe(1.6);
     expect(pueOf(facility(1000, 0))).toBe(1);
   });
@@ -23,12 +23,12 @@ describe("pueOf", () => {
     [1000, Number.NaN],
     [1000, -600],
     [1e-300, 1e300],
-  ])("X-71 has no figure from IT %s and cooling %s", (it, cooling) => {
+  ])("X-71 returns no PUE for IT power %s and cooling power %s", (it, cooling) => {
     expect(pueOf(facility(it, cooling))).toBeUndefined();
     expect(estimatedPue(facility(it, cooling), facility(it, cooling))).toBe(1);
   });
 
-  it("survives figures whose sum is too large for a number", () => {
+  it("returns a defined result when the sum of the powers overflows", () => {
     expect(pueOf(facility(1e308, 1e308))).toBe(2);
   });
 });
@@ -36,18 +36,18 @@ describe("pueOf", () => {
 describe("estimatedPue", () => {
   const site = { it: watts(1000), cooling: watts(200) };
 
-  it("OPR-42 X-71 is the zone's where it was read, else the site's", () => {
+  it("OPR-42 X-71 uses the PUE of the zone if it is known, else the PUE of the site", () => {
     expect(estimatedPue(facility(1000, 600), site)).toBe(1.6);
     expect(estimatedPue(undefined, site)).toBe(1.2);
     expect(estimatedPue(facility(1000), site)).toBe(1.2);
     expect(estimatedPue(facility(0, 600), site)).toBe(1.2);
   });
 
-  it("OPR-43 is 1 without facility metrics", () => {
+  it("OPR-43 returns 1 without facility metrics", () => {
     expect(estimatedPue()).toBe(1);
   });
 
-  it("X-71 is a number of at least 1, whatever was read", () => {
+  it("X-71 returns a number of at least 1 for any readings", () => {
     const any = fc.option(fc.double(), { nil: undefined });
     fc.assert(
       fc.property(any, any, any, any, (a, b, c, d) => {

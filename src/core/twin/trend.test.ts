@@ -17,7 +17,7 @@ const plus = (window: PowerTrend, added: PowerSample, now: Instant): PowerTrend 
   window.add(added, now);
   return window;
 };
-/** Each sample comes in as it is taken, or later: the clock never goes back. */
+/** Samples arrive when they are taken or later: the clock never steps back. */
 const windowOf = (...points: readonly Point[]): PowerTrend => {
   let now = Number.NEGATIVE_INFINITY;
   return points.reduce((window, [minute, power, source]) => {
@@ -30,7 +30,7 @@ const slope = (window: PowerTrend, minute: number) => window.slope(at(minute));
 const slopeOf = (...points: readonly Point[]) =>
   slope(windowOf(...points), Math.max(0, ...points.map(([minute]) => minute)));
 
-/** The slope of just these points, by the book: what a window has that holds them and no others. */
+/** The least-squares slope of exactly these points. */
 function fitted(...points: readonly Point[]): number {
   const mean = (figures: readonly number[]) => figures.reduce((sum, one) => sum + one, 0) / figures.length;
   const [x, y] = [mean(points.map(([minute]) => minute)), mean(points.map(([, power]) => power))];
@@ -50,20 +50,20 @@ describe("the slope of a window", () => {
     expect(slopeOf([0, 100], [1, 110], [2, 100], [3, 160], [4, 180])).toBe(21);
   });
 
-  it("X-81 is 0 with fewer than two samples", () => {
+  it("X-81 is 0 for fewer than two samples", () => {
     expect(slope(new PowerTrend(), 0)).toBe(0);
     expect(slopeOf([0, 300])).toBe(0);
     expect(slopeOf([0, 300], [0, 400])).toBe(0);
   });
 
-  it("X-81 looks back five minutes from now, the fifth included", () => {
+  it("X-81 covers the last five minutes, boundary included", () => {
     const window = windowOf([0, 300], [1, 400]);
     expect(slope(window, 5)).toBe(100);
     expect(slope(window, 5.01)).toBe(0);
     expect(slope(window, 60)).toBe(0);
   });
 
-  it("X-81 finds the slope of a line, sampled anyhow at any time of day", () => {
+  it("X-81 recovers the slope of a line from any sampling times", () => {
     const offsets = fc.uniqueArray(fc.integer({ min: 0, max: 5 * MINUTE }), { minLength: 2, maxLength: 40 });
     fc.assert(
       fc.property(
@@ -81,7 +81,7 @@ describe("the slope of a window", () => {
     );
   });
 
-  it("is a number for any readings", () => {
+  it("is finite for any readings", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.double(), fc.double(), fc.double())), fc.double(), (points, end) => {
         const window = new PowerTrend();
@@ -96,24 +96,24 @@ describe("the slope of a window", () => {
 });
 
 describe("a window with one more sample", () => {
-  it("X-81 keeps what is five minutes old and drops what is older", () => {
+  it("X-81 keeps samples up to five minutes old and drops older ones", () => {
     expect(slopeOf([0, 10], [1, 20], [5, 90])).toBeCloseTo(fitted([0, 10], [1, 20], [5, 90]), 9);
     expect(slopeOf([0, 10], [1, 20], [5.001, 90])).toBeCloseTo(fitted([1, 20], [5.001, 90]), 9);
   });
 
-  it("X-31 starts over after a gap without a trend from before", () => {
+  it("X-31 discards the earlier trend after a gap", () => {
     const window = windowOf([0, 100], [1, 200], [30, 900]);
     expect(slope(window, 30)).toBe(0);
     expect(slope(plus(window, sample(31, 910), at(31)), 31)).toBeCloseTo(10, 9);
   });
 
-  it("X-81 forgets for good what it dropped, though the clock goes back a little", () => {
+  it("X-81 does not bring dropped samples back when the clock steps back slightly", () => {
     const window = windowOf([0, 100], [6, 200]);
     expect(slope(plus(window, sample(5, 300), at(5)), 5)).toBeCloseTo(fitted([5, 300], [6, 200]), 9);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])(
-    "X-31 takes a power of %d for a missing sample, never for 0 W",
+    "X-31 treats a power of %d as a missing sample, not as 0 W",
     (bad) => {
       const window = windowOf([0, 300], [1, 310]);
       expect(slope(plus(window, sample(2, bad), at(2)), 2)).toBeCloseTo(10, 9);
@@ -121,7 +121,7 @@ describe("a window with one more sample", () => {
     },
   );
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])("takes a time of %d for a missing sample", (bad) => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])("treats a time of %d as a missing sample", (bad) => {
     const added = { ...sample(0, 200), at: instant(bad) };
     for (const window of [windowOf([0, 300], [1, 310]), plus(new PowerTrend(), added, at(0))]) {
       plus(plus(plus(window, added, at(1)), sample(0, 300), at(1)), sample(1, 310), at(1));
@@ -129,7 +129,7 @@ describe("a window with one more sample", () => {
     }
   });
 
-  it("X-81 puts late samples where they belong, and lets the last word on an instant count", () => {
+  it("X-81 sorts late samples by time and keeps the last sample for each instant", () => {
     expect(slopeOf([0, 1], [2, 3], [1, 7], [3, 4])).toBeCloseTo(fitted([0, 1], [1, 7], [2, 3], [3, 4]), 9);
     expect(slopeOf([0, 1], [1, 2], [1, 9], [3, 4])).toBeCloseTo(fitted([0, 1], [1, 9], [3, 4]), 9);
   });
@@ -150,23 +150,20 @@ describe("a window with one more sample", () => {
     expect(slope(plus(window, sample(3, 900), at(8)), 8)).toBeCloseTo(fitted([3, 900], [4, 300], [8, 310]), 9);
   });
 
-  it.each([2, 4, 60, 90_000])(
-    "X-81 starts over when the clock was set back by %d minutes, and goes on from there",
-    (by) => {
-      const window = plus(windowOf([100, 300], [101, 900], [102, 1500]), sample(102 - by, 300), at(102 - by));
-      expect(slope(window, 102 - by)).toBe(0);
-      expect(slope(plus(window, sample(103 - by, 310), at(103 - by)), 103 - by)).toBeCloseTo(10, 9);
-    },
-  );
+  it.each([2, 4, 60, 90_000])("X-81 restarts the window when the clock is set back by %d minutes", (by) => {
+    const window = plus(windowOf([100, 300], [101, 900], [102, 1500]), sample(102 - by, 300), at(102 - by));
+    expect(slope(window, 102 - by)).toBe(0);
+    expect(slope(plus(window, sample(103 - by, 310), at(103 - by)), 103 - by)).toBeCloseTo(10, 9);
+  });
 
-  it("X-81 fits no sample of the future, though none has come since the clock was set back", () => {
+  it("X-81 ignores samples with a future time after the clock is set back", () => {
     const window = windowOf([100, 300], [101, 900], [102, 1500]);
     expect(slope(window, 98)).toBe(0);
     expect(slope(window, 101)).toBe(600);
     expect(slope(plus(window, sample(98, Number.NaN), at(98)), 102)).toBe(0);
   });
 
-  it("tolerates a clock skew of one minute and no more", () => {
+  it("tolerates a clock skew of up to one minute", () => {
     const ahead = (minute: number) => plus(windowOf([0, 300]), sample(minute, 320), at(1));
     expect(slope(ahead(2), 1)).toBeCloseTo(10, 9);
     expect(slope(ahead(2.001), 2.001)).toBe(0);
@@ -175,13 +172,13 @@ describe("a window with one more sample", () => {
     expect(slope(back(0.999), 2)).toBe(0);
   });
 
-  it("X-31 starts over when the source changes", () => {
+  it("X-31 restarts the window when the source changes", () => {
     const window = windowOf([0, 300, "agent"], [1, 300, "agent"], [2, 900, "static"]);
     expect(slope(window, 2)).toBe(0);
     expect(slope(plus(window, sample(3, 910, "static"), at(3)), 3)).toBeCloseTo(10, 9);
   });
 
-  it("keeps no more than 600 samples, the newest", () => {
+  it("keeps only the newest 600 samples", () => {
     const window = new PowerTrend();
     const add = (tick: number, power: number) => window.add(sample(tick / 1000, power), at(1));
     for (let tick = 0; tick < 600; tick++) add(tick, tick === 0 ? 9000 : 300);

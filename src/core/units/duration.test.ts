@@ -53,7 +53,7 @@ describe("parseDuration", () => {
     "Infinity",
     "NaN",
     "1s+1s",
-  ])("refuses %j, names it and shows the unit it wants", (text) => {
+  ])("rejects %j with an error that quotes it and shows the expected unit", (text) => {
     const result = parseDuration(text);
     expect(result).toMatchObject({ ok: false, error: { text, expected: "a duration such as 30s, 5m or 1h30m" } });
     expect(!result.ok && result.error.message).toBe(
@@ -61,21 +61,21 @@ describe("parseDuration", () => {
     );
   });
 
-  it.each(["-5s", "-0", "-0s", "-1h30m", "+-1s"])("refuses the negative %j", (text) => {
+  it.each(["-5s", "-0", "-0s", "-1h30m", "+-1s"])("rejects the negative %j", (text) => {
     expect(parseDuration(text)).toMatchObject({
       ok: false,
       error: { text, expected: expect.stringContaining("not negative") },
     });
   });
 
-  it.each(["2562048h", "9223372036854775808ns", `${"9".repeat(50)}h`])("refuses the endless %s", (text) => {
+  it.each(["2562048h", "9223372036854775808ns", `${"9".repeat(50)}h`])("rejects the infinite %s", (text) => {
     expect(parseDuration(text)).toMatchObject({
       ok: false,
       error: { text, expected: expect.stringContaining("at most 2562047h") },
     });
   });
 
-  it("gives a finite length that is not negative, or an error, for any text", () => {
+  it("returns a finite non-negative duration or an error for any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9.hmsun+-]{0,12}$/)), (text) => {
         const result = parseDuration(text);
@@ -100,7 +100,7 @@ describe("parseDuration", () => {
     }
   });
 
-  it("adds its parts up in whole nanoseconds", () => {
+  it("adds its parts in whole nanoseconds", () => {
     const part = fc.nat({ max: 5000 });
     fc.assert(
       fc.property(part, part, part, part, part, part, (h, m, s, ms, us, ns) => {
@@ -146,7 +146,7 @@ describe("formatDuration", () => {
     expect(formatDuration(milliseconds(1e308))).toMatch(/^2777777777777777\d+h38m38\.336s$/);
   });
 
-  it("is read back as the same length, whatever number of nanoseconds it holds", () => {
+  it("round-trips through parseDuration for any number of nanoseconds", () => {
     fc.assert(
       fc.property(fc.oneof(fc.bigInt(0n, 2n ** 62n), fc.bigInt(0n, 10n ** 13n)), (nanoseconds) => {
         const length = milliseconds(Number(`${nanoseconds}e-6`));

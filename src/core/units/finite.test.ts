@@ -18,7 +18,7 @@ describe("isPositive and isNonNegative", () => {
     },
   );
 
-  it("keep the unit of what they let through", () => {
+  it("preserve the unit type of the value", () => {
     const readings = [undefined, watts(5), watts(0)];
     const figures: Watts[] = readings.filter(isPositive);
     expect(figures).toEqual([5]);

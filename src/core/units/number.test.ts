@@ -40,14 +40,14 @@ describe("parseNumber", () => {
     "1.2.3",
     "half",
     "٣",
-  ])("refuses %j and names it", (text) => {
+  ])("rejects %j with an error that quotes it", (text) => {
     const result = parseNumber(text);
     expect(result.ok).toBe(false);
     expect(!result.ok && result.error.text).toBe(text);
     expect(!result.ok && result.error.message).toContain(JSON.stringify(text));
   });
 
-  it("reads every finite number back as it was printed", () => {
+  it("round-trips every finite number", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         expect(parseNumber(String(value))).toEqual({ ok: true, value: value === 0 ? 0 : value });

@@ -107,7 +107,7 @@ describe("parseQuantity", () => {
     "Infinity",
     "constructor",
     "1constructor",
-  ])("refuses %j and names it", (text) => {
+  ])("rejects %j with an error that quotes it", (text) => {
     const result = parseQuantity(text);
     expect(result.ok).toBe(false);
     expect(!result.ok && result.error.text).toBe(text);
@@ -122,7 +122,7 @@ describe("parseQuantity", () => {
     ["1e-99999999999999999999999", 1e-9],
     ["0e99999999999999999999999", 0],
     [`0.${"0".repeat(50)}1Ki`, 1e-9],
-  ])("rounds what is finer than a billionth away from zero: %s", (text, value) => {
+  ])("rounds fractions of a billionth away from zero: %s", (text, value) => {
     expect(parseQuantity(text)).toEqual({ ok: true, value });
   });
 
@@ -134,7 +134,7 @@ describe("parseQuantity", () => {
     ["1e400", 2 ** 63],
     ["1e99999999999999999999999", 2 ** 63],
     ["9".repeat(50), 2 ** 63],
-  ])("caps beyond 2^63-1: %s", (text, value) => {
+  ])("caps values beyond 2^63-1: %s", (text, value) => {
     expect(parseQuantity(text)).toEqual({ ok: true, value });
   });
 
@@ -154,7 +154,7 @@ describe("parseQuantity", () => {
     );
   });
 
-  it("X-60 equals the exact value next to every multiple of a billionth, however many digits say so", () => {
+  it("X-60 equals the exact value next to every multiple of a billionth, for any number of digits", () => {
     const binary = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] as const;
     const tail = fc.constantFrom("", "0".repeat(90), `${"0".repeat(90)}1`, "9".repeat(90), "1");
     fc.assert(

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { abridged, badText } from "./result.ts";
 
-it("names bad text, and only the start of a long one", () => {
+it("quotes invalid text, shortened if it is long", () => {
   expect(badText('say "x"', "a number")).toEqual({
     ok: false,
     error: { text: 'say "x"', expected: "a number", message: '"say \\"x\\"" is not a number' },
@@ -12,7 +12,7 @@ it("names bad text, and only the start of a long one", () => {
   expect(!result.ok && result.error.text).toBe(long);
 });
 
-it("abridges only what is too long", () => {
+it("shortens only text that is too long", () => {
   expect([abridged(""), abridged("x".repeat(80))]).toEqual(["", "x".repeat(80)]);
   expect(abridged("x".repeat(81))).toBe(`${"x".repeat(80)}…`);
 });

@@ -5,7 +5,7 @@ import { type Clock, systemClock, VirtualClock } from "./index.ts";
 
 const ms = milliseconds;
 
-/** A clock, and how its time is made to pass until a promise is done. */
+/** A clock, and a function that advances it until a promise settles. */
 interface Subject {
   readonly clock: Clock;
   readonly passUntil: <Value>(done: Promise<Value>) => Promise<Value>;
@@ -31,7 +31,7 @@ const subjects: Readonly<Record<string, () => Subject>> = {
 };
 
 describe.each(Object.entries(subjects))("the contract of a clock: %s", (_name, make) => {
-  it("calls back once, when the length has passed on the monotonic time", async () => {
+  it("calls back once, after the duration has passed in monotonic time", async () => {
     const { clock, passUntil } = make();
     const start = clock.monotonic();
     let calls = 0;
@@ -71,7 +71,7 @@ describe.each(Object.entries(subjects))("the contract of a clock: %s", (_name, m
     expect(order).toEqual(["early", "middle", "late"]);
   });
 
-  it("does not call back once cancelled, and cancels any number of times", async () => {
+  it("does not call back after a cancel, and may be cancelled repeatedly", async () => {
     const { clock, passUntil } = make();
     let calls = 0;
     const timer = clock.after(ms(2), () => calls++);
@@ -121,13 +121,13 @@ describe.each(Object.entries(subjects))("the contract of a clock: %s", (_name, m
     expect(getEventListeners(abort.signal, "abort")).toHaveLength(0);
   });
 
-  it("refuses NaN", async () => {
+  it("rejects NaN", async () => {
     const { clock } = make();
     expect(() => clock.after(ms(Number.NaN), () => undefined)).toThrow(RangeError);
     await expect(clock.sleep(ms(Number.NaN))).rejects.toThrow(RangeError);
   });
 
-  it("has a monotonic time that does not step back", async () => {
+  it("never steps monotonic time back", async () => {
     const { clock, passUntil } = make();
     let last = clock.monotonic();
     for (let turn = 0; turn < 5; turn++) {

@@ -49,7 +49,7 @@ describe("eventLoopDelay", () => {
     expect(watch.read()).toBeUndefined();
   });
 
-  it.each([0, -1, Number.NaN, 1e308])("refuses a period of %d ms", (period) => {
+  it.each([0, -1, Number.NaN, 1e308])("rejects a period of %d ms", (period) => {
     expect(() => eventLoopDelay(milliseconds(period))).toThrow(RangeError);
   });
 });

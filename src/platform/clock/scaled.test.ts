@@ -12,7 +12,7 @@ function scaled(speed: number, start = instant(1_000_000)) {
 }
 
 describe("a scaled clock", () => {
-  it("runs so many times as fast as the clock below, from its own calendar", () => {
+  it("runs faster than the underlying clock by its speed factor, with its own start date", () => {
     const { base, clock } = scaled(60);
     base.advance(ms(1000));
     expect(clock.monotonic()).toBe(60_000);
@@ -20,7 +20,7 @@ describe("a scaled clock", () => {
     expect(new ScaledClock(base, 2).now()).toBe(base.now());
   });
 
-  it("calls back when its own time has come, and never before", () => {
+  it("calls back when its own time is reached, never earlier", () => {
     const { base, clock } = scaled(60);
     const called: string[] = [];
     clock.after(ms(60_000), () => called.push("minute"));
@@ -34,7 +34,7 @@ describe("a scaled clock", () => {
     expect(() => clock.after(ms(Number.NaN), () => undefined)).toThrow(RangeError);
   });
 
-  it("takes waiting timers along when the speed changes", () => {
+  it("reschedules pending timers when the speed changes", () => {
     const { base, clock } = scaled(60);
     let called = 0;
     clock.after(ms(60_000), () => called++);
@@ -47,7 +47,7 @@ describe("a scaled clock", () => {
     expect([called, clock.monotonic(), clock.speed]).toEqual([1, 60_000, 10]);
   });
 
-  it("leaves no timer behind that was cancelled, before or after a change of speed", () => {
+  it("leaves no cancelled timer behind, before or after a change of speed", () => {
     const { base, clock } = scaled(60);
     const timer = clock.after(ms(1000), () => expect.unreachable());
     clock.speed = 1;
@@ -58,7 +58,7 @@ describe("a scaled clock", () => {
     base.advance(ms(10_000));
   });
 
-  it("sleeps, and an abort ends that at once", async () => {
+  it("sleeps, and ends the sleep at once on abort", async () => {
     const { base, clock } = scaled(10);
     let awake = false;
     const sleeping = clock.sleep(ms(1000)).then(() => (awake = true));
@@ -82,7 +82,7 @@ describe("a scaled clock", () => {
     expect(clock.speed).toBe(1);
   });
 
-  it("has a view whose pauses last a minimum of real time", async () => {
+  it("has a view whose sleeps last a minimum of real time", async () => {
     const { base, clock } = scaled(60);
     const patient = clock.patient(ms(250));
     const called: string[] = [];
@@ -100,7 +100,7 @@ describe("a scaled clock", () => {
     expect([patient.now(), patient.monotonic()]).toEqual([clock.now(), clock.monotonic()]);
   });
 
-  it("never goes back, whatever its speed does", () => {
+  it("never steps back when its speed changes", () => {
     const step = fc.record({
       speed: fc.double({ min: 1e-3, max: 1e4, noNaN: true }),
       pass: fc.integer({ min: 0, max: 5000 }),

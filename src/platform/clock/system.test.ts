@@ -4,7 +4,7 @@ import { systemClock } from "./system.ts";
 
 const DAY = 86_400_000;
 
-/** Node's own timers replaced by ones a test can move; like Node's, they cut a timeout over 2^31-1 ms down to 1 ms. */
+/** Fake Node.js timers; like the real ones, they shorten a timeout over 2^31-1 ms to 1 ms. */
 describe("systemClock over days", () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
@@ -13,7 +13,7 @@ describe("systemClock over days", () => {
     vi.useRealTimers();
   });
 
-  it("waits longer than one timeout can, as a chain", () => {
+  it("chains timeouts to wait longer than one timeout can", () => {
     const called = vi.fn<() => void>();
     systemClock.after(milliseconds(60 * DAY), called);
     vi.advanceTimersByTime(60 * DAY - 1);
@@ -49,7 +49,7 @@ describe("systemClock over days", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("tells the calendar's time, and measures lengths apart from it", () => {
+  it("returns wall-clock time, and measures durations independently of it", () => {
     const start = systemClock.monotonic();
     vi.setSystemTime(1_700_000_000_000);
     expect(systemClock.now()).toBe(1_700_000_000_000);
@@ -58,7 +58,7 @@ describe("systemClock over days", () => {
 });
 
 describe("systemClock and the end of the process", () => {
-  it("lets the process end while a background timer waits, and only then", () => {
+  it("lets the process exit while only a background timer is pending", () => {
     const holding = () => process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
     const before = holding();
     const background = systemClock.after(milliseconds(DAY), () => undefined, { background: true });

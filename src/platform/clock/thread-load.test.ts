@@ -4,7 +4,7 @@ import { systemClock } from "./system.ts";
 import { threadLoad } from "./thread-load.ts";
 
 describe("the load of a thread", () => {
-  it("is that since the last question", async () => {
+  it("covers the time since the last call", async () => {
     const load = threadLoad();
     await systemClock.sleep(milliseconds(50));
     load();

@@ -6,7 +6,7 @@ import { VirtualClock } from "./virtual.ts";
 const ms = milliseconds;
 
 describe("VirtualClock", () => {
-  it("starts at the given time and stands still", () => {
+  it("starts at the given time and does not advance by itself", () => {
     const clock = new VirtualClock(instant(1_700_000_000_000));
     expect(clock.now()).toBe(1_700_000_000_000);
     expect(clock.monotonic()).toBe(0);
@@ -33,7 +33,7 @@ describe("VirtualClock", () => {
     );
   });
 
-  it("runs what was not cancelled, still in order, whatever was", () => {
+  it("runs the remaining timers in order after any cancellations", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat({ max: 30 }), fc.boolean()), { maxLength: 80 }), (plan) => {
         const clock = new VirtualClock();
@@ -62,7 +62,7 @@ describe("VirtualClock", () => {
     expect(ran).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 10, 21, 30, 31, 32, 33]);
   });
 
-  it("runs in the same move what a callback registers for it", () => {
+  it("runs timers that a callback registers within the same advance", () => {
     const clock = new VirtualClock();
     const at: number[] = [];
     const tick = (): void => {
@@ -75,14 +75,14 @@ describe("VirtualClock", () => {
     expect(clock.untilNext).toBe(5);
   });
 
-  it("drives a loop that awaits sleep, as often as in real time", async () => {
+  it("drives a loop that awaits sleep as often as in real time", async () => {
     const clock = new VirtualClock();
     const abort = new AbortController();
     const at: number[] = [];
     const loop = (async () => {
       for (;;) {
         await clock.sleep(ms(30_000), abort.signal);
-        // Work of several promise turns must not lose a tick.
+        // Work that takes several microtasks must not lose a tick.
         for (let turn = 0; turn < 10; turn++) await Promise.resolve();
         at.push(clock.monotonic());
       }
@@ -96,7 +96,7 @@ describe("VirtualClock", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("interleaves loops by their time and not by their number", async () => {
+  it("interleaves loops by time, not by number", async () => {
     const clock = new VirtualClock();
     const abort = new AbortController();
     const seen: string[] = [];
@@ -124,7 +124,7 @@ describe("VirtualClock", () => {
     expect(clock.untilNext).toBeUndefined();
   });
 
-  it("steps the calendar either way without moving timers", () => {
+  it("steps wall-clock time either way without moving timers", () => {
     const clock = new VirtualClock(instant(10_000));
     let calls = 0;
     clock.after(ms(100), () => calls++);
@@ -139,7 +139,7 @@ describe("VirtualClock", () => {
     expect(calls).toBe(1);
   });
 
-  it("lets an error of a callback out and goes on afterwards", () => {
+  it("rethrows an error of a callback and continues afterwards", () => {
     const clock = new VirtualClock();
     let calls = 0;
     clock.after(ms(1), () => {
@@ -153,7 +153,7 @@ describe("VirtualClock", () => {
     expect(clock.monotonic()).toBe(6);
   });
 
-  it("does not step back when a callback moves the time on", () => {
+  it("does not step back when a callback advances the time", () => {
     const clock = new VirtualClock();
     const at: number[] = [];
     clock.after(ms(1), () => clock.advance(ms(100)));
@@ -173,13 +173,13 @@ describe("VirtualClock", () => {
     expect(() => clock.advance(ms(1))).toThrow(/keeps waiting 0 ms/);
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("refuses to move on by %d", async (length) => {
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("rejects an advance by %d", async (length) => {
     const clock = new VirtualClock();
     expect(() => clock.advance(ms(length))).toThrow(RangeError);
     await expect(clock.advanceAsync(ms(length))).rejects.toThrow(RangeError);
   });
 
-  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("refuses to step by %d", (length) => {
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("rejects a step by %d", (length) => {
     expect(() => new VirtualClock().step(ms(length))).toThrow(RangeError);
   });
 });

@@ -47,24 +47,24 @@ function problems(given: Partial<ConfigInputs>, of: ConfigSchema = config): stri
   return parsed.ok ? [] : parsed.error.problems.map(({ message }) => message);
 }
 
-describe("where a value comes from", () => {
-  it("is the flag, before the environment, before the default", () => {
+describe("the source of a value", () => {
+  it("prefers the flag, then the environment, then the default", () => {
     const { values, sources } = read({ env: { LEAST: "2", MOST: "7" }, flags: { LEAST: "3" } });
     expect(values).toMatchObject({ LEAST: 3, MOST: 7, SHARE: 0.5 });
     expect(sources).toMatchObject({ LEAST: "flag", MOST: "environment", SHARE: "default", ENDPOINT: "default" });
   });
 
-  it.each(["", "  ", "\n"])("is the default where the environment has %j", (empty) => {
+  it.each(["", "  ", "\n"])("is the default if the environment has %j", (empty) => {
     const { values, sources } = read({ env: { LEAST: empty, ENDPOINT: empty } });
     expect(values).toMatchObject({ LEAST: 1, ENDPOINT: undefined });
     expect(sources).toMatchObject({ LEAST: "default", ENDPOINT: "default" });
   });
 
-  it("does not mind blanks around a value, such as the last line end of a mounted file", () => {
+  it("trims whitespace around a value, such as the final newline of a mounted file", () => {
     expect(read({ env: { LEAST: " 2\n" } }).values.LEAST).toBe(2);
   });
 
-  it("may be other variables, or the machine", () => {
+  it("may derive the default from other variables or the machine", () => {
     expect(read({ env: { SOURCE: "http", ENDPOINT: "http://a" } })).toMatchObject({
       values: { COLOUR: "http" },
       sources: { COLOUR: "derived" },
@@ -91,13 +91,13 @@ describe("problems", () => {
     ]);
   });
 
-  it("between variables wait until each is good on its own", () => {
+  it("between variables are checked only if each variable is valid", () => {
     expect(problems({ env: { LEAST: "5", MOST: "few" } })).toEqual([
       'MOST="few" is not an integer; allowed: an integer',
     ]);
   });
 
-  it("name the flag where the value came by flag", () => {
+  it("name the flag if the value came from a flag", () => {
     expect(problems({ flags: { MOST: "0" } })).toEqual(['LEAST="1" is above --most="0"; allowed: at most MOST']);
   });
 
@@ -106,7 +106,7 @@ describe("problems", () => {
     expect(parsed).toMatchObject({ ok: false, error: { problems: [{ variable: "SHARE" }], warnings: [] } });
   });
 
-  it("stay on one short line, whatever the value", () => {
+  it("stay on one short line for any value", () => {
     const [message = ""] = problems({ env: { SHARE: `a\nb${"c".repeat(5000)}` } });
     expect(message).toMatch(/^SHARE="a\\nbc+…" is not a number; allowed: [^\n]*$/);
     expect(message.length).toBeLessThan(300);
@@ -151,14 +151,14 @@ describe("problems", () => {
 });
 
 describe("the values", () => {
-  it("are frozen all the way down", () => {
+  it("are deeply frozen", () => {
     const { values, sources } = read({});
     for (const frozen of [values, sources, values.KEYS, values.CAPS, values.CAPS["H100"]]) {
       expect(Object.isFrozen(frozen)).toBe(true);
     }
   });
 
-  it("are shown as a person reads them best, without what must not be seen", () => {
+  it("are formatted for people, without secrets", () => {
     const env = { ENDPOINT: "http://me:hunter2@host?sig=hunter3", PHRASE: "http://hunter4@xyz" };
     expect(read({ env }).shown).toMatchObject({ WAIT: "1m", LEAST: "1", ENDPOINT: "http://me:***@host?sig=***" });
     expect(read({ env }).shown["PHRASE"]).toBe("http://***@xyz");

@@ -21,7 +21,7 @@ const page = configurationReference([
   { name: "demo", summary: "Shows.", config: configOf(everyProgram) },
 ]);
 
-it("the reference has a section for each program, a table for each group, and what all share once", () => {
+it("the reference has a section for each program, a table for each group, and common variables once", () => {
   expect(page.match(/^##.*$/gm)).toEqual([
     "## Every program",
     "## joulie agent",
@@ -33,7 +33,7 @@ it("the reference has a section for each program, a table for each group, and wh
   expect(page).toContain("It reads only the variables of every program.");
 });
 
-it("the reference says variable, flag, default, what is allowed and what it does", () => {
+it("the reference lists variable, flag, default, allowed values and purpose", () => {
   expect(page).toMatch(/^\| `WAIT` \| `--wait` \| `30s` \| a duration such as [^|]* \| How long\. \|$/m);
   expect(page).toContain("| `HOST_SYS_ROOT` | `--host-sys-root` | /host-sys, else /sys | a path | Where. |");
   expect(page).toContain("| `MODE` | `--mode` |  | a, b | Either a\\|b. |");

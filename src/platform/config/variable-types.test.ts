@@ -282,26 +282,26 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
     expect(schema.parse(written)).toEqual(value);
   });
 
-  it.each(bad)("refuses %j", (written, problem) => {
+  it.each(bad)("rejects %j", (written, problem) => {
     expect(schema.safeParse(written).error?.issues.map(({ message }) => message)).toEqual([problem]);
   });
 });
 
-it("JSON of another shape is refused with the place", () => {
+it("rejects JSON of the wrong structure with its path", () => {
   const schema = json(z.record(z.string(), z.object({ max: z.number() })), { about, allowed: "an object" });
   const problem = schema.safeParse('{"H100":{"max":"700"}}').error?.issues[0]?.message;
   expect(problem).toMatch(/^is wrong at H100\.max \(/);
   expect(schema.safeParse("[]").error?.issues[0]?.message).toMatch(/^is wrong at its top \(/);
 });
 
-describe("a value as a person may see it", () => {
-  it("is in its best form", () => {
+describe("a formatted value", () => {
+  it("is human-readable", () => {
     expect(factsOf(duration({ about })).show("60s")).toBe("1m");
     expect(factsOf(flag({ about })).show("1")).toBe("true");
     expect(factsOf(bytes({ about })).show("64Mi")).toBe("64Mi");
   });
 
-  it("says how short a duration may be", () => {
+  it("shows the minimum of a duration", () => {
     expect(factsOf(duration({ about })).allowed).toMatch(/, at least 100ms$/);
     expect(factsOf(duration({ about, orZero: "off" })).allowed).toMatch(/, at least 100ms, or 0 \(off\)$/);
   });
@@ -318,12 +318,12 @@ describe("a value as a person may see it", () => {
     ["http://hunter2@h/", "http://***@h/"],
     ["me:hunter2@host/x", "***@host/x"],
     ["http:/hunter2@host", "***@host"],
-  ])("has no secret in it: %s", (written, seen) => {
+  ])("contains no secret: %s", (written, seen) => {
     const facts = factsOf(url({ about, placeholder: "{node}" }));
     expect([facts.show(written), facts.redact(written)]).toEqual([seen, seen]);
   });
 
-  it("has no secret in it where a URL is out of place", () => {
+  it("contains no secret if the value is an unexpected URL", () => {
     for (const schema of [path({ about }), number({ about }), text({ about, allowed: "any" })])
       expect(factsOf(schema).show("https://me:hunter2@host")).toBe("https://me:***@host");
   });

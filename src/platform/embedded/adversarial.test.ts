@@ -8,7 +8,7 @@ const lists = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 describe("an object that is too deep", () => {
   it.each([nodes, "/api/v1/namespaces/default/pods", twins])(
-    "is refused at %s, and the rest stays readable",
+    "is rejected at %s, and other objects stay readable",
     async (path) => {
       const { send, watch } = apiHarness();
       const seen = await watch(`${path}?watch=1`);
@@ -54,7 +54,7 @@ describe("a body without a socket", () => {
 });
 
 describe("names of the prototype", () => {
-  it.each(["constructor", "toString", "__proto__"])("make no media type: %s", async (type) => {
+  it.each(["constructor", "toString", "__proto__"])("are not media types: %s", async (type) => {
     const { send } = apiHarness();
     await send("POST", nodes, { metadata: { name: "n" } });
     expect((await send("PATCH", `${nodes}/n`, {}, { "content-type": type })).status).toBe(415);

@@ -6,7 +6,7 @@ import { apiHarness, crdPath, pod, pods, twin, twins } from "./testing/api-harne
 const HOUR = milliseconds(3_600_000);
 
 describe("EmbeddedApi", () => {
-  it("is the same in every run of a seed: uids, names, times", async () => {
+  it("is deterministic for a seed: uids, names, times", async () => {
     const made = async () => {
       const { send } = apiHarness();
       await send("POST", twins, twin("a"));
@@ -16,7 +16,7 @@ describe("EmbeddedApi", () => {
     expect(await made()).toEqual(await made());
   });
 
-  it("sends a bookmark a minute where asked, and one before it ends", async () => {
+  it("sends a bookmark per minute if requested, and one before the watch ends", async () => {
     const { clock, watch } = apiHarness();
     const marked = await watch("/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=130");
     const bare = await watch("/api/v1/nodes?watch=1&timeoutSeconds=130");
@@ -30,7 +30,7 @@ describe("EmbeddedApi", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("forgets the oldest changes beyond its history: a watch from there gets 410", async () => {
+  it("drops changes beyond its history limit: a watch from there gets 410", async () => {
     const { send, watch } = apiHarness({ historyLimit: 10 });
     const { body } = await send("GET", "/api/v1/nodes");
     const from = body.metadata.resourceVersion;
@@ -46,7 +46,7 @@ describe("EmbeddedApi", () => {
     expect(future.events[0]?.object).toMatchObject({ code: 410 });
   });
 
-  it("keeps only so many lists half read: the oldest has to start again", async () => {
+  it("limits the number of unfinished lists: the oldest has to restart", async () => {
     const { send } = apiHarness();
     const first = (await send("GET", "/api/v1/namespaces?limit=1")).body.metadata.continue;
     for (let count = 0; count < 64; count++) await send("GET", "/api/v1/namespaces?limit=1");
@@ -54,7 +54,7 @@ describe("EmbeddedApi", () => {
     expect([status, body.reason]).toEqual([410, "Expired"]);
   });
 
-  it("takes a bound pod away when its grace has passed on the clock, and a second delete may shorten it", async () => {
+  it("removes a bound pod after its grace period, which a second delete may shorten", async () => {
     const { clock, send } = apiHarness();
     for (const name of ["slow", "hurried"]) await send("POST", pods, pod(name, { nodeName: "n" }));
     for (const name of ["slow", "hurried"]) await send("DELETE", `${pods}/${name}`);
@@ -68,7 +68,7 @@ describe("EmbeddedApi", () => {
     expect((await send("GET", `${pods}/slow`)).status).toBe(404);
   });
 
-  it("empties a namespace that goes, and takes along what has finalizers only later", async () => {
+  it("deletes the objects in a deleted namespace, and those with finalizers once they are released", async () => {
     const { send } = apiHarness();
     await send("POST", "/api/v1/namespaces", { metadata: { name: "gone" } });
     await send("POST", "/api/v1/namespaces/gone/pods", pod("a"));
@@ -82,7 +82,7 @@ describe("EmbeddedApi", () => {
     expect(left[0]?.metadata).toHaveProperty("deletionTimestamp");
   });
 
-  it("forgets an event an hour after its last write", async () => {
+  it("deletes an Event an hour after its last write", async () => {
     const { clock, send } = apiHarness();
     const events = "/apis/events.k8s.io/v1/namespaces/default/events";
     for (const name of ["once", "again"]) await send("POST", events, { metadata: { name } });
@@ -100,7 +100,7 @@ describe("CRDs of the embedded API", () => {
   const crd = crdOf(nodeTwinKind);
   const name = crd.metadata.name;
 
-  it("come and go through the API: with one its objects", async () => {
+  it("are created and deleted through the API, together with their objects", async () => {
     const { send } = apiHarness({ crds: [] });
     expect((await send("GET", twins)).status).toBe(404);
     const { body } = await send("POST", crdPath, crd);
@@ -114,7 +114,7 @@ describe("CRDs of the embedded API", () => {
     expect((await send("GET", twins)).body.items).toEqual([]);
   });
 
-  it("take a changed schema at once", async () => {
+  it("apply a changed schema at once", async () => {
     const { send } = apiHarness();
     await send("POST", twins, twin("a"));
     const headers = { "content-type": "application/json-patch+json" };
@@ -131,7 +131,7 @@ describe("CRDs of the embedded API", () => {
     ["under a name that does not fit", { metadata: { name: "others.joulie.io" } }],
     ["without a stored version", { spec: { ...crd.spec, versions: [] } }],
     ["without a schema", { spec: { ...crd.spec, versions: [{ name: "v1", served: true, storage: true }] } }],
-  ])("are refused %s", async (_says, change) => {
+  ])("are rejected %s", async (_says, change) => {
     const { send } = apiHarness({ crds: [] });
     expect((await send("POST", crdPath, { ...crd, ...change })).status).toBe(422);
   });

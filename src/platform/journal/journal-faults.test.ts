@@ -35,8 +35,8 @@ async function filesWith(...boards: readonly string[]): Promise<MemoryFiles> {
   return files;
 }
 
-describe("a journal on a disk that fails for a moment", () => {
-  it.each(["EIO", "EMFILE"])("%s: reads again, and finds everything", async (code) => {
+describe("a journal on a disk that fails temporarily", () => {
+  it.each(["EIO", "EMFILE"])("%s: retries the read and finds every entry", async (code) => {
     const files = await filesWith("a", "b");
     files.readFault = { error: failing(code), times: 5 };
     const { boards, problems, journal } = await open(files);
@@ -80,7 +80,7 @@ describe("a journal on a disk that fails for a moment", () => {
     expect(problems).toHaveLength(1);
   });
 
-  it("tries again before it ends, too, and tells whether everything is on the disk", async () => {
+  it("retries before it closes, and reports whether every entry is on disk", async () => {
     const files = await filesWith("a");
     const { journal, clock } = await open(files);
     const flushed = async (): Promise<boolean> => {
@@ -99,8 +99,8 @@ describe("a journal on a disk that fails for a moment", () => {
   });
 });
 
-describe("a journal that ends while a note is being written", () => {
-  it("tries that note again where it fails", async () => {
+describe("a journal that closes during a write", () => {
+  it("retries that write if it fails", async () => {
     const files = await filesWith("a");
     const { journal, clock } = await open(files);
     const disk = Promise.withResolvers<void>();
@@ -117,7 +117,7 @@ describe("a journal that ends while a note is being written", () => {
   });
 });
 
-describe("a journal's bounds", () => {
+describe("the limits of a journal", () => {
   it("reads back the original of a machine with a thousand cpufreq policies", async () => {
     const files = new MemoryFiles();
     const original = JSON.stringify(Array.from({ length: 4096 }, (_, cpu) => [cpu, 3_800_000, 800_000]));

@@ -33,7 +33,7 @@ async function open(files: JournalFiles, mostEntries?: number) {
 }
 
 describe("a journal", () => {
-  it("knows boards behind two endpoints apart, and which boot an entry is of", async () => {
+  it("distinguishes boards of two endpoints, and records the boot of an entry", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     const one = entry("packages", { node: "a", backend: "http", endpoint: "http://one", original: "1" });
@@ -49,7 +49,7 @@ describe("a journal", () => {
     expect(again.of()).toEqual([entry("package-0", { boot: "second" })]);
   });
 
-  it("gives back what it kept, after a restart too", async () => {
+  it("returns stored entries, also after a restart", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     await journal.keep(entry("package-0"));
@@ -61,7 +61,7 @@ describe("a journal", () => {
     expect(again.problems).toEqual([]);
   });
 
-  it("never replaces an original by what it later finds", async () => {
+  it("never overwrites an original with a later value", async () => {
     const { journal } = await open(new MemoryFiles());
     await journal.keep(entry("package-0"));
     await journal.keep(entry("package-0", { original: "ours by now", limit: watts(120) }));
@@ -79,7 +79,7 @@ describe("a journal", () => {
     ]);
   });
 
-  it("shares one write among all that come while another is under way", async () => {
+  it("batches entries that arrive during a write into one write", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     await Promise.all(Array.from({ length: 100 }, async (_, index) => journal.keep(entry(`board-${index}`))));
@@ -87,7 +87,7 @@ describe("a journal", () => {
     expect((await open(files)).journal.size).toBe(100);
   });
 
-  it("notes and drops soon, not at once", async () => {
+  it("writes notes and removals with a delay", async () => {
     const files = new MemoryFiles();
     const { journal, clock } = await open(files);
     await journal.keep(entry("node", { backend: "dvfs" }));
@@ -104,7 +104,7 @@ describe("a journal", () => {
     expect(again.journal.get({ backend: "dvfs", board: "node" })?.ours).toBe(40);
   });
 
-  it("writes what was noted before it ends", async () => {
+  it("writes pending notes before it closes", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     await journal.keep(entry("package-0"));
@@ -134,7 +134,7 @@ describe("a journal", () => {
     await expect(journal.keep(entry("c"))).rejects.toThrow("is full");
   });
 
-  it("leaves the file of a newer Joulie alone and says so", async () => {
+  it("does not touch the file of a newer Joulie version, and reports it", async () => {
     const files = new MemoryFiles();
     await (await open(files)).journal.keep(entry("package-0"));
     const { createHash } = await import("node:crypto");
@@ -151,7 +151,7 @@ describe("a journal", () => {
 });
 
 describe("a journal after a power cut", () => {
-  it("at every operation of many writes: what was kept is there, and what was not was never promised", async () => {
+  it("loses no confirmed entry, whichever file operation is interrupted", async () => {
     const run = async (files: MemoryFiles): Promise<string[]> => {
       const promised: string[] = [];
       const { journal } = await open(files);
@@ -174,14 +174,14 @@ describe("a journal after a power cut", () => {
         const { boards, journal } = await open(files);
         expect(boards).toEqual(expect.arrayContaining(["a", "b", "c"].slice(0, Math.floor(cut / 4))));
         expect(journal.size).toBeLessThanOrEqual(Math.floor(cut / 4) + 1);
-        // And it goes on from there.
+        // The journal accepts new entries afterwards.
         await journal.keep(entry("d"));
         expect((await open(files)).boards).toEqual([...boards, "d"]);
       }
     }
   });
 
-  it("finds any damage to the newest file and takes the one before", async () => {
+  it("detects any damage to the newest file and uses the previous one", async () => {
     const files = new MemoryFiles();
     const { journal } = await open(files);
     await journal.keep(entry("a"));
@@ -225,7 +225,7 @@ describe("a journal after a power cut", () => {
     expect((await open(files)).boards).toEqual(["a"]);
   });
 
-  it("knows that the file before lacks what was kept last: that is restored, and nothing is new", async () => {
+  it("knows that the previous file lacks the last entries: restores its entries and accepts no new originals", async () => {
     const files = new MemoryFiles();
     const first = await open(files);
     await first.journal.keep(entry("a"));
@@ -243,7 +243,7 @@ describe("a journal after a power cut", () => {
     await expect(after.journal.keep(entry("b"))).rejects.toThrow("originals.damaged.json");
   });
 
-  it("comes to have everything in both files, so that either may be lost", async () => {
+  it("eventually stores every entry in both files, so that either may be lost", async () => {
     const files = new MemoryFiles();
     const { journal, clock } = await open(files);
     await journal.keep(entry("a"));
@@ -253,7 +253,7 @@ describe("a journal after a power cut", () => {
     expect((await open(files)).boards).toEqual(["a", "b"]);
   });
 
-  it("loses nothing where the file that was to follow is whole", async () => {
+  it("loses no entry if the pending file is intact", async () => {
     const files = new MemoryFiles();
     const first = await open(files);
     await first.journal.keep(entry("a"));
@@ -269,7 +269,7 @@ describe("a journal after a power cut", () => {
 });
 
 describe("on a real disk", () => {
-  it("makes its directory for root alone, and leaves files a person can read", async () => {
+  it("creates its directory for root only, and writes human-readable files", async () => {
     const root = await mkdtemp(join(tmpdir(), "joulie-journal-"));
     const directory = join(root, "deep", "state");
     const { journal } = await open(journalFiles(directory));

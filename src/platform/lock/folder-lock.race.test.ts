@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from "vitest";
 
 const CONTENDERS = 4;
 const ROUNDS = 25;
-/** Contenders that meet may all withdraw; each take is a new try. */
+/** Concurrent contenders may all withdraw; each take is a new attempt. */
 const TAKES = 20;
 
 const folder = mkdtempSync(join(tmpdir(), "joulie-lock-race-"));
@@ -44,7 +44,7 @@ async function kill({ child }: Contender): Promise<void> {
 }
 
 describe("a folder whose owner was killed", () => {
-  it("is taken by one of many processes that start at once, never by two", { timeout: 120_000 }, async () => {
+  it("is locked by exactly one of many processes that start at once", { timeout: 120_000 }, async () => {
     const contenders = Array.from({ length: CONTENDERS }, contender);
     const ownersByRound: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe("a locked folder", () => {
-  it("has one owner at a time, and leaves nothing behind", async () => {
+  it("has one owner at a time, and leaves no files behind", async () => {
     const mine = await lockFolder(folder);
     expect(mine).toBeDefined();
     expect(await lockFolder(folder)).toBeUndefined();
@@ -26,7 +26,7 @@ describe("a locked folder", () => {
     await next?.release();
   });
 
-  it("is free again once its owner was killed", async () => {
+  it("is free again after its owner was killed", async () => {
     const program = `
       require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"));`;
     const killed = promisify(execFile)(process.execPath, ["-e", program, join(folder, "lock.sock")]);
@@ -37,7 +37,7 @@ describe("a locked folder", () => {
     await mine?.release();
   });
 
-  it("is made where it is not there, and a stray file is no owner", async () => {
+  it("is created if missing, and ignores a stray file", async () => {
     const inner = join(folder, "a", "b");
     await (await lockFolder(inner))?.release();
     await writeFile(join(inner, "lock.sock"), "");
@@ -46,12 +46,12 @@ describe("a locked folder", () => {
     await mine?.release();
   });
 
-  it("fails where there can be no lock", async () => {
+  it("fails if the lock cannot be created", async () => {
     await writeFile(join(folder, "file"), "");
     await expect(lockFolder(join(folder, "file"))).rejects.toThrow(/EEXIST|ENOTDIR/);
   });
 
-  it("is locked as well where its path is longer than the address of a socket", async () => {
+  it("can be locked if its path is longer than a socket address", async () => {
     const long = join(folder, "x".repeat(150));
     const mine = await lockFolder(long);
     expect(mine).toBeDefined();
@@ -60,7 +60,7 @@ describe("a locked folder", () => {
     expect(await readdir(long)).toEqual([]);
   });
 
-  it("removes what killed processes left, also one that was killed before it had published its lock", async () => {
+  it("removes the files of killed processes, also of one killed before it published its lock", async () => {
     const program = `
       const { createServer } = require("node:net");
       for (const name of ["lock-1.sock", "lock-2.new"]) createServer().listen(process.argv[1] + "/" + name);

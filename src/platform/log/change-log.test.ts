@@ -82,7 +82,7 @@ describe("ChangeLog", () => {
     expect(JSON.stringify(line).length).toBeLessThan(1000);
   });
 
-  it("takes names that JavaScript objects have of their own", () => {
+  it("accepts names of JavaScript prototype properties", () => {
     const { changes, taken } = captured();
     changes.observe("profile", "__proto__", "__proto__");
     changes.observe("constructor", "toString", "hasOwnProperty");
@@ -92,7 +92,7 @@ describe("ChangeLog", () => {
     expect(taken()).toEqual([]);
   });
 
-  it("writes nothing for an empty pass, and forgets nothing by it", () => {
+  it("writes nothing for an empty pass, and keeps its state", () => {
     const { changes, taken } = captured();
     changes.flush();
     changes.observe("profile", "a", "eco");
@@ -132,7 +132,7 @@ describe("ChangeLog", () => {
     expect(pass("a", "b")).toMatchObject([{ changed: 1, nodes: { eco: "a" } }]);
   });
 
-  it("stays bounded while nodes come and go under new names for ever", () => {
+  it("keeps memory bounded while nodes are replaced under new names", () => {
     const { changes } = captured("silent");
     for (let pass = 0; pass < 200; pass++) {
       for (let index = 0; index < 10; index++) changes.observe("profile", `${pass}-${index}`, "eco");

@@ -34,7 +34,7 @@ describe("createLogger", () => {
     });
   });
 
-  it("keeps to its level", () => {
+  it("respects its level", () => {
     const { lines, log } = captured({ level: "warn" });
     log.info("quiet");
     log.error("loud");
@@ -44,7 +44,7 @@ describe("createLogger", () => {
     expect(silent.lines).toEqual([]);
   });
 
-  it.each(["err", "error"])("tells an error under %s with its code and its cause", (name) => {
+  it.each(["err", "error"])("logs an error under %s with its code and its cause", (name) => {
     const { log, last } = captured();
     const cause = Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" });
     log.error({ [name]: Object.assign(new Error("no telemetry", { cause }), { code: "JOULIE_E001" }) }, "pass failed");
@@ -60,7 +60,7 @@ describe("createLogger", () => {
     });
   });
 
-  it("takes an error that is its own cause", () => {
+  it("handles an error that is its own cause", () => {
     const { log, last } = captured();
     const error = new Error("round");
     error.cause = error;
@@ -68,7 +68,7 @@ describe("createLogger", () => {
     expect(last()).toMatchObject({ msg: "round", err: { message: "round" } });
   });
 
-  it.each(["json", "pretty"] as const)("hides secrets whichever way they come in: %s", (format) => {
+  it.each(["json", "pretty"] as const)("redacts secrets from every input: %s", (format) => {
     const { lines, log } = captured({ format });
     const url = "https://joulie:hush@prometheus";
     log.info(
@@ -82,7 +82,7 @@ describe("createLogger", () => {
     expect(text).toContain("https://joulie:***@prometheus");
   });
 
-  it("writes for a person: one line without braces around the message", () => {
+  it("writes one human-readable line in the pretty format", () => {
     const { lines, log } = captured({ format: "pretty" });
     log.info({ nodes: 3 }, "pass done");
     expect(lines).toHaveLength(1);
@@ -98,7 +98,7 @@ describe("createLogger", () => {
     expect(lines[1]).not.toContain("\u001b");
   });
 
-  /** Clears the screen, rings, turns the direction of what follows, and begins a line that looks like ours. */
+  /** Clears the screen, rings the bell, reverses text direction, and starts a forged log line. */
   const HOSTILE =
     "\u001b[2J\u0007\u009b31m\u0085\u202e\u2066\u200f\u061c\u2028\u2029\u007f\r\n[00:00:00.000] FATAL: forged";
   const hostileError = () => {
@@ -109,7 +109,7 @@ describe("createLogger", () => {
     [HOSTILE]: HOSTILE,
     node: HOSTILE,
     nodes: [HOSTILE, { [HOSTILE]: [HOSTILE] }],
-    // Names that a pretty-printer may give a meaning of their own.
+    // Names that a pretty-printer may treat specially.
     name: HOSTILE,
     hostname: HOSTILE,
     pid: HOSTILE,
@@ -131,13 +131,13 @@ describe("createLogger", () => {
     expect(lines).toHaveLength(4);
     const text = lines.join("");
     expect(text).not.toMatch(/[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
-    // Lines of a stack are set in: nothing but a line of ours begins at the left.
+    // Stack lines are indented: only genuine log lines start in the first column.
     expect(text).not.toMatch(/^\[00:00:00\.000\] FATAL: forged/m);
     expect(text).toContain("\\u001b[2J\\u0007\\u009b31m\\u0085\\u202e");
     expect(text).toMatch(/^ +at .*logger\.test\.ts/m);
   });
 
-  it("keeps data exact in JSON, which stays one valid object a line", () => {
+  it("keeps data unchanged in JSON, one valid object per line", () => {
     const { lines, log } = captured();
     log.info({ node: HOSTILE, nodes: [HOSTILE] }, HOSTILE);
     log.error({ err: hostileError() }, "failed");
@@ -146,7 +146,7 @@ describe("createLogger", () => {
     expect(JSON.parse(lines[1] ?? "")).toMatchObject({ err: { code: HOSTILE, message: HOSTILE } });
   });
 
-  it("works from a bundle of one file, on standard output, in both formats", async () => {
+  it("works from a single-file bundle, on standard output, in both formats", async () => {
     const folder = mkdtempSync(join(tmpdir(), "joulie-log-"));
     try {
       const outfile = join(folder, "one.mjs");

@@ -43,7 +43,7 @@ describe("redactText: URLs", () => {
     expect(redactText(text)).toBe(text);
   });
 
-  it("shows no password of a URL, and changes nothing the second time", () => {
+  it("redacts the password of any URL and is idempotent", () => {
     const password = fc.stringMatching(/^[A-Za-z0-9!$&'()*+,;=%._~@:-]{1,20}$/).map((text) => `x${text}x`);
     fc.assert(
       fc.property(password, fc.stringMatching(/^[a-z]{1,8}$/), fc.string(), (secret, user, after) => {
@@ -79,7 +79,7 @@ describe("redactLine", () => {
     "jwt",
     "set-cookie",
     "credentials",
-  ])("hides a field named %s at any depth and of any form", (name) => {
+  ])("redacts a field named %s at any depth and of any type", (name) => {
     for (const value of ["hush", ["hush"], { inner: "hush" }, 1234]) {
       expect(through({ a: [{ b: { c: { d: { [name]: value } } } }] })).toEqual({
         a: [{ b: { c: { d: { [name]: "***" } } } }],
@@ -87,7 +87,7 @@ describe("redactLine", () => {
     }
   });
 
-  it("keeps what only sounds like a secret, and what is missing", () => {
+  it("keeps fields that only resemble secrets, and missing values", () => {
     const fields = { secretName: "tls", tokenPath: "/var/run/token", hasToken: true, token: null, key: "cpu", keys: 3 };
     expect(through(fields)).toEqual(fields);
   });
@@ -127,11 +127,11 @@ describe("redactLine", () => {
     ["-----BEGIN PRIVATE KEY-----\naHVza", "-----BEGIN PRIVATE KEY-----***"],
     ["-----BEGIN CERTIFICATE-----\naHVza", "-----BEGIN CERTIFICATE-----\naHVza"],
     ["key: cpu, monkey=1, keyboard: x, secretName: tls", "key: cpu, monkey=1, keyboard: x, secretName: tls"],
-  ])("in texts: %s", (msg, shown) => {
+  ])("redacts secrets in text: %s", (msg, shown) => {
     expect(through({ msg })).toEqual({ msg: shown });
   });
 
-  it("hides values that follow their names in a list", () => {
+  it("redacts values that follow a secret name in a list", () => {
     expect(
       through({ rawHeaders: ["Host", "h", "Authorization", "hush", "Accept", "*"], args: ["--token", "hush"] }),
     ).toEqual({
@@ -141,7 +141,7 @@ describe("redactLine", () => {
     expect(through({ missing: ["token", "node"] })).toEqual({ missing: ["token", "node"] });
   });
 
-  it("hides a value that stands beside its name", () => {
+  it("redacts a value in a name/value pair", () => {
     const env = [
       { name: "API_TOKEN", value: "hush" },
       { key: "password", value: { a: "hush" } },
@@ -156,7 +156,7 @@ describe("redactLine", () => {
     });
   });
 
-  it("changes nothing the second time", () => {
+  it("is idempotent", () => {
     const piece = fc.constantFrom(
       "token",
       "password",
@@ -203,14 +203,14 @@ describe("redactLine", () => {
     for (const piece of pieces) expect(redactText(piece.repeat(200_000 / piece.length)).length).toBeGreaterThan(0);
   });
 
-  it("changes no line without secrets, and keeps its end", () => {
+  it("leaves lines without secrets unchanged, including the line end", () => {
     const line = '{"level":"info","a":1.0,"msg":"x"}\n';
     expect(redactLine(line)).toBe(line);
     expect(redactLine('{"token":"a"}\n')).toBe('{"token":"***"}\n');
     expect(redactLine('{"token":"a"}')).toBe('{"token":"***"}');
   });
 
-  it("hides what it can in a line that is not JSON", () => {
+  it("redacts secrets in a line that is not JSON", () => {
     expect(redactLine("https://u:p@h token=abc")).toBe("https://u:***@h token=***");
   });
 });

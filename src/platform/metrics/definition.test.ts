@@ -4,7 +4,7 @@ import { type MetricDefinition, metric } from "./index.ts";
 const good = { name: "joulie_watts", help: "Watts.", type: "gauge", labels: ["node"] } as const;
 
 describe("metric", () => {
-  it("gives a good definition back as it is", () => {
+  it("returns a valid definition unchanged", () => {
     expect(metric(good)).toBe(good);
   });
 
@@ -30,7 +30,7 @@ describe("metric", () => {
     ["distinct states", { ...good, type: "states", states: ["a", "a"] }],
     ["label for its state", { ...good, type: "states", labels: [], states: ["a"] }],
   ];
-  it.each(bad)("refuses one and says why: %s", (why, definition) => {
+  it.each(bad)("rejects an invalid definition with a reason: %s", (why, definition) => {
     expect(() => metric(definition)).toThrow(RangeError);
     expect(() => metric(definition)).toThrow(why);
     expect(() => metric(definition)).toThrow(JSON.stringify(definition.name));

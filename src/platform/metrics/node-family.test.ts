@@ -38,7 +38,7 @@ describe("the metrics of a NodeTable", () => {
     expect(() => states.set(row, "asleep" as "eco")).toThrow('has no state "asleep"; it has performance, eco');
   });
 
-  it("counts up for each node, from the first time or from a 0 that was asked for", () => {
+  it("increments a counter per node, from the first increment or an explicit 0", () => {
     const table = new NodeMetricTable();
     const counter = table.counter(actions);
     const row = table.join("a");
@@ -57,7 +57,7 @@ describe("the metrics of a NodeTable", () => {
     }
   });
 
-  it("takes one metric's series of one node away", () => {
+  it("removes the series of one metric for one node", () => {
     const table = new NodeMetricTable();
     const gauge = table.gauge(density);
     for (const name of ["a", "b"]) {

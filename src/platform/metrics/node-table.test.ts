@@ -38,14 +38,14 @@ describe("NodeTable", () => {
     );
   });
 
-  it("keeps the labels in the order of the definition, wherever node stands", () => {
+  it("keeps the labels in the order of the definition, wherever the node label is", () => {
     const table = new NodeMetricTable();
     const gauge = table.gauge(metric({ ...headroom, labels: ["zone", "node", "cpu"] }));
     gauge.column({ zone: "z", cpu: "7" }).set(table.join("a"), 1);
     expect(series(table)).toEqual(['joulie_headroom{zone="z",node="a",cpu="7"} 1']);
   });
 
-  it("orders series by other labels and nodes' names, however they came", () => {
+  it("sorts series by the other labels and by node name", () => {
     const expected = ["cpu", "gpu"].flatMap((component) =>
       ["a", "b", "c"].map((node) => `joulie_density{node="${node}",component="${component}"} 1`),
     );
@@ -64,7 +64,7 @@ describe("NodeTable", () => {
     }
   });
 
-  it("has no line for a value that is missing or no finite number, and one for 0", () => {
+  it("omits missing and non-finite values, and writes 0", () => {
     const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     const values = [undefined, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 1e308];
@@ -95,7 +95,7 @@ describe("NodeTable", () => {
     );
   });
 
-  it("lets a node take all its series with it, and gives none of them to the next one in its place", () => {
+  it("removes all series of a removed node, and does not pass them to the next node in its slot", () => {
     const table = new NodeMetricTable();
     const gauge = table.gauge(density).column({ component: "cpu" });
     const counter = table.counter(actions);
@@ -119,7 +119,7 @@ describe("NodeTable", () => {
     expect(table.size).toBe(2);
   });
 
-  it("ignores what is written to a row after its node left, also when it has come back", () => {
+  it("ignores writes to the row of a removed node, even if the node was added again", () => {
     const table = new NodeMetricTable();
     const column = table.gauge(headroom).column();
     const counter = table.counter(actions);
@@ -146,7 +146,7 @@ describe("NodeTable", () => {
     expect(series(table)).toEqual(['joulie_headroom{node="0"} 2', 'joulie_headroom{node="b"} 1']);
   });
 
-  it("refuses a metric without node, one declared twice, and states with more labels", () => {
+  it("rejects a metric without a node label, a duplicate metric, and states with more labels", () => {
     const table = new NodeMetricTable();
     table.gauge(headroom);
     expect(() => table.gauge(headroom)).toThrow("joulie_headroom is declared twice");
@@ -154,7 +154,7 @@ describe("NodeTable", () => {
     expect(() => table.states({ ...state, labels: ["node", "state", "zone"] })).toThrow("must have exactly two labels");
   });
 
-  it("says the same as a plain map of series, whatever happens, even in the middle of a scrape", () => {
+  it("equals a plain map of series after any operations, even during a scrape", () => {
     const name = fc.constantFrom("a", "b", "c", "d", "e");
     const component = fc.constantFrom("cpu", "gpu", "x");
     const step = fc.oneof(
@@ -190,7 +190,7 @@ describe("NodeTable", () => {
         }
         expect(series(table).toSorted()).toEqual([...plain].map(([key, value]) => `${key} ${value}`).toSorted());
 
-        // A step after every piece: no series twice.
+        // A change after every chunk: no series is written twice.
         const torn: string[] = [];
         const left = during.slice();
         for (const chunk of table.chunks(1)) {
@@ -203,7 +203,7 @@ describe("NodeTable", () => {
     );
   });
 
-  it("comes in pieces of so many rows, also beyond the first slots", () => {
+  it("is rendered in chunks of a fixed number of rows, also after the table has grown", () => {
     const table = new NodeMetricTable();
     const early = table.gauge(headroom).column();
     for (let node = 0; node < 1000; node++) early.set(table.join(`node-${node}`), node);

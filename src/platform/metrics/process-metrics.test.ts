@@ -34,7 +34,7 @@ describe("measureProcess", () => {
     });
   });
 
-  it("shows every delay to two scrapers that take turns", async () => {
+  it("shows every delay to two alternating scrapers", async () => {
     const clock = new VirtualClock();
     const metrics = new ProgramMetrics(clock);
     const held: { now: EventLoopDelayStats | undefined } = { now: undefined };
@@ -54,7 +54,7 @@ describe("measureProcess", () => {
     });
     held.now = figures(1, 2, 500);
     clock.advance(ms(10_000));
-    // The first scraper's visit ends the stretch; the second one's still sees it, and what came after.
+    // The first scrape ends the interval; the second scraper still sees it and later delays.
     expect(await longest()).toBe(0.5);
     held.now = figures(4, 5, 6);
     clock.advance(ms(15_000));

@@ -58,7 +58,7 @@ describe("ProgramMetrics", () => {
     expect(await page(metrics)).not.toMatch(/^joulie_pue/m);
   });
 
-  it("asks for a reading at every scrape, and leaves it out while there is none", async () => {
+  it("reads the value at every scrape, and omits it while there is none", async () => {
     const metrics = new ProgramMetrics(new VirtualClock());
     const values = [3, undefined, Number.NaN, 4];
     metrics.reading(pue, () => values.shift());
@@ -75,7 +75,7 @@ describe("ProgramMetrics", () => {
     expect(register.getMetricsAsArray()).toEqual([]);
   });
 
-  it("refuses a name twice, whichever way it comes", () => {
+  it("rejects a duplicate name, however it is declared", () => {
     const metrics = new ProgramMetrics(new VirtualClock());
     metrics.gauge(pue);
     metrics.nodes.gauge(headroom);
@@ -85,8 +85,8 @@ describe("ProgramMetrics", () => {
     expect(() => metrics.gauge({ ...headroom })).toThrow("joulie_headroom is declared twice");
   });
 
-  it("lets the event loop go on whenever two milliseconds are over, however many nodes there are", async () => {
-    // Every piece takes a millisecond on this clock.
+  it("yields to the event loop every two milliseconds for any number of nodes", async () => {
+    // Every chunk takes a millisecond on this clock.
     const time = { now: 0 };
     const pauses: { at: number; length: Milliseconds }[] = [];
     const clock: Pick<Clock, "monotonic" | "sleep"> = {

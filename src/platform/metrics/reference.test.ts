@@ -18,13 +18,13 @@ const page = metricsReference([
   { name: "demo", metrics: [] },
 ]);
 
-it("the metrics page has a section for what all programs have and one for each program", () => {
+it("the metrics page has a section for common metrics and one for each program", () => {
   expect(page.match(/^##.*$/gm)).toEqual(["## Every program", "## joulie operator", "## joulie demo"]);
   expect(page.match(/`process_resident_memory_bytes`/g)).toHaveLength(1);
   expect(page).toContain("It has only the metrics of every program.");
 });
 
-it("the metrics page says name, type, labels and meaning, with states and buckets", () => {
+it("the metrics page lists name, type, labels and meaning, with states and buckets", () => {
   expect(page).toContain(
     "| `joulie_state` | states | `node`, `state` | State a\\|b. States: `on`, `off`. |\n" +
       "| `joulie_pass_seconds` | histogram |  | Length. Buckets: 0.1, 1. |\n",

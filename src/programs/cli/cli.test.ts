@@ -289,7 +289,7 @@ it("--print-config keeps each value on its row and escapes control characters", 
   expect(out).toMatch(/^ENDPOINT +http:\/\/h\/a\\nb\\u001b\[31m +environment$/m);
 });
 
-it("no variable of any program is hidden by another flag", async () => {
+it("no variable has the name of a built-in flag (--help, --version, --print-config)", async () => {
   for (const program of programs) {
     const names = Object.keys((await program.config()).shape);
     expect(names).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(HELP|VERSION|PRINT_CONFIG)$/)]));
@@ -386,13 +386,13 @@ describe("the real command", () => {
     });
 
   it.each([[["operator", "--print-config"]], [["--help"]]])(
-    "ends quietly when the reader of %j closes early",
+    "exits without an error when the reader of %j closes the pipe early",
     async (args) => {
       expect(await badlyRead(args, "closed")).toEqual({ code: 0, err: "" });
     },
   );
 
-  it.runIf(existsSync("/dev/full"))("says in one line that the disk is full, and exits 1", async () => {
+  it.runIf(existsSync("/dev/full"))("reports a full disk in one line and exits 1", async () => {
     const full = openSync("/dev/full", "w");
     const { code, err } = await badlyRead(["operator", "--print-config"], full);
     closeSync(full);

@@ -91,7 +91,7 @@ describe("completion", () => {
     [["operator", "--lease-name", "agent", "--log-f"], ["--log-format"]],
     [["version", "--j"], ["--json"]],
     [["nothing", ""], []],
-  ])("after %j offers %j", (words, expected) => {
+  ])("for the words %j offers %j", (words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });
 

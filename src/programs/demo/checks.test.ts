@@ -44,11 +44,11 @@ describe("evaluateChecks", () => {
       "energy agrees with power samples within 0.1 %",
       { energy: { ...good.energy, integralJoules: joules(0), sampledJoules: joules(0) } },
     ],
-  ])("fails when it does not hold: %s", (name, change) => {
+  ])("reports a failed check: %s", (name, change) => {
     expect(failedOf(change)).toEqual([name]);
   });
 
-  it("fails when nothing was observed in a run that had to show it", () => {
+  it("fails when a run observed no performance pods or no eco caps to check", () => {
     const held = "no performance pod ran under eco caps";
     const placed = "no performance pod was placed on a node published as eco or draining";
     expect(failedOf({ placements: { ...good.placements, performancePods: 0 } })).toEqual([placed, held]);

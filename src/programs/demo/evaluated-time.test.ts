@@ -6,10 +6,10 @@ const [passed, asked] = [seconds(1000), seconds(3000)];
 
 describe("EvaluatedTime", () => {
   it.each([
-    ["what has passed, where a busy machine had to go slower", [0.2, 0.9, 0.2], true, passed],
-    ["what was asked for, where it was idle and went slower", [0.2, 0.4, 0.2], true, asked],
-    ["what was asked for, where it was busy long before", [0.9, 0.2, 0.2, 0.2], true, asked],
-    ["what was asked for, where it was busy and held its speed", [0.9, 0.9, 0.9], false, asked],
+    ["the elapsed time if a busy machine lowered the speed", [0.2, 0.9, 0.2], true, passed],
+    ["the requested time if an idle machine lowered the speed", [0.2, 0.4, 0.2], true, asked],
+    ["the requested time if the machine was busy only long before", [0.9, 0.2, 0.2, 0.2], true, asked],
+    ["the requested time if a busy machine kept its speed", [0.9, 0.9, 0.9], false, asked],
   ])("is %s", (_, loads, lowered, judged) => {
     const time = new EvaluatedTime();
     for (const load of loads.slice(0, -1)) time.observe(load, false);
@@ -17,7 +17,7 @@ describe("EvaluatedTime", () => {
     expect(time.of(passed, asked)).toBe(judged);
   });
 
-  it("stays excused after a busy machine has lowered the speed", () => {
+  it("remains the elapsed time after a busy machine has lowered the speed", () => {
     const time = new EvaluatedTime();
     time.observe(0.9, true);
     for (let second = 0; second < 20; second++) time.observe(0.1, second === 10);

@@ -110,7 +110,7 @@ describe("isForeground", () => {
     [stat(9, 8), false],
     ["unreadable", true],
     [undefined, true],
-  ])("of %j is %s", (text, expected) => {
+  ])("returns for %j: %s", (text, expected) => {
     expect(isForeground(text)).toBe(expected);
   });
 });

@@ -5,7 +5,7 @@ import type { DemoCluster } from "./demo-cluster.ts";
 import { fleetSettings } from "./settings.ts";
 
 it.each([
-  ["carry no taint in an embedded cluster, so that any pod may run there", true],
+  ["have no taint in an embedded cluster, so that any pod can run on them", true],
   ["are tainted in a real cluster, so that no real pod waits for a container that never starts", false],
 ])("the demo's nodes %s", (_, embedded) => {
   const parsed = parseConfig(demoConfig, { env: {}, flags: {}, machine: { isTerminal: false, exists: () => false } });

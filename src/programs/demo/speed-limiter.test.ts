@@ -31,7 +31,7 @@ describe("SpeedLimiter", () => {
     ["the event loop is late", { ...calm, delay: 80 }, "the median event-loop delay is 80 ms"],
     ["twins are refreshed late", { ...calm, lateness: 2 }, "the oldest twin is 2.0 refresh intervals old"],
     ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait 12 s for their first scheduling attempt"],
-  ])("halves the speed and reports it when for three seconds %s", (_, strain, why) => {
+  ])("halves the speed and reports it after three seconds in which %s", (_, strain, why) => {
     const { clock, said, pace } = paced(60);
     for (let second = 0; second < 3; second++) pace.observe(strain);
     expect([clock.speed, pace.asked]).toEqual([30, 60]);

@@ -36,7 +36,7 @@ describe("nodes", () => {
     expect(await trial.nodes()).toEqual([]);
   });
 
-  it("are kept on request and taken over by the next run", async () => {
+  it("remain in the cluster on request, and the next run takes them over", async () => {
     trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true", TAINT_NODES: "false" });
     await trial.end();
     const left = await trial.nodes();
@@ -71,7 +71,7 @@ describe("nodes", () => {
     expect(await trial.nodes()).toEqual([]);
   });
 
-  it("owned by others are never modified", async () => {
+  it("of another owner are never modified", async () => {
     trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.start({});
@@ -175,7 +175,7 @@ describe("pods", () => {
     await until("unlucky", "Running");
   });
 
-  it("with the same name in sequence are two pods", async () => {
+  it("that reuse a name are treated as different pods", async () => {
     trial = await FleetTestHarness.begin();
     await trial.createPod("twice", "sim-003", work(50));
     await until("twice", "Running");
@@ -190,7 +190,7 @@ describe("pods", () => {
     expect((await trial.pod("twice"))?.status?.phase).toBe("Succeeded");
   });
 
-  it("on nodes of others are ignored", async () => {
+  it("on nodes of another owner are ignored", async () => {
     trial = await FleetTestHarness.begin();
     await trial.hand.create(resources.nodes, { metadata: { name: "real" } });
     await trial.createPod("theirs", "real", work(1));

@@ -84,7 +84,7 @@ describe("heartbeats", () => {
 });
 
 describe("a Node of another owner", () => {
-  it("from the start: its pods are left alone", async () => {
+  it("that exists at the start keeps its pods unchanged", async () => {
     trial = new FleetTestHarness();
     await trial.hand.create(resources.nodes, { metadata: { name: "sim-007" } });
     await trial.createPod("theirs", "sim-007");
@@ -95,7 +95,7 @@ describe("a Node of another owner", () => {
     trial = new FleetTestHarness();
   });
 
-  it("later: its heartbeat is left alone, and the program ends", async () => {
+  it("that appears later receives no heartbeats, and the fleet exits", async () => {
     trial = await FleetTestHarness.begin();
     await trial.hand.delete(resources.nodes, { name: "sim-004" });
     await trial.until(async () =>
@@ -129,7 +129,7 @@ describe("nodes", () => {
     expect((await fetch(`${trial.simulator.url}/readyz`)).status).toBe(503);
   });
 
-  it("keep their pods working while deleted, and write status when they are back", async () => {
+  it("keep running their pods while deleted, and write pod status once registered again", async () => {
     trial = await FleetTestHarness.begin();
     const annotations = { "sim.joulie.io/work-seconds": "30", "sim.joulie.io/kind": "compute" };
     await trial.createPod("job", "sim-004", { annotations });
@@ -146,7 +146,7 @@ describe("nodes", () => {
     expect(await phase()).toBe("Succeeded");
   });
 
-  it("keep taints of others when taken over", async () => {
+  it("keep taints of other writers when a new run takes them over", async () => {
     trial = await FleetTestHarness.begin({ KEEP_OBJECTS: "true" });
     await trial.end();
     const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };

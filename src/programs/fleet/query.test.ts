@@ -65,7 +65,7 @@ describe("runQuery", () => {
 
   const awkward = fc.constantFrom(..."ab.|\\\"'`{}()[]^$*+?#,= \n\t".split(""), "ü", "\u{1f600}");
 
-  it("matches a label of any name and no other label", () => {
+  it("matches a label value with any characters, and no other value", () => {
     fc.assert(
       fc.property(fc.string({ unit: awkward }), (name) => {
         const own: QueryableMetrics = {

@@ -246,7 +246,7 @@ describe("validation of joulie simulate flags", () => {
     [{ CLUSTER: "mixed", MODE: "drop" }, 'is not supported by --mode="drop"'],
     [{ SEEDS: "0" }, "--seeds"],
     [{ NODES: "0" }, "--nodes"],
-  ])("refuses %j", (flags, problem) => {
+  ])("rejects %j", (flags, problem) => {
     expect(problemsOf(flags)).toHaveLength(1);
     expect(problemsOf(flags)[0]).toContain(problem);
   });
@@ -258,7 +258,7 @@ describe("validation of joulie simulate flags", () => {
     { COMPARE: "least,joulie", POLICY: "none" },
     { SEEDS: "1", TRACE: "x.csv" },
     { MODE: "drop", ARM: "shipped" },
-  ])("takes %j", (flags) => {
+  ])("accepts %j", (flags) => {
     expect(problemsOf(flags)).toEqual([]);
   });
 });

@@ -31,13 +31,13 @@ describe("the embedded CPUs", () => {
       const loads = entry.curve?.points.map(([load]) => load) ?? [];
       expect(loads).toEqual(loads.toSorted((a, b) => a - b));
       for (const [, power] of entry.curve?.points ?? []) expect(power > 0 && power <= 1).toBe(true);
-      // No server CPU is outside these watts per core and GHz; a slipped digit is.
+      // Every server CPU is within these watts per core and GHz; a typo would not be.
       const wattsPerCoreGHz = entry.tdp.value / (entry.coresPerSocket.value * entry.baseGHz.value);
       expect(wattsPerCoreGHz > 0.4 && wattsPerCoreGHz < 9).toBe(true);
     },
   );
 
-  it("cover the families that are promised", () => {
+  it("cover the documented families", () => {
     const families = Map.groupBy(BUILTIN_CPUS, (entry) => entry.family);
     const counts = Object.fromEntries([...families].map(([family, entries]) => [family, entries.length]));
     expect(counts).toMatchObject({
@@ -55,13 +55,13 @@ describe("the embedded CPUs", () => {
     });
   });
 
-  it("name each representative and stand-in by a key that exists", () => {
+  it("refer to representatives and proxies by existing keys", () => {
     const keys = new Set(BUILTIN_CPUS.map((entry) => entry.key));
     for (const { representative } of CPU_FAMILIES) expect(keys).toContain(representative);
     for (const { standsFor } of CPU_PROXIES) expect(keys).toContain(standsFor);
   });
 
-  it("belong to no family's pattern but their own", () => {
+  it("match only the pattern of their own family", () => {
     for (const entry of BUILTIN_CPUS) {
       const number = cpuNameParts(entry.key).id;
       const families = CPU_FAMILIES.filter(({ model }) => model.test(number)).map(({ family }) => family);
@@ -85,7 +85,7 @@ describe("the embedded GPUs", () => {
     },
   );
 
-  it("stand in only by keys that exist", () => {
+  it("refer to proxies by existing keys", () => {
     const keys = new Set(BUILTIN_GPUS.map((entry) => entry.key));
     for (const { standsFor } of GPU_PROXIES) expect(keys).toContain(standsFor);
   });
@@ -103,7 +103,7 @@ describe("names", () => {
     }
   });
 
-  it("of stand-ins are no model's and are said once", () => {
+  it("of proxies are unique and differ from those of models", () => {
     for (const [entries, proxies, partsOf] of [
       [BUILTIN_CPUS, CPU_PROXIES, cpuNameParts],
       [BUILTIN_GPUS, GPU_PROXIES, gpuNameParts],

@@ -16,7 +16,7 @@ async function textOf({ body }: ApiResponse): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** As the fault says over memory, and as a client sees a lost connection. */
+/** The error of the fault in memory, and the error of a lost connection over HTTP. */
 const broken = /injected fault|terminated|aborted|other side closed|socket/;
 
 const never = () => new AbortController().signal;
@@ -42,7 +42,7 @@ async function started(way: string) {
 }
 
 describe.each(["memory", "HTTP"])("faults over %s", (way) => {
-  it("answers with a status, so many times and no more", async () => {
+  it("responds with an error status the given number of times", async () => {
     const { api, transport } = await started(way);
     api.faults.add({ fault: { kind: "status", code: 429, retryAfterSeconds: 7 }, times: 1 });
     api.faults.add({
@@ -62,7 +62,7 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
     await Promise.all(others.map(textOf));
   });
 
-  it("tears an answer, though the request was carried out", async () => {
+  it("truncates a response after the request was executed", async () => {
     const { api, transport } = await started(way);
     api.faults.add({ fault: { kind: "torn", afterBytes: 20 }, times: 1 });
     const request = {
@@ -76,7 +76,7 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
     expect((await send(transport, "/api/v1/nodes/made")).status).toBe(200);
   });
 
-  it("breaks the connection where it refuses, and takes a rule back", async () => {
+  it("drops the connection on a refusal, and removes a rule", async () => {
     const { api, transport } = await started(way);
     const takeBack = api.faults.add({ fault: { kind: "refused" } });
     await expect(send(transport, "/api/v1/nodes")).rejects.toThrow(broken);
@@ -84,14 +84,14 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
     expect((await send(transport, "/api/v1/nodes")).status).toBe(200);
   });
 
-  it("drops open watches as a lost connection does", async () => {
+  it("drops open watches like a lost connection", async () => {
     const { api, transport } = await started(way);
     const watch = await send(transport, "/api/v1/nodes?watch=1");
     api.faults.dropWatches();
     await expect(textOf(watch)).rejects.toThrow(broken);
   });
 
-  it("ends open watches with 410, and refuses what came before", async () => {
+  it("ends open watches with 410, and rejects older resourceVersions", async () => {
     const { api, transport } = await started(way);
     const page = JSON.parse(await textOf(await send(transport, "/api/v1/namespaces?limit=1"))) as {
       metadata: { continue: string; resourceVersion: string };
@@ -105,7 +105,7 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
     expect(JSON.parse(await textOf(early))).toMatchObject({ type: "ERROR", object: { code: 410 } });
   });
 
-  it("stands still while frozen, goes on when thawed, and lets go who gives up", async () => {
+  it("blocks while frozen, continues when thawed, and releases aborted requests", async () => {
     const { api, transport } = await started(way);
     const watch = await send(transport, "/api/v1/nodes?watch=1");
     const line = watch.body[Symbol.asyncIterator]().next();
@@ -135,7 +135,7 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
 });
 
 describe("faults on the injected clock", () => {
-  it("waits as long as told, and delays what else is to come", async () => {
+  it("delays a response as configured, and also the rest of the stream", async () => {
     const clock = new VirtualClock(instant(0));
     const api = new EmbeddedApi({ clock, random: seededRandom(1) });
     api.faults.add({ fault: { kind: "status", code: 503 }, times: 1 });

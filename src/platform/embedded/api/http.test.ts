@@ -19,7 +19,7 @@ function embedded() {
 
 describe("listening", () => {
   it.each(["0.0.0.0", "::", "192.168.1.1", "example.org", "127.0.0.1.example.org", ""])(
-    "refuses the address %j",
+    "rejects the address %j",
     async (host) => {
       await expect(embedded().listen({ host })).rejects.toThrow("loopback addresses only");
     },
@@ -36,13 +36,13 @@ describe("listening", () => {
     expect(await status({})).toBe(401);
   });
 
-  it("gives each listener a token of its own, that no seed repeats", async () => {
+  it("gives each listener a unique token, independent of the seed", async () => {
     const listeners = await Promise.all([embedded().listen(), embedded().listen()]);
     expect(new Set(listeners.map(({ token }) => token)).size).toBe(2);
     for (const { token } of listeners) expect(token.length).toBeGreaterThanOrEqual(32);
   });
 
-  it("writes a kubeconfig that leads to it", async () => {
+  it("writes a kubeconfig that connects to it", async () => {
     const listening = await embedded().listen({ tls: "self-signed" });
     const { url, token, ca } = listening;
     const config = JSON.parse(listening.kubeconfig()) as Record<string, Record<string, Record<string, unknown>>[]>;
@@ -54,7 +54,7 @@ describe("listening", () => {
     expect(url).toMatch(/^https:/);
   });
 
-  it("refuses bodies beyond Kubernetes' limit and methods it does not know", async () => {
+  it("rejects bodies beyond the Kubernetes limit and unknown methods", async () => {
     const { url, token } = await embedded().listen();
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const large = await fetch(`${url}/api/v1/nodes`, {
@@ -84,7 +84,7 @@ describe("drained", () => {
     return { response, abort, listeners, wait: async () => drained(response as never, abort.signal) };
   }
 
-  it("leaves no listener behind, whichever way it ends", async () => {
+  it("leaves no listener behind, however it ends", async () => {
     const { response, abort, listeners, wait } = waiting();
     for (let round = 0; round < 3; round++) {
       const done = wait();
@@ -99,7 +99,7 @@ describe("drained", () => {
     expect(listeners()).toBe(0);
   });
 
-  it("does not wait on a connection that is gone already", async () => {
+  it("does not wait on a closed connection", async () => {
     const { abort, listeners, wait } = waiting();
     abort.abort(new Error("gone"));
     await expect(wait()).rejects.toThrow("gone");

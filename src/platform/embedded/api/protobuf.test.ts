@@ -4,7 +4,7 @@ import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
 import { jsonFromProtobuf } from "./protobuf.ts";
 
-// As client-go writes it: fields by number, wire type 2 is bytes with their length, wire type 0 a number.
+// Encoded like client-go: numbered fields; wire type 2 is length-prefixed bytes, wire type 0 a number.
 const varint = (value: number): number[] => (value < 128 ? [value] : [(value % 128) + 128, ...varint(value >> 7)]);
 const bytes = (field: number, content: Buffer | string): Buffer => {
   const payload = Buffer.from(content);
@@ -60,7 +60,7 @@ describe("Protobuf of Kubernetes", () => {
     });
   });
 
-  it("reads DeleteOptions, a grace of -1 among them", () => {
+  it("reads DeleteOptions, including a grace period of -1", () => {
     const minusOne = Buffer.from([0x08, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1]);
     expect(JSON.parse(jsonFromProtobuf(envelope("v1", "DeleteOptions", minusOne)))).toEqual({
       apiVersion: "v1",
@@ -69,7 +69,7 @@ describe("Protobuf of Kubernetes", () => {
     });
   });
 
-  it("refuses a kind it does not know: 415, with what to do", () => {
+  it("rejects an unknown kind with 415 and a hint", () => {
     expect(() => jsonFromProtobuf(envelope("v1", "Pod", Buffer.alloc(0)))).toThrow(
       expect.objectContaining({ code: 415, message: expect.stringContaining("Pod") as unknown }) as Error,
     );

@@ -30,32 +30,32 @@ describe("a continue token", () => {
     ["all namespaces", "/api/v1/namespaces/default/pods", "/api/v1/pods"],
     ["another label selector", `${nodes}?labelSelector=l%3D1`, nodes],
     ["another field selector", nodes, `${nodes}?fieldSelector=metadata.name%3Da`],
-  ])("is not good for %s: 400", async (_what, from, to) => {
+  ])("is rejected for %s: 400", async (_what, from, to) => {
     const { token, next } = await paged();
     const text = await token(from);
     expect(await next(to, text)).toEqual([400, "BadRequest"]);
     expect((await next(from, text))[0]).toBe(200);
   });
 
-  it("is good for its own list, whose empty selectors say nothing", async () => {
+  it("is accepted for its own list, with empty selectors ignored", async () => {
     const { token, next } = await paged();
     expect(await next(`${nodes}?labelSelector=&fieldSelector=`, await token(nodes))).toEqual([200, ["b", "c"]]);
     const text = await token(`${nodes}?labelSelector=l%3D1`);
     expect(await next(`${nodes}?labelSelector=l%3D1`, text)).toEqual([200, ["b", "c"]]);
   });
 
-  it("ends with its five minutes: 410, and nothing is held any more", async () => {
+  it("expires after five minutes with 410 and frees its snapshot", async () => {
     const { clock, token, next } = await paged();
     const text = await token(nodes);
     await clock.advanceAsync(milliseconds(MINUTES - 1));
     expect((await next(nodes, text))[0]).toBe(200);
     await clock.advanceAsync(milliseconds(1));
     expect(await next(nodes, text)).toEqual([410, "Expired"]);
-    // The two events, which are kept for an hour.
+    // The two Events, which are kept for an hour.
     expect(clock.waiting).toBe(2);
   });
 
-  it("holds one timer for each list half read, and none for those given up or compacted", async () => {
+  it("holds one timer per unfinished list, and none for abandoned or compacted lists", async () => {
     const { api, clock, token } = await paged();
     for (let count = 0; count < 70; count++) await token(nodes);
     expect(clock.waiting).toBe(2 + 64);
@@ -63,7 +63,7 @@ describe("a continue token", () => {
     expect(clock.waiting).toBe(2);
   });
 
-  it("goes with no resourceVersion: 400", async () => {
+  it("cannot be combined with a resourceVersion: 400", async () => {
     const { token, next } = await paged();
     const text = await token(nodes);
     expect(await next(`${nodes}?resourceVersion=1`, text)).toEqual([400, "BadRequest"]);
@@ -93,7 +93,7 @@ describe("a path", () => {
     expect((await send("GET", path)).status).toBe(expected);
   });
 
-  it("with an empty part in it deletes nothing", async () => {
+  it("with an empty segment deletes nothing", async () => {
     const { send } = apiHarness();
     await send("POST", nodes, { metadata: { name: "a" } });
     for (const path of ["/api/v1//nodes", "/api/v1/nodes//", "/api/v1/nodes//status"]) {
@@ -103,8 +103,8 @@ describe("a path", () => {
   });
 });
 
-describe("a list by a field", () => {
-  it("has at every moment those that have its value, and no others", async () => {
+describe("a list with a field selector", () => {
+  it("always contains exactly the objects with the selected value", async () => {
     const { send } = apiHarness();
     const path = "/api/v1/namespaces/default/pods";
     const on = async (node: string, more = "", where = "/api/v1/pods") => {

@@ -28,7 +28,7 @@ describe("humanDuration", () => {
     expect(humanDuration(seconds)).toBe(shown);
   });
 
-  it("does not know the age of what has no date", () => {
+  it("shows an unknown age for an object without a date", () => {
     expect(ageOf(undefined, instant(0))).toBe("<unknown>");
     expect(ageOf("yesterday", instant(0))).toBe("<unknown>");
     expect(ageOf("1970-01-01T00:00:00Z", instant(5000))).toBe("5s");

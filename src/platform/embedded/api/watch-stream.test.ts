@@ -44,7 +44,7 @@ async function linesOf(stream: WatchStream): Promise<string[]> {
 const tooMany = 100_001;
 
 describe("WatchStream", () => {
-  it("starts from a state of any size: only what came after it can fall behind", async () => {
+  it("accepts an initial state of any size: only later events count towards the backlog", async () => {
     const { open, change } = world();
     const stream = open();
     stream.begin(
@@ -64,7 +64,7 @@ describe("WatchStream", () => {
     ]);
   });
 
-  it("catches up on a history of any size, too", async () => {
+  it("accepts a history of any size", async () => {
     const { open, change } = world();
     const stream = open();
     stream.replay(
@@ -77,7 +77,7 @@ describe("WatchStream", () => {
     expect(await linesOf(stream)).toHaveLength(tooMany + 1);
   });
 
-  it("ends where its reader falls too far behind, and leaves no timer", async () => {
+  it("ends if its reader falls too far behind, and leaves no timer", async () => {
     const { clock, open, change } = world();
     const stream = open({ bookmarks: true }, 3600);
     for (let index = 0; index < tooMany - 1; index++) change("n");
@@ -88,7 +88,7 @@ describe("WatchStream", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("breaks off alone where it cannot tell or select: the others hear of the change", async () => {
+  it("ends only the stream that fails to encode or select: other streams get the event", async () => {
     const { open, change } = world();
     const broken = () => {
       throw new RangeError("no text");
@@ -110,7 +110,7 @@ describe("WatchStream", () => {
     expect(ended).toBe(1);
   });
 
-  it("does not end by itself where timeoutSeconds is 0", async () => {
+  it("does not time out if timeoutSeconds is 0", async () => {
     const { clock, open } = world();
     const [without, zero, one] = [open(), open({}, 0), open({}, 1)];
     let ended = "";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { difference, type FieldTree, intersection, isEmpty, pathsOf, sameTree, union } from "./field-tree.ts";
 
-/** Trees over few names, so that two of them meet. */
+/** Trees over few names, so that two trees overlap. */
 const tree = fc
   .letrec<{ tree: FieldTree }>((tie) => ({
     tree: fc.dictionary(
@@ -15,7 +15,7 @@ const tree = fc
   }))
   .tree.map(tidy);
 
-/** Only "." may be a bare mark, and nothing is below it; the root is never a member. */
+/** Only "." may be a marker without children; the root is never a member. */
 function tidy(given: FieldTree, depth = 0): FieldTree {
   const entries = Object.entries(given)
     .filter(([element]) => element !== "." || (depth > 0 && Object.keys(given).length > 1))
@@ -38,7 +38,7 @@ describe("field trees are sets", () => {
     );
   });
 
-  it("is the same tree exactly where the members are the same", () => {
+  it("is equal exactly if the members are equal", () => {
     fc.assert(
       fc.property(tree, tree, (a, b) => {
         const same = pathsOf(a).toSorted().join() === pathsOf(b).toSorted().join();

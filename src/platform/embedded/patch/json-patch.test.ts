@@ -47,27 +47,27 @@ describe("jsonPatched", () => {
     ["a test that fails", [{ op: "test", path: "/a", value: 1 }]],
     ["a move from nowhere", [{ op: "move", path: "/a" }]],
   ];
-  it.each(refused)("refuses %s", (_says, patch) => {
+  it.each(refused)("rejects %s", (_says, patch) => {
     expect(() => jsonPatched(document, patch)).toThrow(StatusError);
   });
 });
 
 describe("jsonPatched within bounds", () => {
   const tests = (count: number) => Array.from({ length: count }, () => ({ op: "test", path: "/a", value: 1 }));
-  it("takes 10,000 operations, not one more: 413", () => {
+  it("accepts at most 10,000 operations: 413", () => {
     expect(jsonPatched({ a: 1 }, tests(10_000))).toEqual({ a: 1 });
     expect(() => jsonPatched({ a: 1 }, tests(10_001))).toThrow(expect.objectContaining({ code: 413 }));
   });
 
   const copies = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
-  it("refuses copies of copies before they are larger than any body: 422", () => {
+  it("rejects nested copies that exceed the body limit: 422", () => {
     const document = { a: { text: "x".repeat(1000) } };
     expect(Object.keys((jsonPatched(document, copies(10)) as typeof document).a)).toHaveLength(11);
     expect(() => jsonPatched(document, copies(60))).toThrow(expect.objectContaining({ code: 422 }));
   });
 
-  it("copies what was set to nothing", () => {
+  it("copies a value that is undefined", () => {
     const patch = [
       { op: "add", path: "/b" },
       { op: "copy", from: "/b", path: "/c" },
@@ -77,16 +77,16 @@ describe("jsonPatched within bounds", () => {
 
   const chain = (depth: number): unknown => JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
   const end = (depth: number) => `/x${"/a".repeat(depth)}`;
-  it("refuses a result that is too deep: 422", () => {
+  it("rejects a result that is too deep: 422", () => {
     const onto = (depth: number) => [{ op: "move", from: "/y", path: end(depth) }];
-    // 1 for the document itself, 998 down to the place, 1 more.
+    // 1 for the document itself, 998 for the path, 1 more.
     expect(jsonPatched({ x: chain(998), y: { z: 1 } }, onto(998))).toHaveProperty("x");
     expect(() => jsonPatched({ x: chain(999), y: { z: 1 } }, onto(999))).toThrow(
       expect.objectContaining({ code: 422, message: expect.stringContaining("1000 levels") }),
     );
   });
 
-  it("refuses one too deep to be walked on the way: 422", () => {
+  it("rejects an intermediate result that is too deep to traverse: 422", () => {
     const patch = [
       { op: "add", path: "/y", value: 1 },
       { op: "copy", from: "/x", path: "/z" },
@@ -96,7 +96,7 @@ describe("jsonPatched within bounds", () => {
 });
 
 describe("mergePatched", () => {
-  it("leaves nothing of the prototype behind, and pollutes none", () => {
+  it("neither copies from nor pollutes the prototype", () => {
     const patch = JSON.parse('{"__proto__": {"polluted": true}, "a": {"__proto__": null, "b": 1}}') as unknown;
     const merged = mergePatched({ a: {} }, patch);
     expect((merged as { polluted?: unknown }).polluted).toBeUndefined();
@@ -104,7 +104,7 @@ describe("mergePatched", () => {
     expect(merged).toHaveProperty("a.b", 1);
   });
 
-  it("is RFC 7386: a patch of a whole object onto nothing is that object without its nulls", () => {
+  it("follows RFC 7386: patching nothing with an object gives that object without its nulls", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (target, patch) => {
         const once = mergePatched(target, patch);
@@ -116,7 +116,7 @@ describe("mergePatched", () => {
 });
 
 describe("strategicallyPatched", () => {
-  it("takes a list named like a field of the prototype for any list", () => {
+  it("treats a list named like a prototype field as an ordinary list", () => {
     for (const name of ["constructor", "toString"]) {
       expect(strategicallyPatched({ [name]: [{ a: 1 }] }, { [name]: [{ a: 2 }] })).toEqual({ [name]: [{ a: 2 }] });
     }
@@ -141,7 +141,7 @@ describe("strategicallyPatched", () => {
     });
   });
 
-  it("replaces where told, retains keys where told, and takes plain items out", () => {
+  it("supports $patch: replace, $retainKeys and deletion from primitive lists", () => {
     expect(strategicallyPatched({ a: 1, b: 2 }, { $patch: "replace", c: 3 })).toEqual({ c: 3 });
     expect(strategicallyPatched({ a: 1, b: 2 }, { $retainKeys: ["b"] })).toEqual({ b: 2 });
     expect(strategicallyPatched({ finalizers: ["a", "b"] }, { "$deleteFromPrimitiveList/finalizers": ["a"] })).toEqual({

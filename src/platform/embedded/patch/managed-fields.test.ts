@@ -26,7 +26,7 @@ const writer = (manager: string, operation: FieldManager["operation"] = "Apply")
   time: "2030-01-01T00:00:00Z",
 });
 
-/** Configurations over few fields and values, so that managers meet. */
+/** Configurations over few fields and values, so that managers conflict. */
 const value = fc.constantFrom(1, 2);
 const config: fc.Arbitrary<JsonObject> = fc.record({
   spec: fc.record(
@@ -45,7 +45,7 @@ const config: fc.Arbitrary<JsonObject> = fc.record({
 });
 
 describe("applied", () => {
-  it("keeps what it promises over any sequence of forced applies", () => {
+  it("keeps its invariants over any sequence of forced applies", () => {
     const step = fc.record({ manager: fc.constantFrom("one", "two", "three"), config });
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), (steps) => {
@@ -56,7 +56,7 @@ describe("applied", () => {
             force: true,
             hasStatus: false,
           }));
-          // What it applied is there: applying it again, without force, changes nothing and meets no conflict.
+          // Applying the same configuration again without force changes nothing and causes no conflict.
           const again = applied(object, wanted, owners, writer(manager), schema, { force: false, hasStatus: false });
           expect(again.object).toEqual(object);
           // A missing field has no owner.
@@ -66,7 +66,7 @@ describe("applied", () => {
             expect(isEmpty(leaves) ? [] : [leaves]).toEqual([]);
           }
         }
-        // When everyone lets go of everything, nothing is left but the frame.
+        // When all managers release all fields, only the empty object is left.
         for (const manager of ["one", "two", "three"]) {
           ({ object, owners } = applied(object, {}, owners, writer(manager), schema, {
             force: true,
@@ -80,7 +80,7 @@ describe("applied", () => {
     );
   });
 
-  it("never lets two managers with separate fields touch each other", () => {
+  it("never lets two managers with disjoint fields affect each other", () => {
     const left = fc.record({ left: fc.dictionary(fc.constantFrom("a", "b", "c"), value) }, { requiredKeys: [] });
     const right = fc.record({ right: fc.dictionary(fc.constantFrom("a", "b", "c"), value) }, { requiredKeys: [] });
     const turns = fc.array(
@@ -108,7 +108,7 @@ describe("applied", () => {
   });
 });
 
-/** The interior nodes of an object, which a leaf such as `{}` may have been before. */
+/** The interior nodes of an object; each may have been a leaf such as `{}` before. */
 function prefixes(object: JsonObject): ReturnType<typeof fieldTreeOf> {
   const spec = object.spec as JsonObject | undefined;
   return spec === undefined
@@ -129,7 +129,7 @@ describe("ownersAfterUpdate", () => {
     );
   });
 
-  it("is not asked to remember a write that changes nothing", () => {
+  it("records no owner for a write that changes nothing", () => {
     const { object, owners } = applied({}, { spec: { a: 1 } }, [], writer("one"), schema, {
       force: false,
       hasStatus: false,

@@ -15,7 +15,7 @@ interface Args {
   readonly NodeNames: string[] | null;
 }
 
-/** An extender in this process; what it was asked, and answers by verb. */
+/** An in-process extender: its recorded requests and its responses by verb. */
 async function extenderServer(answers: Readonly<Record<string, (body: Args) => unknown>>) {
   const asked: { verb: string; body: Args }[] = [];
   const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ async function extenderServer(answers: Readonly<Record<string, (body: Args) => u
 const extender = (config: ExtenderClientConfig) => new ExtenderClient(config);
 
 describe("Extender", () => {
-  it("speaks kube-scheduler's wire with names: all three fields, the unused null", async () => {
+  it("uses the kube-scheduler wire format with node names: all three fields, unused ones null", async () => {
     const { asked, url } = await extenderServer({
       filter: ({ NodeNames }: Args) => ({
         NodeNames: NodeNames?.filter((name) => name !== "a"),
@@ -79,7 +79,7 @@ describe("Extender", () => {
     expect(prioritize?.body.NodeNames?.toSorted()).toEqual(["b", "c"]);
   });
 
-  it("sends whole nodes to an extender without a cache, and takes them back", async () => {
+  it("sends and receives whole nodes for an extender without a cache", async () => {
     const { asked, url } = await extenderServer({
       filter: ({ Nodes }: Args) => ({
         nodes: { items: Nodes?.items.filter(({ metadata }) => metadata.name === "b") },
@@ -113,7 +113,7 @@ describe("Extender", () => {
     expect(await place(3)).toBe("full");
   });
 
-  it("keeps a pod waiting while an extender fails, and goes on without one that may be ignored", async () => {
+  it("keeps a pod pending while an extender fails, and skips a failing ignorable extender", async () => {
     const { url } = await extenderServer({});
     const strict = schedulerHarness(systemClock, [
       extender({ urlPrefix: url, filterVerb: "filter", nodeCacheCapable: true }),
@@ -129,7 +129,7 @@ describe("Extender", () => {
     expect(await nodeOf(lenient)("p")).toBe("a");
   });
 
-  it("gives up on an answer that does not come, or names a node it was not asked about", async () => {
+  it("fails on a response that times out or names an unknown node", async () => {
     const slow = createServer(() => undefined);
     await new Promise<void>((resolve) => {
       slow.listen(0, "127.0.0.1", resolve);

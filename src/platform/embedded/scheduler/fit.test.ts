@@ -16,7 +16,7 @@ const node = (allocatable: object, more: object = {}) =>
   nodeViewOf({ metadata: { name: "n", labels: {} }, status: { allocatable }, ...more } as never, false);
 
 describe("misfit", () => {
-  it("fills a node to the last tenth and no further", () => {
+  it("fills a node exactly to its capacity", () => {
     const occupancy = new Occupancy();
     const one = node({ cpu: "1", memory: "1Gi" });
     for (let count = 0; count < 10; count++) {
@@ -26,7 +26,7 @@ describe("misfit", () => {
     expect(unfitReason(pod({ cpu: "1m" }), one, occupancy.on("n"))).toBe("Insufficient cpu");
   });
 
-  it("has nothing of what a node does not name, and room for a pod that asks for nothing", () => {
+  it("treats unlisted resources as 0, and fits a pod without requests", () => {
     const occupancy = new Occupancy();
     expect(unfitReason(pod({ "nvidia.com/gpu": "1" }), node({ cpu: "1" }), occupancy.on("n"))).toBe(
       "Insufficient nvidia.com/gpu",
@@ -39,7 +39,7 @@ describe("misfit", () => {
 });
 
 describe("Occupancy", () => {
-  it("is exactly empty again when everyone has left, in whatever order", () => {
+  it("is exactly 0 after all pods are removed in any order", () => {
     const step = fc.record({
       pod: fc.nat({ max: 20 }),
       node: fc.constantFrom("a", "b"),
@@ -72,7 +72,7 @@ describe("Occupancy", () => {
 });
 
 describe("leastAllocated", () => {
-  it("is kube-scheduler's: the mean of the free shares in percent, rounded down", () => {
+  it("matches kube-scheduler: the mean of the free shares in percent, rounded down", () => {
     const occupancy = new Occupancy();
     const one = node({ cpu: "4", memory: "8Gi" });
     expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(75);
@@ -80,7 +80,7 @@ describe("leastAllocated", () => {
     expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(Math.floor((50 + 62) / 2));
   });
 
-  it("weighs a pod that asks for nothing as 100m and 200Mi, and stays within 0–100", () => {
+  it("counts a pod without requests as 100m and 200Mi, and stays within 0–100", () => {
     const occupancy = new Occupancy();
     expect(leastAllocated(pod({}), node({ cpu: "1", memory: "2000Mi" }), occupancy.on("n"))).toBe(90);
     expect(leastAllocated(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"))).toBe(0);
@@ -119,7 +119,7 @@ describe("enough and explain", () => {
 });
 
 describe("offersOther", () => {
-  it("notices labels, taints, cordons and capacity, and no heartbeat", () => {
+  it("detects changes of labels, taints, cordons and capacity, and ignores heartbeats", () => {
     const before = node({ cpu: "1" });
     expect(
       mayAcceptMorePods(before, node({ cpu: "1000m" }, { status: { allocatable: { cpu: "1" }, conditions: [{}] } })),

@@ -20,7 +20,7 @@ describe("untolerated", () => {
     expect(untolerated([taint], [toleration]) === undefined).toBe(tolerated);
   });
 
-  it("passes over taints that only ask, and stops at NoExecute", () => {
+  it("ignores PreferNoSchedule taints and respects NoExecute", () => {
     expect(untolerated([{ key: "k", effect: "PreferNoSchedule" }], [])).toBeUndefined();
     expect(untolerated([{ key: "k", effect: "NoExecute" }], [])?.key).toBe("k");
     expect(untolerated([], [])).toBeUndefined();

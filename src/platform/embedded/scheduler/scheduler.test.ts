@@ -19,7 +19,7 @@ import { Scheduler } from "./scheduler.ts";
 afterEach(cleanUp);
 
 describe("Scheduler", () => {
-  it("spreads pods over the emptier nodes and never beyond what a node has", async () => {
+  it("spreads pods over the emptier nodes and never exceeds the capacity of a node", async () => {
     const w = schedulerHarness();
     await Promise.all([w.node("a"), w.node("b")]);
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
@@ -34,7 +34,7 @@ describe("Scheduler", () => {
     });
   });
 
-  it("says why, in the condition and in an event, and places the pod when a node comes that fits", async () => {
+  it("reports why a pod is pending, in a condition and an Event, and binds it when a fitting node appears", async () => {
     const w = schedulerHarness();
     await w.node("tainted", undefined, { spec: { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] } });
     await w.node("cordoned", undefined, { spec: { unschedulable: true } });
@@ -54,7 +54,7 @@ describe("Scheduler", () => {
     expect(await nodeOf(w)("picky")).toBe("ssd");
   });
 
-  it("tries pods that ask for the same again for each node that comes, until all have one", async () => {
+  it("retries pods with equal requests for each new node until all are bound", async () => {
     const w = schedulerHarness();
     await w.node("small", { cpu: "1", memory: "8Gi", pods: "10" });
     for (const name of ["x", "y"]) await w.pod(name, { cpu: "4" });
@@ -71,7 +71,7 @@ describe("Scheduler", () => {
     expect(await nodeOf(w)(first)).toBe("b");
   });
 
-  it("does not miss a node that comes while an extender is asked", async () => {
+  it("does not miss a node that is added during an extender call", async () => {
     const slow = new (class extends ExtenderClient {
       asked = 0;
       override async filter(_pod: KubeObject, nodes: readonly SchedulerNode[]): Promise<ExtenderFilterResult> {
@@ -160,7 +160,7 @@ describe("Scheduler", () => {
     expect((await scheduledCondition(w, "z")).message).toContain("1 Too many pods");
   });
 
-  it("waits out its backoff, on the injected clock, before it tries again", async () => {
+  it("waits for its backoff on the injected clock before it retries", async () => {
     const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
     const w = schedulerHarness(clock);
     const pass = async () => clock.advanceAsync(milliseconds(0));
@@ -178,7 +178,7 @@ describe("Scheduler", () => {
     expect((await w.get("p")).spec.nodeName).toBe("late");
   });
 
-  it("takes room back from pods that end or go, and leaves alone what is not its own", async () => {
+  it("frees the resources of finished and deleted pods, and ignores pods of other schedulers", async () => {
     const w = schedulerHarness();
     await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
     await w.pod("first", { cpu: "1" });

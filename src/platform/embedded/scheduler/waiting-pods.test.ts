@@ -24,7 +24,7 @@ function waiting() {
 }
 
 describe("WaitingPods", () => {
-  it("hands out by priority, then by arrival, each once", () => {
+  it("returns pods by priority, then by arrival, each once", () => {
     const { pods, order, wakes } = waiting();
     for (const one of [pod("a"), pod("b", 10), pod("c"), pod("d", 10)]) pods.offer(one);
     expect(order()).toEqual(["b", "d", "a", "c"]);
@@ -32,7 +32,7 @@ describe("WaitingPods", () => {
     expect(wakes()).toBe(4);
   });
 
-  it("keeps one entry for a pod however often it is seen, and takes another of its name for another", () => {
+  it("keeps one entry per pod, and treats a recreated pod of the same name as a new one", () => {
     const { pods } = waiting();
     pods.offer(pod("a"));
     pods.offer(pod("a"));
@@ -53,7 +53,7 @@ describe("WaitingPods", () => {
     }
   });
 
-  it("stirs only those that the change may help", () => {
+  it("wakes only pods that the change may help", () => {
     const { clock, pods, order } = waiting();
     for (const name of ["a", "b"]) pods.fail(pod(name), 0, false);
     clock.advance(ms(60_000));
@@ -62,7 +62,7 @@ describe("WaitingPods", () => {
     expect(pods.size).toBe(1);
   });
 
-  it("leaves a pod for which nothing fits until something stirs, or five minutes have passed", () => {
+  it("retries an unschedulable pod after a relevant change or five minutes", () => {
     const { clock, pods, order } = waiting();
     pods.fail(pod("a"), 0, false);
     clock.advance(ms(60_000));
@@ -79,7 +79,7 @@ describe("WaitingPods", () => {
     expect(order()).toEqual(["a"]);
   });
 
-  it("tries a pod again that asks for something else now, and not one whose status alone changed", () => {
+  it("retries a pod whose requests changed, but not one whose status alone changed", () => {
     const { clock, pods, order } = waiting();
     pods.fail(pod("a"), 0, false);
     clock.advance(ms(2000));
@@ -89,7 +89,7 @@ describe("WaitingPods", () => {
     expect(order()).toEqual(["a"]);
   });
 
-  it("forgets a pod wherever it waits, timers too", () => {
+  it("removes a pod from every queue, including its timers", () => {
     const { clock, pods, order } = waiting();
     pods.offer(pod("active"));
     pods.fail(pod("later"), 0, true);

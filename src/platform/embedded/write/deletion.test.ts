@@ -10,7 +10,7 @@ const held = (name: string, spec: object = { nodeName: "n" }) => ({
 const letGo = { metadata: { finalizers: null } };
 
 describe("a bound pod with a finalizer", () => {
-  it("goes when the finalizer is taken away after its grace", async () => {
+  it("is deleted when the finalizer is removed after the grace period", async () => {
     const { clock, send, watch } = apiHarness();
     await send("POST", pods, held("p"));
     const seen = await watch(`${pods}?watch=1`);
@@ -24,7 +24,7 @@ describe("a bound pod with a finalizer", () => {
     expect(seen.events.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "MODIFIED", "DELETED"]);
   });
 
-  it("stays for its grace when the finalizer is taken away before, and is written once when it is due", async () => {
+  it("stays until the end of its grace period if the finalizer is removed earlier, and is written once", async () => {
     const { clock, send, watch } = apiHarness();
     for (const name of ["early", "twice"]) await send("POST", pods, held(name));
     await send("DELETE", `${pods}/early`, { gracePeriodSeconds: 5 });
@@ -38,7 +38,7 @@ describe("a bound pod with a finalizer", () => {
     expect(seen.events.map(({ type }) => type)).toEqual(["ADDED", "ADDED", "DELETED", "MODIFIED"]);
   });
 
-  it("is left alone by the timer of one that had its name before", async () => {
+  it("is not affected by the timer of an earlier pod of the same name", async () => {
     const { clock, send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 5 });
@@ -49,7 +49,7 @@ describe("a bound pod with a finalizer", () => {
     expect((await send("GET", `${pods}/p`)).status).toBe(200);
   });
 
-  it("keeps its grace where it lets go of what it owned", async () => {
+  it("keeps its grace period when it orphans its dependents", async () => {
     const { clock, send } = apiHarness();
     const { body: owner } = await send("POST", pods, pod("p", { nodeName: "n" }));
     const reference = { apiVersion: "v1", kind: "Pod", name: "p", uid: owner.metadata["uid"] };
@@ -62,7 +62,7 @@ describe("a bound pod with a finalizer", () => {
 });
 
 describe("a second deletion", () => {
-  it("may still ask for orphans, and changes nothing where it asks for nothing new", async () => {
+  it("may still request orphaning, and changes nothing without a new option", async () => {
     const { send } = apiHarness();
     const nodes = "/api/v1/nodes";
     const { body } = await send("POST", nodes, { metadata: { name: "n", finalizers: ["example.org/hold"] } });
@@ -78,7 +78,7 @@ describe("a second deletion", () => {
   });
 });
 
-describe("a grace", () => {
+describe("a grace period", () => {
   it.each([
     [1e18, "9999-12-31T23:59:59Z", 1e18],
     [9_223_372_036_854_774_784, "9999-12-31T23:59:59Z", 9_223_372_036_854_774_784],
@@ -91,14 +91,14 @@ describe("a grace", () => {
     expect(body.metadata).toMatchObject({ deletionTimestamp, deletionGracePeriodSeconds: stored });
   });
 
-  it.each([1.5, "5", "x", true, {}, 2 ** 63, -(2 ** 63)])("is no %j: 400", async (gracePeriodSeconds) => {
+  it.each([1.5, "5", "x", true, {}, 2 ** 63, -(2 ** 63)])("rejects %j: 400", async (gracePeriodSeconds) => {
     const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     expect((await send("DELETE", `${pods}/p`, { gracePeriodSeconds })).status).toBe(400);
     expect((await send("GET", `${pods}/p`)).body.metadata["deletionTimestamp"]).toBeUndefined();
   });
 
-  it("may stand in the query, as a whole number", async () => {
+  it("may be set in the query as a whole number", async () => {
     const { send } = apiHarness();
     await send("POST", pods, pod("p", { nodeName: "n" }));
     for (const bad of ["", "x", "1.5", "1e3", "99999999999999999999"]) {
@@ -132,14 +132,14 @@ describe("metadata that would confuse a deletion", () => {
     { ownerReferences: {} },
     { ownerReferences: "abc" },
     { ownerReferences: [null] },
-  ])("is refused: %j", async (metadata) => {
+  ])("is rejected: %j", async (metadata) => {
     const { send } = apiHarness();
     const { status } = await send("POST", "/api/v1/nodes", { metadata: { name: "n", ...metadata } });
     expect(status).toBe(422);
     expect((await send("GET", "/api/v1/nodes")).body.items).toEqual([]);
   });
 
-  it("null is none", async () => {
+  it("treats null as absent", async () => {
     const { send } = apiHarness();
     const metadata = { name: "n", finalizers: null, ownerReferences: null };
     expect((await send("POST", "/api/v1/nodes", { metadata })).status).toBe(201);
@@ -171,7 +171,7 @@ describe("a CRD", () => {
     expect((await send("GET", `/apis/${group}/v1/${plural}`)).status).toBe(200);
   });
 
-  it("may call its kind as it likes in a group of its own", async () => {
+  it("may use any kind name in its own group", async () => {
     const { send } = apiHarness();
     expect((await send("POST", crdPath, crd("gateway.networking.k8s.io", "leases", "Lease"))).status).toBe(201);
     await send("POST", twins, twin("a"));

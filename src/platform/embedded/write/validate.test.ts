@@ -19,7 +19,7 @@ describe("check", () => {
     ["fields without a schema", { a: 1 }, { type: "object" }],
     ["an unknown format", "x", { type: "string", format: "hair-colour" }],
   ];
-  it.each(fine)("takes %s", (_says, value, schema) => {
+  it.each(fine)("accepts %s", (_says, value, schema) => {
     expect(check(value, schema)).toEqual([]);
   });
 
@@ -111,11 +111,11 @@ describe("check", () => {
       "x: Too many: 2: must have at most 1 items",
     ],
   ];
-  it.each(wrong)("refuses %s", (_says, value, schema, message) => {
+  it.each(wrong)("rejects %s", (_says, value, schema, message) => {
     expect(messages(value, schema)).toEqual([message]);
   });
 
-  it("finds everything at once", () => {
+  it("reports all problems at once", () => {
     const [version] = crdOf(nodeTwinKind).spec.versions;
     const bad = { spec: { nodeName: "", profile: 1, cpu: { packagePowerCapWatts: 0, packagePowerCapPctOfMax: 101 } } };
     const fields = check(bad, version?.schema.openAPIV3Schema as Schema).map(({ field }) => field);
@@ -147,7 +147,7 @@ describe("pruned and defaulted", () => {
     expect(unknown).toEqual(["known.z", "map.k.z", "list[0].z", "z"]);
   });
 
-  it("fills in defaults where a parent is there, and parents that have one", () => {
+  it("sets defaults if the parent exists, and creates parents that have a default", () => {
     expect(defaulted({ known: {}, map: { k: {} }, list: [{}, { c: true }] }, schema)).toEqual({
       known: { a: 1 },
       map: { k: { b: "x" } },

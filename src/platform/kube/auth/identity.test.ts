@@ -57,7 +57,7 @@ describe("a pod's own identity", () => {
     };
   };
 
-  it("is its service account", async () => {
+  it("is the service account of the pod", async () => {
     const { identity } = await load(account);
     expect(identity).toMatchObject({ server: "https://10.0.0.1:6443", namespace: "joulie-system" });
     expect(await identity.headers()).toEqual({ authorization: "Bearer first" });
@@ -74,7 +74,7 @@ describe("a pod's own identity", () => {
     expect(new URL(identity.server).hostname).not.toBe("");
   });
 
-  it("follows its token: at most a minute late, at once after a refusal, and over a gap in between", async () => {
+  it("rereads its token within a minute, at once after a 401, and keeps the old one while the file is missing", async () => {
     const { identity, clock, serviceAccount } = await load(account);
     const token = async () => (await identity.headers()).authorization;
     const write = (text: string) => writeFileSync(join(serviceAccount, "token"), text);
@@ -94,7 +94,7 @@ describe("a pod's own identity", () => {
     expect(await token()).toBe("Bearer third");
   });
 
-  it("is another material when the authority changes, and the same one otherwise", async () => {
+  it("returns new TLS material only when the CA changes", async () => {
     const { identity, clock, serviceAccount } = await load(account);
     const first = await identity.tls();
     clock.advance(milliseconds(120_000));
@@ -104,15 +104,15 @@ describe("a pod's own identity", () => {
     expect(await identity.tls()).toEqual({ ca: "another authority" });
   });
 
-  it("fails at the start, with the file's name, when a part of it is missing or empty", async () => {
+  it("fails at startup with the file name if a file is missing or empty", async () => {
     await expect(load({ ...account, token: " \n" })).rejects.toMatchObject({ code: "JOULIE_E_KUBE_IDENTITY" });
     await expect(load({ token: "x" })).rejects.toThrow(/ca\.crt: ENOENT/);
     await expect(load(account, { ...pod, KUBERNETES_SERVICE_PORT: "tcp://x" })).rejects.toThrow("tcp://x");
   });
 });
 
-describe("where an identity comes from", () => {
-  it("is the kubeconfig given, before the pod's, before the person's own", async () => {
+describe("the source of an identity", () => {
+  it("prefers the given kubeconfig, then the service account of the pod, then the user's kubeconfig", async () => {
     const home = files({ ".kube/config": config({ token: "own" }) });
     const given = join(files({ config: config({ token: "given" }) }), "config");
     const serviceAccount = files(account);
@@ -137,7 +137,7 @@ describe("where an identity comes from", () => {
 });
 
 describe("an identity from a kubeconfig", () => {
-  it("is the current context, or the one asked for", async () => {
+  it("uses the current context or the requested one", async () => {
     const two = config();
     two.clusters.push({ name: "c2", cluster: { server: "http://127.0.0.1:8001/base" } });
     two.contexts.push({ name: "there", context: { cluster: "c2", user: "u", namespace: "other" } });
@@ -154,11 +154,11 @@ describe("an identity from a kubeconfig", () => {
       { authorization: "Bearer t", "impersonate-user": "someone", "impersonate-uid": "7" },
     ],
     [{}, {}],
-  ])("proves itself for %j", async (user, headers) => {
+  ])("authenticates with %j", async (user, headers) => {
     expect(await (await load(config(user))).identity.headers()).toEqual(headers);
   });
 
-  it("follows a token file, relative to the kubeconfig", async () => {
+  it("reads a token file relative to the kubeconfig", async () => {
     const { identity, folder } = await load(config({ tokenFile: "sub/token", token: "ignored" }), {
       "sub/token": "one\n",
     });
@@ -168,7 +168,7 @@ describe("an identity from a kubeconfig", () => {
     expect(await identity.headers()).toEqual({ authorization: "Bearer two" });
   });
 
-  it("takes certificates from data or from files", async () => {
+  it("reads certificates from data or from files", async () => {
     const data = await load(
       config(
         { "client-certificate-data": base64("cert"), "client-key-data": base64("key") },
@@ -206,14 +206,14 @@ describe("an identity from a kubeconfig", () => {
     ["a server that is no address", config({}, { server: "kube.test" }), /not an http or https address: kube.test/],
     ["a proxy", config({}, { "proxy-url": "http://proxy" }), /proxy-url/],
     ["groups to impersonate", config({ "as-groups": ["a"] }), /groups is not supported/],
-  ])("says what is wrong with %s", async (_case, content, message) => {
+  ])("explains what is wrong with %s", async (_case, content, message) => {
     const loading = load(content);
     await expect(loading).rejects.toMatchObject({ code: "JOULIE_E_KUBECONFIG" });
     await expect(loading).rejects.toThrow(message);
   });
 
   it.each(["users: [{name: u, user: {token: hunter2", "token: *hunter2", "token: !!float hunter2\ntoken: 'hunter2"])(
-    "keeps what may be a secret out of what it says about %j",
+    "keeps possible secrets out of the error for %j",
     async (content) => {
       const failure = await load(content).catch((error: unknown) => error);
       expect(failure).toMatchObject({ code: "JOULIE_E_KUBECONFIG", cause: undefined });
@@ -222,14 +222,14 @@ describe("an identity from a kubeconfig", () => {
     },
   );
 
-  it("says where a file is no YAML, and why it cannot be read", async () => {
+  it("reports the position of a YAML error and why a file cannot be read", async () => {
     await expect(load("a: 1\nb: [")).rejects.toThrow(/BAD_INDENT|FLOW|MISSING.* in line 2/);
     const folder = files({ "config/x": "" });
     const loading = loadIdentity({ clock: new VirtualClock(), kubeconfig: join(folder, "config"), environment: {} });
     await expect(loading).rejects.toThrow(/kubeconfig .*: EISDIR/);
   });
 
-  it("says which file a certificate or token is missing from", async () => {
+  it("names the file in which a certificate or token is missing", async () => {
     await expect(load(config({ tokenFile: "nope" }))).rejects.toThrow(/nope: ENOENT/);
     await expect(load(config({}, { "certificate-authority": "nope.crt" }))).rejects.toThrow(/nope\.crt: ENOENT/);
     await expect(
@@ -237,7 +237,7 @@ describe("an identity from a kubeconfig", () => {
     ).rejects.toThrow("/no/such/file: no such file");
   });
 
-  it("sends no token and no password over http:// unless a person allows it; to this machine it may", async () => {
+  it("sends no token or password over http:// unless the user allows it or the server is on loopback", async () => {
     const over = (server: string, user?: object) => config(user, { server });
     for (const user of [{ token: "secret" }, { tokenFile: "t" }, { username: "me", password: "secret" }])
       await expect(load(over("http://kube.test:8080", user), { t: "secret" })).rejects.toThrow(
@@ -252,7 +252,7 @@ describe("an identity from a kubeconfig", () => {
     expect(await (await loadIdentity(allowed)).headers()).toEqual({ authorization: "Bearer secret" });
   });
 
-  it("asks an exec plugin, keeps its answer, asks again after a refusal, and takes certificates from it", async () => {
+  it("runs an exec plugin, caches its credentials, reruns it after a 401, and accepts certificates from it", async () => {
     const plugin = [
       "#!/bin/sh",
       'echo x >> "$(dirname "$0")/calls"',
@@ -290,8 +290,8 @@ describe("an identity from a kubeconfig", () => {
     await expect(identity.headers()).rejects.toThrow('/no/such/plugin, the plugin of user "u",');
   });
 
-  it("takes an OIDC provider's token", async () => {
-    // A token that ends in the year 2286 needs no provider to renew it.
+  it("uses the token of an OIDC provider", async () => {
+    // A token that expires in 2286 needs no renewal.
     const claims = [{ alg: "none" }, { exp: 9_999_999_999 }].map((part) =>
       Buffer.from(JSON.stringify(part)).toString("base64url"),
     );

@@ -36,7 +36,7 @@ const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin
 const credential = (token: string) => `echo '${JSON.stringify({ kind: "ExecCredential", status: { token } })}'`;
 
 describe("users with an exec plugin", () => {
-  it("are asked about once for all who ask at the same time", async () => {
+  it("run the plugin once for concurrent calls", async () => {
     const { identity, calls } = await identityOf({ exec }, credential("t"));
     const asked = Array.from({ length: 10 }, async () => identity.headers());
     const connecting = identity.tls();
@@ -53,13 +53,13 @@ describe("users with an exec plugin", () => {
     }
   });
 
-  it("fail with a reason that the log does not hide", async () => {
+  it("fail with a reason that log redaction does not remove", async () => {
     const { identity } = await identityOf({ exec }, "echo 'not today' >&2; exit 1");
     const error: unknown = await identity.headers().catch((reason: unknown) => reason);
     expect(redactText(String(error))).toContain("failed: not today");
   });
 
-  it("impersonate as others do", async () => {
+  it("support impersonation", async () => {
     const { identity } = await identityOf({ exec, as: "someone", "as-uid": "7" }, credential("t"));
     expect(await identity.headers()).toEqual({
       authorization: "Bearer t",
@@ -68,7 +68,7 @@ describe("users with an exec plugin", () => {
     });
   });
 
-  it("wait no longer than a minute for a plugin that hangs, and then ask again", async () => {
+  it("time out after a minute if the plugin hangs, then run it again", async () => {
     const { identity, clock } = await identityOf({ exec: { ...exec, command: "/bin/sleep", args: ["3"] } });
     for (let time = 0; time < 2; time++) {
       const headers = identity.headers();
@@ -82,7 +82,7 @@ describe("users with an exec plugin", () => {
 
 const issuer = "https://idp.test";
 
-/** A provider that takes each refresh token once. */
+/** A provider that accepts each refresh token once. */
 function provider(): { readonly used: string[] } {
   const used: string[] = [];
   vi.stubGlobal("fetch", async (url: string, { body }: { body?: unknown }) => {
@@ -115,7 +115,7 @@ const subjectOf = async (identity: Identity): Promise<unknown> => {
 };
 
 describe("users of an OIDC provider", () => {
-  it("keep the refresh token that came with the last renewal, and renew only when they must", async () => {
+  it("keep the refresh token of the last renewal, and renew only when necessary", async () => {
     const { used } = provider();
     const { identity } = await identityOf({
       "auth-provider": {

@@ -13,7 +13,7 @@ interface Review {
 
 const ANA = { username: "ana", uid: "7", groups: ["team"], extra: { scopes: ["a"] } };
 
-/** An API server that knows one token, and allows ana one path. */
+/** An API server that knows one token and allows the user ana one path. */
 class Reviews implements Transport {
   readonly asked: Review[] = [];
   readonly clock = new VirtualClock();
@@ -60,7 +60,7 @@ class Reviews implements Transport {
 }
 
 describe("TokenAuthorizer", () => {
-  it("asks who a token is, and then whether that user may get the path", async () => {
+  it("reviews the token, then checks whether its user may get the path", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();
     expect(await tokens.check("good", "/debug/plan")).toBe("allowed");
@@ -83,7 +83,7 @@ describe("TokenAuthorizer", () => {
     expect(await tokens.check("bad", "/debug/plan")).toBe("unauthenticated");
   });
 
-  it("remembers a yes for a minute and a no for ten seconds", async () => {
+  it("caches an allowed result for a minute and a denied one for ten seconds", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();
     expect(await tokens.check("good", "/debug/plan")).toBe("allowed");
@@ -100,7 +100,7 @@ describe("TokenAuthorizer", () => {
     expect(await tokens.check("good", "/debug/plan")).toBe("allowed");
   });
 
-  it("asks nothing about what is no token", async () => {
+  it("sends no review for text that is not a token", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();
     for (const token of ["", "a b", "a\nb", "ä", "x".repeat(9000)])
@@ -108,7 +108,7 @@ describe("TokenAuthorizer", () => {
     expect(api.asked).toEqual([]);
   });
 
-  it("asks once for a token that comes many times at once, and about few tokens at a time", async () => {
+  it("reviews a token once for concurrent requests, and limits concurrent reviews", async () => {
     const api = new Reviews();
     const { promise, resolve } = Promise.withResolvers<void>();
     api.held = promise;
@@ -123,7 +123,7 @@ describe("TokenAuthorizer", () => {
     expect(new Set(await Promise.all(others.slice(0, 3)))).toEqual(new Set(["unauthenticated"]));
   });
 
-  it("is no load for the API server, whatever clients send: 1,000 tokens in a row are a few dozen calls", async () => {
+  it("limits the load on the API server: 1,000 tokens in a row cause a few dozen calls", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();
     const verdicts = Array.from({ length: 1000 }, async (_, at) => tokens.check(`guess-${at}`, "/debug/plan"));

@@ -12,7 +12,7 @@ const make = (perSecond: number, burst: number, queue = 100) => {
 };
 
 describe("CallLimit", () => {
-  it("lets a burst go at once and the rest one by one, in order", async () => {
+  it("sends a burst at once and the remaining calls one by one in order", async () => {
     const { clock, limit } = make(10, 3);
     const went: [number, number][] = [];
     for (let call = 0; call < 6; call++) {
@@ -28,7 +28,7 @@ describe("CallLimit", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("is as generous again after a quiet time, but not more", async () => {
+  it("refills up to the burst size after an idle time", async () => {
     const { clock, limit } = make(10, 3);
     for (let call = 0; call < 3; call++) expect(limit.take()).toBeUndefined();
     clock.advance(ms(3_600_000));
@@ -36,7 +36,7 @@ describe("CallLimit", () => {
     expect(limit.tryTake()).toBe(false);
   });
 
-  it("never lets more go than rate and burst allow, whenever calls come", async () => {
+  it("never exceeds rate and burst for any arrival times", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat({ max: 500 }), { maxLength: 60 }),
@@ -64,7 +64,7 @@ describe("CallLimit", () => {
     );
   });
 
-  it("refuses at once what does not fit into the queue", async () => {
+  it("rejects a call at once if the queue is full", async () => {
     const { clock, limit } = make(1, 1, 2);
     expect(limit.tryTake()).toBe(true);
     const waiting = [limit.take(), limit.take()].map(async (turn) => turn);
@@ -73,7 +73,7 @@ describe("CallLimit", () => {
     await Promise.all(waiting);
   });
 
-  it("gives up the place of a call that was aborted, and leaves nothing on its signal", async () => {
+  it("removes an aborted call from the queue and its listener from the signal", async () => {
     const { clock, limit } = make(1, 1);
     expect(limit.tryTake()).toBe(true);
     const abort = new AbortController();
@@ -88,7 +88,7 @@ describe("CallLimit", () => {
     await expect(limit.take(AbortSignal.abort(new Error("too late")))).rejects.toThrow("too late");
   });
 
-  it("sends away a call whose turn does not come in time, and gives its place to the next", async () => {
+  it("rejects a call that waits too long and gives its place to the next", async () => {
     const { clock, limit } = make(1, 1);
     expect(limit.tryTake()).toBe(true);
     const first = limit.take(undefined, ms(1001));
@@ -111,7 +111,7 @@ describe("CallLimit", () => {
     [1, 0, 1],
     [1, 1, -1],
     [1, 1, Number.NaN],
-  ])("refuses %d per second, %d at once, %d waiting", (perSecond, burst, queue) => {
+  ])("rejects a limit of %d per second, burst %d, queue %d", (perSecond, burst, queue) => {
     expect(() => make(perSecond, burst, queue)).toThrow(RangeError);
   });
 });

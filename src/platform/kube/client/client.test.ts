@@ -24,14 +24,14 @@ function make(more: Partial<KubeClientOptions> = {}) {
   return { clock, api, client };
 }
 
-/** Lets the call go on over any waits, and gives what became of it. */
+/** Advances the clock through all waits of the call and returns its outcome. */
 async function outcome<Value>(clock: VirtualClock, call: Promise<Value>): Promise<Value> {
   call.catch(() => undefined);
   await clock.advanceAsync(ms(200_000));
   return call;
 }
 
-/** Each request meets the next fault; after the last one all goes well. */
+/** Each request gets the next fault; requests after the last fault succeed. */
 const inTurn = (api: FakeApi, ...faults: readonly FakeApiFault[]) => {
   const rest = [...faults];
   api.fault = () => rest.shift();
@@ -50,8 +50,8 @@ const TWIN = "/apis/joulie.io/v1alpha1/nodetwins/a.b";
 const pod = { namespace: "ns", name: "p" };
 const POD = "/api/v1/namespaces/ns/pods/p";
 
-describe("a merge patch whose answer is lost", () => {
-  it("is repeated, unless it is for one version only: then our own success would be a conflict", async () => {
+describe("a merge patch whose response is lost", () => {
+  it("is retried unless it has a resourceVersion, because its own success would then cause a conflict", async () => {
     const { clock, api, client } = make();
     const { resourceVersion } = api.put(TWIN, {}).metadata;
     inTurn(api, "done, then silence");
@@ -151,17 +151,20 @@ describe("the verbs of KubeClient on the wire", () => {
     ]);
   });
 
-  it.each(["", ".", ".."])("sends nothing for an object named %j: it would mean all of them", async (name) => {
-    const { api, client } = make();
-    await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
-    await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(
-      /is not a valid object namespace/,
-    );
-    await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
-    expect(api.requests).toHaveLength(0);
-  });
+  it.each(["", ".", ".."])(
+    "sends no request for an object named %j, which would address the collection",
+    async (name) => {
+      const { api, client } = make();
+      await expect(client.delete(resources.nodes, { name })).rejects.toThrow(TypeError);
+      await expect(client.get(resources.pods, { name: "p", namespace: name })).rejects.toThrow(
+        /is not a valid object namespace/,
+      );
+      await expect(client.list(resources.pods, { namespace: name })).rejects.toThrow(TypeError);
+      expect(api.requests).toHaveLength(0);
+    },
+  );
 
-  it("lists one page with selectors, and all pages of one moment", async () => {
+  it("lists one page with selectors, and all pages of one resourceVersion", async () => {
     const { api, client } = make();
     for (let index = 0; index < 5; index++) api.put(`/api/v1/namespaces/ns/pods/p${index}`, {});
     const page = await client.list(resources.pods, {
@@ -193,14 +196,14 @@ describe("the verbs of KubeClient on the wire", () => {
     expect(api.requests.at(-1)?.path).toBe("/api/v1/nodes");
   });
 
-  it("asks for smaller pages when one is too large to hold", async () => {
+  it("requests smaller pages when a page is too large", async () => {
     const { api, client } = make({ longestBody: 1000 });
     for (let index = 0; index < 9; index++) api.put(`/api/v1/nodes/n${index}`, { padding: "x".repeat(150) });
     expect((await client.listAll(resources.nodes, {}, { pageSize: 500 })).items).toHaveLength(9);
     await expect(client.list(resources.nodes)).rejects.toMatchObject({ kind: "tooLarge" });
   });
 
-  it("does not take something else for an empty list or an object", async () => {
+  it("rejects a response that is not a list or an object", async () => {
     const { api, client } = make({ retries: 0 });
     api.fault = () => ({ answer: 200, message: "a Status" });
     await expect(client.list(resources.nodes)).rejects.toMatchObject({ kind: "garbled" });
@@ -213,7 +216,7 @@ describe("the verbs of KubeClient on the wire", () => {
     expect(await client.raw("/apis/metrics.k8s.io/v1beta1/nodes/n1")).toMatchObject({ usage: { cpu: "1" } });
   });
 
-  it("watches: resolves when open, hands out events, throws what the server reports", async () => {
+  it("watches: resolves when open, yields events, throws errors from the server", async () => {
     const { clock, api, client } = make();
     const abort = new AbortController();
     const query = { resourceVersion: "1000", labelSelector: "a", serverTimeout: ms(299_500) };
@@ -224,7 +227,7 @@ describe("the verbs of KubeClient on the wire", () => {
     });
     api.put("/api/v1/nodes/n1", {});
     expect((await events.next()).value).toMatchObject([{ type: "ADDED", object: { metadata: { name: "n1" } } }]);
-    // No time limit once it is open.
+    // An open watch has no time limit.
     await clock.advanceAsync(ms(3_600_000));
     api.bookmark();
     expect((await events.next()).value).toMatchObject([{ type: "BOOKMARK" }]);
@@ -253,10 +256,10 @@ describe("the verbs of KubeClient on the wire", () => {
   });
 });
 
-describe("time limits, repetition and politeness of KubeClient", () => {
+describe("time limits, retries and rate limits of KubeClient", () => {
   const nodes = async (client: KubeClient) => client.list(resources.nodes);
 
-  it("ends every call in time, also one that stops in the middle of its answer", async () => {
+  it("times out every call, also one that stalls in the middle of the response", async () => {
     const { clock, api, client } = make({ timeout: ms(5000), retries: 0 });
     api.fault = () => "silence";
     const call = nodes(client);
@@ -271,7 +274,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("asks once more right before each attempt, after any wait, and sends nothing when told not to", async () => {
+  it("calls beforeSending right before each attempt and sends nothing if it throws", async () => {
     const { api, client, clock } = make({ limit: { perSecond: 1, burst: 1, queue: 9 } });
     await client.get(resources.nodes, { name: "x" }).catch(() => undefined);
     const asked: number[] = [];
@@ -288,7 +291,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(api.requests.length - before).toBe(1);
   });
 
-  it("lets no call wait for its turn longer than its time limit, nor an urgent one at all", async () => {
+  it("limits the queue time of a call to its time limit and does not queue urgent calls", async () => {
     const limit = { perSecond: 1, burst: 1, queue: 100 };
     const { clock, api, client } = make({ timeout: ms(2500), limit });
     const calls = Array.from({ length: 5 }, async () => nodes(client));
@@ -303,7 +306,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("does not wait for a transport that ignores its end", async () => {
+  it("does not wait for a transport that ignores the abort", async () => {
     const clock = new VirtualClock();
     const hanging = { request: async () => new Promise<never>(() => undefined), close: async () => undefined };
     const { client } = make({ transport: hanging, clock, retries: 0, timeout: ms(5000) });
@@ -318,7 +321,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("ends with the caller's own reason, and leaves nothing on its signal", async () => {
+  it("rejects with the caller's abort reason and leaves no listener on the signal", async () => {
     const { clock, api, client } = make();
     const abort = new AbortController();
     api.fault = () => "silence";
@@ -332,7 +335,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
   });
 
   it.each<FakeApiFault>([{ answer: 429 }, { answer: 500 }, { answer: 503 }, "no connection", "torn", "silence"])(
-    "repeats a read after %j",
+    "retries a read after %j",
     async (fault) => {
       const { clock, api, client } = make();
       inTurn(api, fault, fault);
@@ -341,7 +344,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     },
   );
 
-  it.each([400, 403, 404, 409, 410, 422])("does not repeat after %d", async (answer) => {
+  it.each([400, 403, 404, 409, 410, 422])("does not retry after %d", async (answer) => {
     const { clock, api, client } = make();
     inTurn(api, { answer });
     await expect(outcome(clock, nodes(client))).rejects.toMatchObject({ status: answer });
@@ -355,7 +358,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  it("never creates twice: a lost answer is not repeated, a refusal is", async () => {
+  it("never creates twice: retries after a refusal, but not after a lost response", async () => {
     const create = async (client: KubeClient) =>
       client.create(resources.pods, { metadata: { name: "p" } }, { namespace: "ns" });
     for (const fault of ["done, then silence", "torn", { answer: 503 }] as const) {
@@ -372,7 +375,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     }
   });
 
-  it("repeats a delete only of the very object it means", async () => {
+  it("retries a delete only with a UID precondition", async () => {
     const { clock, api, client } = make();
     inTurn(api, { answer: 500 });
     await expect(outcome(clock, client.delete(resources.pods, pod))).rejects.toMatchObject({ kind: "internal" });
@@ -381,7 +384,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     await expect(outcome(clock, precise)).rejects.toMatchObject({ kind: "notFound" });
   });
 
-  it("waits as long as the server asks, and not for a server that asks for an hour", async () => {
+  it("honours Retry-After, but does not wait an hour", async () => {
     const { clock, api, client } = make();
     inTurn(api, { answer: 429, headers: { "retry-after": "20" } });
     const call = nodes(client);
@@ -394,7 +397,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     await expect(nodes(client)).rejects.toMatchObject({ kind: "tooMany", retryAfter: 3_600_000 });
   });
 
-  it("tries once more after a 401, since tokens are replaced, and only once", async () => {
+  it("retries exactly once after a 401, because tokens are rotated", async () => {
     const { clock, api, client } = make();
     inTurn(api, { answer: 401 });
     expect((await outcome(clock, nodes(client))).items).toEqual([]);
@@ -403,7 +406,7 @@ describe("time limits, repetition and politeness of KubeClient", () => {
     expect(api.requests).toHaveLength(4);
   });
 
-  it("keeps to its own limit, which urgent calls pass", async () => {
+  it("enforces its rate limit except for urgent calls", async () => {
     const { clock, api, client } = make({ limit: { perSecond: 1, burst: 2, queue: 3 } });
     const calls = Array.from({ length: 5 }, async () => nodes(client));
     await clock.advanceAsync(ms(0));

@@ -25,11 +25,11 @@ describe("errorOfAnswer", () => {
     [503, "unavailable"],
     [504, "timeout"],
     [599, "internal"],
-  ])("calls %d %s", (code, kind) => {
+  ])("maps status %d to %s", (code, kind) => {
     expect(of(code)).toMatchObject({ kind, status: code, name: "ApiError" });
   });
 
-  it("carries the call and the server's own words", () => {
+  it("contains the call and the message of the server", () => {
     const error = of(409, status({ code: 409, reason: "Conflict", message: "the object has been modified" }));
     expect(error.message).toBe("PATCH /apis/joulie.io/v1alpha1/nodetwins/n1: 409 the object has been modified");
     expect(error.reason).toBe("Conflict");
@@ -38,22 +38,22 @@ describe("errorOfAnswer", () => {
     expect(isApiError(new Error("x"))).toBe(false);
   });
 
-  it("tells an object that exists from one that was changed", () => {
+  it("distinguishes AlreadyExists from Conflict", () => {
     expect(of(409, status({ reason: "AlreadyExists", message: "leases already exists" })).kind).toBe("alreadyExists");
   });
 
-  it("shows the start of an answer that is no Status", () => {
+  it("shows the start of a response that is not a Status", () => {
     expect(of(502, `<html>${"x".repeat(10_000)}`).message).toMatch(/: 502 <html>x{494}$/);
     expect(of(502).message).toMatch(/: 502 no explanation$/);
   });
 
-  it("knows how long the server asked to wait: by header, by Status, not at all", () => {
+  it("reads the retry delay from the header or the Status, if any", () => {
     expect(of(429, "", { "retry-after": "7" }).retryAfter).toBe(7000);
     expect(of(500, status({ details: { retryAfterSeconds: 3 } })).retryAfter).toBe(3000);
     expect(of(429).retryAfter).toBeUndefined();
   });
 
-  it("knows what was refused before it was done", () => {
+  it("recognises requests that were refused before they were executed", () => {
     expect([of(429), of(401), of(503), of(500)].map(({ notDone }) => notDone)).toEqual([true, true, false, false]);
   });
 });
@@ -74,12 +74,12 @@ describe("retryAfterOf", () => {
 });
 
 describe("errorOfStatus", () => {
-  it("takes its kind from the code of the Status", () => {
+  it("derives the error kind from the code of the Status", () => {
     const error = errorFromStatus(call, { kind: "Status", code: 410, reason: "Expired", message: "too old" });
     expect(error).toMatchObject({ kind: "gone", status: 410, message: expect.stringContaining("410 too old") });
   });
 
-  it.each([undefined, null, 7, {}, { kind: "Pod" }])("survives %j", (object) => {
+  it.each([undefined, null, 7, {}, { kind: "Pod" }])("handles %j", (object) => {
     expect(errorFromStatus(call, object)).toMatchObject({ kind: "internal", status: 500 });
   });
 });
@@ -93,19 +93,19 @@ describe("errorOfNetwork", () => {
     ["UND_ERR_CONNECT_TIMEOUT", true],
     ["ECONNRESET", false],
     ["UND_ERR_SOCKET", false],
-  ])("%s: surely not sent is %s", (code, notDone) => {
+  ])("%s: certainly not sent is %s", (code, notDone) => {
     expect(errorFromNetwork(call, coded(code))).toMatchObject({ kind: "network", notDone });
     expect(errorFromNetwork(call, new Error("fetch failed", { cause: coded(code) })).notDone).toBe(notDone);
   });
 
-  it("looks at every address that was tried", () => {
+  it("considers every address that was tried", () => {
     const both = (a: string, b: string) => errorFromNetwork(call, new AggregateError([coded(a), coded(b)])).notDone;
     expect(both("ECONNREFUSED", "ENETUNREACH")).toBe(true);
     expect(both("ECONNREFUSED", "ECONNRESET")).toBe(false);
     expect(errorFromNetwork(call, new AggregateError([])).notDone).toBe(false);
   });
 
-  it("survives what is no error", () => {
+  it("handles a value that is not an error", () => {
     expect(errorFromNetwork(call, "boom")).toMatchObject({ message: expect.stringContaining("boom"), notDone: false });
   });
 });

@@ -84,7 +84,7 @@ const soon = (callback: () => void) => systemClock.after(milliseconds(0), callba
 const list = { kind: "NodeList", metadata: { resourceVersion: "7" }, items: [] };
 
 describe("HttpTransport", () => {
-  it("carries calls and their answers over kept TLS connections of HTTP/1.1", async () => {
+  it("sends calls over keep-alive TLS connections with HTTP/1.1", async () => {
     const seen: Partial<IncomingMessage>[] = [];
     const { port, connections } = await serve((request, response) => {
       const { method, url, headers, httpVersion } = request;
@@ -100,7 +100,7 @@ describe("HttpTransport", () => {
       const answer = await client.mergePatch(resources.nodes, { name: "n" }, { time });
       expect(answer).toMatchObject({ echo: `{"time":${time}}` });
     }
-    // The next call may come before the last connection is marked free.
+    // The next call may start before the last connection is marked free.
     expect(connections()).toBeLessThanOrEqual(2);
     expect(seen[0]).toMatchObject({
       method: "PATCH",
@@ -110,7 +110,7 @@ describe("HttpTransport", () => {
     });
   });
 
-  it("opens no more connections than told, and keeps all calls waiting for them", async () => {
+  it("limits the number of connections and queues further calls", async () => {
     const { port, connections } = await serve((_request, response) => void soon(() => json(response, list)));
     const { client } = open({ server: `https://127.0.0.1:${port}` }, { connections: 3 });
     const answers = await Promise.all(Array.from({ length: 60 }, async () => client.list(resources.nodes)));
@@ -118,7 +118,7 @@ describe("HttpTransport", () => {
     expect(connections()).toBe(3);
   });
 
-  it("does not let watches take the places of calls", async () => {
+  it("does not let watches use the connections of calls", async () => {
     const { port } = await serve((request, response) => {
       if (request.url?.includes("watch=") === true) {
         response.writeHead(200);
@@ -135,7 +135,7 @@ describe("HttpTransport", () => {
     await Promise.all(ends);
   });
 
-  it("asks for credentials each time, and tells the identity when they were refused", async () => {
+  it("requests credentials for each call and notifies the identity after a 401", async () => {
     const tokens = ["old", "new"];
     let refused = 0;
     const { port } = await serve((request, response) => {
@@ -154,7 +154,7 @@ describe("HttpTransport", () => {
     expect(refused).toBe(1);
   });
 
-  it("proves itself by a certificate, and uses a renewed one for new connections", async () => {
+  it("authenticates with a client certificate and uses a renewed one for new connections", async () => {
     const { port } = await serve((request, response) => {
       const { subject } = (request.socket as TLSSocket).getPeerCertificate();
       response.setHeader("connection", "close");
@@ -167,7 +167,7 @@ describe("HttpTransport", () => {
     expect(await client.raw("/")).toMatchObject({ person: "person" });
   });
 
-  it("checks the server's certificate, under another name if told, and not at all only if told", async () => {
+  it("verifies the server certificate, with another name or not at all only if configured", async () => {
     const { port } = await serve((_request, response) => json(response, list));
     const reach = async (tls: TlsMaterial, host = "127.0.0.1") =>
       open({ server: `https://${host}:${port}`, tls: async () => tls }).client.list(resources.nodes);
@@ -178,7 +178,7 @@ describe("HttpTransport", () => {
     expect((await reach({ insecure: true })).items).toEqual([]);
   });
 
-  it("names a refused connection as something surely not done", async () => {
+  it("reports a refused connection as certainly not executed", async () => {
     const { port } = await serve(() => undefined, false);
     for (const close of closers.splice(0)) await close();
     const { client } = open({ server: `http://127.0.0.1:${port}` });
@@ -195,7 +195,7 @@ describe("HttpTransport", () => {
     await expect(open({ server, tls: broken }).client.list(resources.nodes)).rejects.toThrow("the plugin is broken");
   });
 
-  it("keeps to its time limit while the identity hangs", async () => {
+  it("times out while the identity hangs", async () => {
     const { port } = await serve((_request, response) => json(response, list));
     const server = `https://127.0.0.1:${port}`;
     const hanging = async () => new Promise<never>(() => undefined);
@@ -204,7 +204,7 @@ describe("HttpTransport", () => {
     await expect(headless.list(resources.nodes, {}, short)).rejects.toMatchObject({ kind: "timeout" });
   });
 
-  it("gives the place of a connection back whose certificates never came", async () => {
+  it("releases the connection slot if the certificates never arrive", async () => {
     const { port } = await serve((_request, response) => json(response, list));
     let asked = 0;
     const tls = async () => (++asked === 1 ? new Promise<never>(() => undefined) : { ca: pem("ca.crt") });
@@ -226,7 +226,7 @@ describe("HttpTransport", () => {
     await expect(client.list(resources.nodes)).rejects.toMatchObject({ kind: "network", notDone: false });
   });
 
-  it("ends what is under way when a call is over its time or the transport is closed", async () => {
+  it("aborts pending requests on timeout or when the transport is closed", async () => {
     const { port } = await serve(() => undefined, false);
     const { client, transport } = open({ server: `http://127.0.0.1:${port}` });
     const short = { timeout: milliseconds(20) };

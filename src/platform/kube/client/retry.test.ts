@@ -9,13 +9,13 @@ const backoff = { first: milliseconds(100), longest: milliseconds(5000) };
 const middle = { next: () => 0.5 };
 
 describe("waitAfter", () => {
-  it("doubles up to the longest", () => {
+  it("doubles up to the maximum", () => {
     expect([1, 2, 3, 6, 7, 50].map((failures) => waitAfter(failures, backoff, middle))).toEqual([
       100, 200, 400, 3200, 5000, 5000,
     ]);
   });
 
-  it("is spread by half either way, and defined for any count", () => {
+  it("applies a jitter of ±50 % and handles any count", () => {
     fc.assert(
       fc.property(fc.integer(), fc.integer(), (failures, seed) => {
         const wait = waitAfter(failures, backoff, seededRandom(seed));
@@ -30,7 +30,7 @@ describe("waitAfterError", () => {
   const retryAfterUntil = (ms: number) => new ApiError("tooMany", "x", { retryAfter: milliseconds(ms) });
   const wait = (error: unknown) => waitAfterError(error, 1, backoff, milliseconds(60_000), middle);
 
-  it("is never sooner than asked, and bounded", () => {
+  it("is at least the requested delay, and bounded", () => {
     expect(wait(retryAfterUntil(10_000))).toBeGreaterThanOrEqual(10_000);
     expect(wait(retryAfterUntil(10_000))).toBeLessThanOrEqual(11_000);
     expect(wait(retryAfterUntil(1))).toBe(100);
@@ -38,7 +38,7 @@ describe("waitAfterError", () => {
     expect(wait(retryAfterUntil(Number.POSITIVE_INFINITY))).toBeLessThanOrEqual(66_000);
   });
 
-  it("is the plain wait for anything else", () => {
+  it("is the normal backoff for any other error", () => {
     for (const error of [undefined, new Error("x"), new ApiError("network", "x")]) expect(wait(error)).toBe(100);
   });
 });
@@ -68,7 +68,7 @@ describe("mayRepeat", () => {
     expect(repeats(kind, true)).toBe(expected);
   });
 
-  it("what is not idempotent only when it surely was not done", () => {
+  it("allows a non-idempotent call only if it was certainly not executed", () => {
     expect(repeats("network", false)).toBe(false);
     expect(repeats("timeout", false)).toBe(false);
     expect(repeats("unavailable", false)).toBe(false);

@@ -35,7 +35,7 @@ function make(more: Partial<EventRecorderOptions> = {}) {
 }
 
 describe("EventRecorder", () => {
-  it("writes an event as events.k8s.io/v1 wants it, in `default` for what has no namespace", async () => {
+  it("writes valid events.k8s.io/v1 events, in `default` for cluster-scoped objects", async () => {
     const { clock, api, recorder } = make();
     recorder.record(note);
     recorder.record({ ...note, regarding: { apiVersion: "v1", kind: "Pod", namespace: "team", name: "p" } });
@@ -59,7 +59,7 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
-  it("counts the same thing in a series and writes the count now and then", async () => {
+  it("counts repeated events in a series and writes the count periodically", async () => {
     const { clock, api, recorder } = make();
     for (let time = 0; time < 100; time++) {
       recorder.record({ ...note, note: `the package refuses ${time} W` });
@@ -72,7 +72,7 @@ describe("EventRecorder", () => {
       series: { count: 100, lastObservedTime: "2026-01-01T00:01:39.000000Z" },
     });
     expect(api.requests).toHaveLength(3);
-    // Six minutes later it is another event.
+    // Six minutes later it is a new event.
     await clock.advanceAsync(ms(400_000));
     recorder.record(note);
     await clock.advanceAsync(ms(1));
@@ -92,14 +92,14 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
-  it("goes on with a series whose first answer was lost", async () => {
+  it("continues a series if the response to the create was lost", async () => {
     const { clock, api, recorder, lines } = make();
     let lost = 1;
     api.fault = () => (lost-- > 0 ? "done, then silence" : undefined);
     recorder.record(note);
     await clock.advanceAsync(ms(31_000));
     await clock.advanceAsync(ms(30_000));
-    // Nothing to add to what was written after all.
+    // The write had succeeded, so there is nothing to add.
     expect(api.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
     recorder.record(note);
     await clock.advanceAsync(ms(60_000));
@@ -113,7 +113,7 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
-  it("counts what it ends without having told it, at a series' end and at its own", async () => {
+  it("counts events that it discards unwritten at the end of a series and at stop", async () => {
     const { clock, recorder, api } = make({ perSecond: 1e-6, burst: 2 });
     for (const reason of ["A", "B", "C"]) recorder.record({ ...note, reason });
     await clock.advanceAsync(ms(300_000));
@@ -126,7 +126,7 @@ describe("EventRecorder", () => {
     expect(api.objects.size).toBe(2);
   });
 
-  it("stays within its rate and its memory, whatever happens", async () => {
+  it("keeps its rate and memory bounded", async () => {
     const { clock, api, recorder } = make({ capacity: 100, perSecond: 1, burst: 10 });
     for (let time = 0; time < 1000; time++) recorder.record({ ...note, reason: `R${time}` });
     await clock.advanceAsync(ms(0));
@@ -153,9 +153,9 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
-  it("writes the last counts when it stops, and takes no more", async () => {
+  it("writes the last counts when it stops, and accepts no more events", async () => {
     const { clock, api, recorder } = make();
-    // The second while the first is being written.
+    // The second event arrives while the first is being written.
     recorder.record(note);
     recorder.record(note);
     await recorder.stop();
@@ -165,7 +165,7 @@ describe("EventRecorder", () => {
     expect([...api.objects.values()][0]).toMatchObject({ series: { count: 2 } });
   });
 
-  it("keeps notes and names within what the API allows", async () => {
+  it("limits notes and names to the lengths that the API allows", async () => {
     const { clock, api, recorder } = make();
     recorder.record({ ...note, note: "€😀".repeat(1000), regarding: { ...note.regarding, name: "n".repeat(253) } });
     await clock.advanceAsync(ms(0));

@@ -20,7 +20,7 @@ const ms = milliseconds;
 const PATH = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/operator";
 const log = createLogger({ level: "silent", program: "test" });
 
-/** A process: its time and its network can be taken away. While it stands still none of its code runs. */
+/** A process that a test can pause or disconnect. While it is paused, none of its code runs. */
 class Process implements Clock, Transport {
   readonly #clock: VirtualClock;
   readonly #api: FakeApi;
@@ -30,7 +30,7 @@ class Process implements Clock, Transport {
   #stoppedAt = 0;
   #wokeAt = 0;
   offline = false;
-  /** How long answers are under way to it. */
+  /** Delay of responses to it. */
   lateness = 0;
 
   constructor(clock: VirtualClock, api: FakeApi) {
@@ -42,12 +42,12 @@ class Process implements Clock, Transport {
     return this.#state === "running";
   }
 
-  /** Long enough to have noticed that it stood still. */
+  /** Long enough to detect that it was paused. */
   get awake(): boolean {
     return this.running && this.#clock.monotonic() - this.#wokeAt > 600;
   }
 
-  /** `suspended`: the whole machine sleeps, and monotonic time with it. */
+  /** `suspended`: the whole machine sleeps and monotonic time stops. */
   stopFor(state: "paused" | "suspended"): void {
     if (!this.running) return;
     this.#state = state;
@@ -100,7 +100,7 @@ class Process implements Clock, Transport {
     if (this.offline) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     const response = await this.#api.request(request);
     if (this.lateness > 0) await this.#clock.sleep(ms(this.lateness), request.signal);
-    // An answer to a process that stands still is read when it goes on.
+    // A paused process reads the response when it resumes.
     if (!this.running) await new Promise<void>((resolve) => this.#held.push(resolve));
     return response;
   }
@@ -155,13 +155,13 @@ describe("LeaderElector", () => {
     const { acquireTime, renewTime } = leaseOf(api)?.spec ?? {};
     expect(acquireTime).toBe("2023-11-14T22:13:20.000000Z");
     expect(Date.parse(renewTime ?? "")).toBeGreaterThan(1_700_000_055_000);
-    // One write for each renewal: no reading before it.
+    // One write per renewal, without a read before it.
     expect(api.requests.filter(({ method }) => method === "GET")).toHaveLength(1);
     await one.stop();
     expect(clock.waiting).toBe(0);
   });
 
-  it("gives the Lease back at its end, and the next one leads within a retry period", async () => {
+  it("releases the Lease when it stops, and the next replica leads within a retry period", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(3000));
@@ -179,7 +179,7 @@ describe("LeaderElector", () => {
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
   });
 
-  it("does not give the Lease back while the leader's work still runs", async () => {
+  it("does not release the Lease while the leader's work still runs", async () => {
     const { clock, api } = world();
     const work = Promise.withResolvers<void>();
     const one = candidate(new Process(clock, api), "one", 1, { lead: async () => work.promise });
@@ -192,7 +192,7 @@ describe("LeaderElector", () => {
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
   });
 
-  it("gives the Lease back even when the answer to its last renewal was lost", async () => {
+  it("releases the Lease even if the response to its last renewal was lost", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(100));
@@ -203,7 +203,7 @@ describe("LeaderElector", () => {
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
   });
 
-  it("stops leading a renew deadline after its last renewal when the API is away, and leads again when it is back", async () => {
+  it("stops leading after the renew deadline when the API is unavailable, and leads again when it is back", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(100));
@@ -233,7 +233,7 @@ describe("LeaderElector", () => {
     await ended;
   });
 
-  it("stops leading when the calendar jumps ahead of monotonic time, as after the machine slept", async () => {
+  it("stops leading when wall-clock time jumps ahead of monotonic time, as after a suspend", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(100));
@@ -249,7 +249,7 @@ describe("LeaderElector", () => {
     await one.stop();
   });
 
-  it("counts its lease from when the write was sent, not from when the answer was read", async () => {
+  it("counts its lease from when the write was sent, not from when the response was read", async () => {
     const { clock, api } = world();
     const process = new Process(clock, api);
     api.fault = ({ method }) => {
@@ -268,7 +268,7 @@ describe("LeaderElector", () => {
     await Promise.all([one.stop(), two.stop(), clock.advanceAsync(ms(5000))]);
   });
 
-  it("waits for a foreign lease to stand still for its whole length, whatever its times say", async () => {
+  it("takes over a foreign lease only after it was unchanged for its whole duration, whatever its timestamps", async () => {
     const { clock, api } = world();
     api.put(PATH, {
       spec: { holderIdentity: "other", leaseDurationSeconds: 15, renewTime: "1999-01-01T00:00:00.000000Z" },
@@ -295,7 +295,7 @@ describe("LeaderElector", () => {
     await one.stop();
   });
 
-  it("no longer leads once it has sent the Lease back, however late the answer comes", async () => {
+  it("stops leading when it sends the release, however late the response arrives", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(3000));
@@ -321,7 +321,7 @@ describe("LeaderElector", () => {
     });
     await clock.advanceAsync(ms(10_000));
     expect(one.elector.leading).toBe(true);
-    // Another takes the Lease by force: the leader sees it, tells it, and its work ends.
+    // Another process overwrites the Lease: the leader notices, notifies listeners, and ends its work.
     api.put(PATH, { spec: { holderIdentity: "other", leaseDurationSeconds: 15 } });
     await clock.advanceAsync(ms(3000));
     expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
@@ -353,7 +353,7 @@ describe("LeaderElector", () => {
     [15_000, 2000, 2000],
     [900, 500, 100],
     [Number.NaN, 10_000, 2000],
-  ])("refuses a lease of %d with a deadline of %d and a period of %d", (lease, deadline, period) => {
+  ])("rejects a lease of %d with a deadline of %d and a period of %d", (lease, deadline, period) => {
     const { clock, api } = world();
     const times = { leaseDuration: ms(lease), renewDeadline: ms(deadline), retryPeriod: ms(period) };
     expect(() => candidate(new Process(clock, api), "one", 1, times)).toThrow(RangeError);
@@ -368,7 +368,7 @@ describe("LeaderElector", () => {
       const begun = new Map<string, number>();
       const start = (process: Process, name: string) => candidate(process, name, seeds++);
       const all = ["a", "b", "c"].map((name) => start(new Process(clock, api), name));
-      // Those that were told to stop, until they have.
+      // Processes that are stopping.
       const leaving = new Set<(typeof all)[number]>();
       const pass = async (length: number) => {
         for (let passed = 0; passed < length; passed += 200) {
@@ -387,7 +387,7 @@ describe("LeaderElector", () => {
         all[all.indexOf(one)] = start(new Process(clock, api), one.name);
       };
       for (let trouble = 0; trouble < 200; trouble++) {
-        // Half the time it is the leader who is hit.
+        // Half of the faults hit the leader.
         const leader = all.find(({ elector }) => elector.leading);
         const hit = (random.next() < 0.5 ? leader : undefined) ?? all[Math.floor(random.next() * 3)];
         if (hit === undefined) throw new Error("one of three is always there");

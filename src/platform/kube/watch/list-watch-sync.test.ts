@@ -3,7 +3,7 @@ import { ListWatchSync } from "./list-watch-sync.ts";
 import { type Change, ObjectStore } from "./object-store.ts";
 
 describe("Mirror", () => {
-  it("tells what its store already shows, even when something unforeseen ends the rest of a batch", () => {
+  it("notifies listeners of stored changes even if an unexpected error ends the batch", () => {
     const store = new ObjectStore<string>({});
     const told: Change<string>[] = [];
     const mirror = new ListWatchSync({
@@ -21,7 +21,7 @@ describe("Mirror", () => {
       ({ type: "ADDED", object: { metadata: { name, uid: name, resourceVersion } } }) as const;
     expect(() => mirror.apply([added("a", "1"), added("bad", "2"), added("c", "3")])).toThrow("the log is full");
     expect(told).toEqual([{ type: "added", key: "a", new: "a" }]);
-    // It has not come past what it could not take in: a watch from here brings the rest.
+    // The resourceVersion stays before the failed event, so a watch from here delivers the rest.
     expect([[...store.keys()], mirror.resourceVersion]).toEqual([["a"], "1"]);
   });
 });

@@ -10,7 +10,7 @@ interface Pod {
 const version = (uid: string, resourceVersion = "1") => ({ uid, resourceVersion });
 
 describe("Store", () => {
-  it("tells an update from a new object under an old name", () => {
+  it("distinguishes an update from a recreated object", () => {
     const store = new ObjectStore<Pod>({});
     const [a, b, c] = [1, 2, 3].map((size): Pod => ({ node: undefined, size }));
     if (a === undefined || b === undefined || c === undefined) throw new Error("three pods");
@@ -26,7 +26,7 @@ describe("Store", () => {
     expect(store.size).toBe(0);
   });
 
-  it("takes a value out from under the word it was put in, whatever its index says by then", () => {
+  it("removes a value from the index key under which it was added, even if its key has changed", () => {
     let node: string | undefined = "n1";
     const store = new ObjectStore<Pod, "node">({ node: () => node });
     store.set("p", version("u"), { node: undefined, size: 1 });
@@ -35,7 +35,7 @@ describe("Store", () => {
     expect([...store.by("node", "n1")]).toEqual([]);
   });
 
-  it("keeps indexes as a fresh one would be built", () => {
+  it("keeps indexes equal to freshly built ones", () => {
     const key = fc.constantFrom("a", "b", "c", "d", "e");
     const node = fc.constantFrom("n1", "n2", "", undefined);
     const step = fc.oneof(fc.tuple(key, node, fc.nat()), key);

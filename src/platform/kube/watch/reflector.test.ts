@@ -52,7 +52,7 @@ function project({ metadata }: KubeObject): Small | undefined {
 const labelled = (zone: string) => ({ metadata: { labels: { zone } } });
 
 describe("Reflector", () => {
-  it("lists in pages, watches from there, and tells old and new", async () => {
+  it("lists in pages, watches from there, and notifies with old and new objects", async () => {
     const { clock, api, reflector, changes, told, watches } = make({ pageSize: 2 });
     for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
     expect([reflector.hasSynced, reflector.silence]).toEqual([false, undefined]);
@@ -81,7 +81,7 @@ describe("Reflector", () => {
     expect(api.watchers.size).toBe(0);
   });
 
-  it("shows in the store what it tells, at the time it tells it", async () => {
+  it("updates the store before it notifies listeners", async () => {
     const seen: (Small | undefined)[] = [];
     const { clock, api, reflector } = make({
       onChange: (changes) => changes.forEach(({ key }) => seen.push(reflector.store.getByKey(key))),
@@ -117,7 +117,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("lists again after 410 and tells only what differs", async () => {
+  it("relists after 410 and notifies only of differences", async () => {
     const { clock, api, reflector, told } = make();
     for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
     reflector.start();
@@ -132,7 +132,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("goes on from where it was after a break, without a list", async () => {
+  it("resumes the watch after a disconnect without a list", async () => {
     const { clock, api, reflector, told, lists } = make();
     api.put(node("a"), labelled("x"));
     reflector.start();
@@ -172,7 +172,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("takes an object that an index cannot place as one it cannot read, in lists and in watches", async () => {
+  it("treats an object that fails indexing as unparsable, in lists and in watches", async () => {
     const { clock, api, reflector, told, lines } = make({
       indexes: {
         zone: ({ zone }) => {
@@ -200,7 +200,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("drops what is no longer of interest", async () => {
+  it("removes objects that no longer match", async () => {
     const { clock, api, reflector, told } = make();
     api.put(node("a"), labelled("x"));
     api.put(node("b"), labelled("elsewhere"));
@@ -213,7 +213,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("survives a listener that throws", async () => {
+  it("continues after a listener throws", async () => {
     const { clock, api, reflector, lines } = make({
       onChange: () => {
         throw new Error("the listener's fault");
@@ -246,7 +246,7 @@ describe("Reflector", () => {
   it.each([
     [20_000, 15_000, 20_000],
     [90_000, 67_500, 82_500],
-  ])("finds a connection that died without a word, by one small question: %d, %d, %d", async (limit, asked, found) => {
+  ])("detects a silently dead connection with one small probe: %d, %d, %d", async (limit, asked, found) => {
     const { clock, api, reflector, told } = make({ idleLimit: ms(limit) });
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -269,7 +269,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("leaves a watch alone over which there was nothing to hear, and counts that as contact", async () => {
+  it("keeps a watch open if the probe finds no change, and counts the probe as contact", async () => {
     const { clock, reflector, watches, lists } = make({ idleLimit: ms(20_000) });
     reflector.start();
     await clock.advanceAsync(ms(14_000));
@@ -281,7 +281,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("asks nothing while bookmarks come", async () => {
+  it("sends no probe while bookmarks arrive", async () => {
     const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
     reflector.start();
     for (let time = 0; time < 10; time++) {
@@ -292,7 +292,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("finds a dead watch of a kind in which something changed, on a server whose moment always moves", async () => {
+  it("detects a dead watch after a change, on a server whose resourceVersion always advances", async () => {
     const { clock, api, reflector, told, paths } = make({ idleLimit: ms(20_000) });
     for (const name of ["a", "b"]) api.put(node(name), labelled("x"));
     reflector.start();
@@ -304,12 +304,12 @@ describe("Reflector", () => {
       await clock.advanceAsync(ms(1000));
     }
     expect(told()).toEqual(["added a", "added b", "updated b"]);
-    // Neither the questions nor the new watch needed the whole list.
+    // Neither the probes nor the new watch needed the whole list.
     expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
     await reflector.stop();
   });
 
-  it("leaves a quiet watch on a busy server alone while bookmarks come, and counts answers as contact", async () => {
+  it("keeps a quiet watch on a busy server while bookmarks arrive, and counts probe responses as contact", async () => {
     const { clock, api, reflector, watches, lists } = make();
     api.put(node("a"), labelled("x"));
     reflector.start();
@@ -321,7 +321,7 @@ describe("Reflector", () => {
       silence = Math.max(silence, reflector.silence ?? 0);
     }
     expect(watches()).toBe(1);
-    // One question between two bookmarks.
+    // One probe between two bookmarks.
     expect(lists()).toBe(1 + 9);
     expect(silence).toBeLessThanOrEqual(57_000);
     await reflector.stop();
@@ -331,23 +331,20 @@ describe("Reflector", () => {
     [20_000, 20],
     [60_000, 60],
     [90_000, 90],
-  ])(
-    "reopens a watch when the probe is unsure, so that staleness stays within the limit: %d ms, %d s",
-    async (limit, after) => {
-      const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
-      reflector.start();
-      const opened: number[] = [];
-      for (let second = 0; second <= 2 * after; second++) {
-        opened.push(watches());
-        api.put(LEASE, {});
-        await clock.advanceAsync(ms(1000));
-      }
-      expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
-      expect(watches()).toBe(3);
-      expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
-      await reflector.stop();
-    },
-  );
+  ])("reopens a watch if the probe is inconclusive, to bound staleness: %d ms, %d s", async (limit, after) => {
+    const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
+    reflector.start();
+    const opened: number[] = [];
+    for (let second = 0; second <= 2 * after; second++) {
+      opened.push(watches());
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
+    expect(watches()).toBe(3);
+    expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
+    await reflector.stop();
+  });
 
   it("keeps a watch that received data while its probe failed", async () => {
     const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
@@ -364,7 +361,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("takes a server without time for a question as no word about the watch", async () => {
+  it("draws no conclusion about the watch if the server is too busy for a probe", async () => {
     const { clock, api, reflector, watches } = make({ idleLimit: ms(20_000) });
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -376,7 +373,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("waits longer and longer where each list is newer and each watch expired", async () => {
+  it("backs off if every watch expires right after its list", async () => {
     const { clock, api, reflector, lists } = make();
     api.fault = ({ path }) => {
       api.version++;
@@ -389,7 +386,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("does not stand in a queue behind the program's own writes", async () => {
+  it("does not queue behind the program's own writes", async () => {
     const clock = new VirtualClock();
     const api = new FakeApi(clock);
     const limit = { perSecond: 1, burst: 1, queue: 100_000 };
@@ -410,7 +407,7 @@ describe("Reflector", () => {
     await Promise.all([stopped, ...writes]);
   });
 
-  it("tells how long nothing was heard while the server is away, and never gives up", async () => {
+  it("reports the time since last contact while the server is unavailable, and never gives up", async () => {
     const { clock, api, reflector, told, lines } = make();
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -430,7 +427,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("waits as long as the server asks", async () => {
+  it("honours Retry-After", async () => {
     const { clock, api, reflector } = make();
     api.fault = ({ path }) => (path.includes("watch=") ? { answer: 429, headers: { "retry-after": "60" } } : undefined);
     reflector.start();
@@ -439,7 +436,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("does not hammer a server that opens watches only to close them", async () => {
+  it("backs off from a server that closes watches right after it opens them", async () => {
     const { clock, api, reflector } = make();
     reflector.start();
     for (let time = 0; time < 6000; time++) {
@@ -450,7 +447,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("stops at once, whatever it waits for, and tells nothing after that", async () => {
+  it("stops at once during any wait, and notifies no listener after that", async () => {
     for (const fault of ["silence", "no connection", undefined] as const) {
       const { clock, api, reflector, changes } = make();
       api.put(node("a"), labelled("x"));
@@ -471,7 +468,7 @@ describe("Reflector", () => {
     }
   });
 
-  it("lets a program give up waiting for the first list", async () => {
+  it("lets the caller abort the wait for the first list", async () => {
     const { api, reflector } = make();
     api.fault = () => "silence";
     reflector.start();
@@ -483,7 +480,7 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it.each([0, -1, Number.NaN])("refuses an idle limit of %d ms", (limit) => {
+  it.each([0, -1, Number.NaN])("rejects an idle limit of %d ms", (limit) => {
     expect(() => make({ idleLimit: ms(limit) })).toThrow(RangeError);
   });
 });

@@ -21,7 +21,7 @@ interface Small {
   readonly node: string;
 }
 
-/** One run: objects churn while everything that can go wrong goes wrong; then the storm ends. */
+/** One run: objects change while faults are injected; then the faults stop. */
 async function storm(seed: number) {
   const random = seededRandom(seed);
   const clock = new VirtualClock();
@@ -124,7 +124,7 @@ function harm(api: FakeApi, random: RandomSource): number {
       watcher?.freeze();
       break;
     case 6:
-      // Lines of the past, the last one among them, once more.
+      // Repeats earlier lines, including the last one.
       watcher?.send(told.at(-1) ?? "");
       for (let count = below(random, 10); count > 0; count--) watcher?.send(told[below(random, told.length)] ?? "");
       break;
@@ -143,7 +143,7 @@ function harm(api: FakeApi, random: RandomSource): number {
   return 1;
 }
 
-/** What a listener knows after all changes; a change that does not fit what came before is an error. */
+/** The state of a listener after all changes; an inconsistent change is an error. */
 function replay(changes: readonly Change<Small>[]): Map<string, Small> {
   const known = new Map<string, Small>();
   for (const change of changes) {
@@ -159,7 +159,7 @@ function replay(changes: readonly Change<Small>[]): Map<string, Small> {
   return known;
 }
 
-describe("a reflector in a storm", () => {
+describe("a reflector under random faults", () => {
   it(`ends equal to the server and tells each change once, for ${SEEDS} seeds`, async () => {
     let faults = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {

@@ -4,12 +4,12 @@ import { withoutManagedFields } from "./strip-managed-fields.ts";
 
 const cut = (text: string) => withoutManagedFields(Buffer.from(text)).toString();
 
-/** The same, slowly: by way of the parsed value. */
+/** Slow reference implementation: parses the value. */
 const emptied = (text: string): unknown =>
   JSON.parse(text, (key, value: unknown) => (key === "managedFields" && Array.isArray(value) ? [] : value));
 
 describe("withoutManagedFields", () => {
-  it("empties what a server writes and leaves every other byte", () => {
+  it("empties managedFields and leaves every other byte unchanged", () => {
     const fields =
       '[{"manager":"kubelet","fieldsV1":{"f:status":{"k:{\\"type\\":\\"Ready]\\"}":{".":{}}}}},{"a":[["]"],[]]}]';
     expect(cut(`{"metadata":{"name":"a","managedFields":${fields}},"spec":{}}`)).toBe(
@@ -24,18 +24,18 @@ describe("withoutManagedFields", () => {
     ['{"m":{"managedFields":[{"a":"]"}]},"7":5}', '{"m":{"managedFields":[]},"7":5}'],
     ['{"managedFields":[],"managedFields":[[]]}', '{"managedFields":[],"managedFields":[]}'],
     ['{"managedFields":[["managedFields":[1]]],"a":1}', '{"managedFields":[],"a":1}'],
-  ])("is not led astray by %s", (text, expected) => {
+  ])("handles %s", (text, expected) => {
     expect(cut(text)).toBe(expected);
   });
 
-  it("does not look for an end beyond its line", () => {
+  it("does not search for the end beyond its line", () => {
     const torn = '{"managedFields":[{"a":"\n{"managedFields":[1],"b":2}\n{"managedFields":[1\n{"c":[1],"d":3}';
     expect(cut(torn)).toBe(
       '{"managedFields":[{"a":"\n{"managedFields":[],"b":2}\n{"managedFields":[1\n{"c":[1],"d":3}',
     );
   });
 
-  it("gives what emptying the parsed value gives, for any JSON", () => {
+  it("equals the reference implementation for any JSON", () => {
     const key = fc.oneof(fc.constantFrom("managedFields", "a", '"managedFields":[', "]", "\\"), fc.string());
     const { value } = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(
@@ -57,13 +57,13 @@ describe("withoutManagedFields", () => {
   });
 
   it.each(["", "{}", '{"managedFields":[', '{"managedFields":["]', '{"managedFields":[{"a":"\\', "\n\n"])(
-    "leaves %j as it is",
+    "leaves %j unchanged",
     (text) => {
       expect(cut(text)).toBe(text);
     },
   );
 
-  it("keeps a torn end torn", () => {
+  it("leaves a truncated line truncated", () => {
     const whole = '{"managedFields":[1]}\n{"managedFields":[2,"';
     expect(cut(whole)).toBe('{"managedFields":[]}\n{"managedFields":[2,"');
   });

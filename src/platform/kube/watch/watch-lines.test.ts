@@ -18,7 +18,7 @@ async function collect(body: AsyncIterable<Uint8Array>, longest?: number): Promi
 }
 
 describe("linesOf", () => {
-  it("gives the same lines however the bytes are cut, characters of several bytes included", async () => {
+  it("yields the same lines for any chunking, also within multi-byte characters", async () => {
     const line = fc.string({ unit: "binary", maxLength: 30 }).map((text) => text.toWellFormed().replaceAll("\n", " "));
     await fc.assert(
       fc.asyncProperty(
@@ -32,7 +32,7 @@ describe("linesOf", () => {
     );
   });
 
-  it("hands out whole lines before it tells that the last one was torn", async () => {
+  it("yields complete lines before it reports that the last one was truncated", async () => {
     const seen: string[] = [];
     const reading = (async () => {
       for await (const lines of linesOf(chunked(Buffer.from("one\ntwo\nthr"), [5]))) seen.push(...lines);
@@ -52,7 +52,7 @@ describe("linesOf", () => {
     }
   });
 
-  it("leaves the bytes that arrived as they are, also where it cuts", async () => {
+  it("does not modify the received chunks", async () => {
     const bytes = Buffer.from('{"managedFields":[1],"a":2}\n{"b":');
     const before = bytes.toString();
     const lines = linesOf(chunked(bytes, []), { lean: true });
@@ -60,17 +60,17 @@ describe("linesOf", () => {
     expect(bytes.toString()).toBe(before);
   });
 
-  it("gives nothing for nothing", async () => {
+  it("yields nothing for an empty stream", async () => {
     expect(await collect(chunked(Buffer.alloc(0), []))).toEqual([]);
   });
 
-  it("does not hold a line without end", async () => {
+  it("limits the length of a line", async () => {
     await expect(collect(chunked(Buffer.alloc(100, 97), [30, 60, 90]), 50)).rejects.toMatchObject({ kind: "garbled" });
   });
 });
 
 describe("textOfBody", () => {
-  it("is the whole text, up to its bound", async () => {
+  it("returns the whole text up to its limit", async () => {
     const bytes = Buffer.from("zäöü€".repeat(10));
     expect(await textOfBody(chunked(bytes, [1, 2, 3, 7, 11]), bytes.length)).toBe(bytes.toString());
     expect(await textOfBody(chunked(Buffer.alloc(0), []), 0)).toBe("");

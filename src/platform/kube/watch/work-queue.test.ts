@@ -17,7 +17,7 @@ function make(work: WorkQueueOptions["work"], more: Partial<WorkQueueOptions> = 
 }
 
 describe("WorkQueue", () => {
-  it("works once on what was added many times before its turn", async () => {
+  it("processes a key once if it was added several times while queued", async () => {
     const done: string[] = [];
     const { clock, queue } = make(async (key) => void done.push(key));
     for (let time = 0; time < 5; time++) for (const key of ["a", "b"]) queue.add(key);
@@ -26,7 +26,7 @@ describe("WorkQueue", () => {
     expect(queue.size).toBe(0);
   });
 
-  it("works once more on what was added while being worked on, never twice at once", async () => {
+  it("processes a key again if it was added during its work, never concurrently", async () => {
     let under = 0;
     let done = 0;
     const { clock, queue } = make(
@@ -72,7 +72,7 @@ describe("WorkQueue", () => {
     );
   });
 
-  it("comes back later and later to a key that fails, up to the longest wait, and at once after a success", async () => {
+  it("backs off a failing key up to the maximum wait, and resets after a success", async () => {
     const at: number[] = [];
     let broken = true;
     const { clock, queue } = make(
@@ -94,7 +94,7 @@ describe("WorkQueue", () => {
     expect(at).toEqual([5000, 5100, 5300]);
   });
 
-  it("does not let a failing key hold up the others, nor news wait for the failing key's turn", async () => {
+  it("does not let a failing key delay other keys, and processes a new add of it at once", async () => {
     const done: string[] = [];
     const { clock, queue } = make(async (key) => {
       done.push(key);
@@ -109,7 +109,7 @@ describe("WorkQueue", () => {
     expect(done).toEqual(["bad", "good", "bad"]);
   });
 
-  it("waits as long as the server asked", async () => {
+  it("honours Retry-After", async () => {
     let calls = 0;
     const { clock, queue } = make(async () => {
       calls++;
@@ -122,7 +122,7 @@ describe("WorkQueue", () => {
     expect(calls).toBe(2);
   });
 
-  it("forgets", async () => {
+  it("forgets a key", async () => {
     let calls = 0;
     const { clock, queue } = make(async () => {
       calls++;
@@ -159,7 +159,7 @@ describe("WorkQueue", () => {
     expect([calls, queue.size]).toEqual([3, 0]);
   });
 
-  it("lets no news shorten a wait the server asked for, and forgets that wait with the key", async () => {
+  it("does not let a new add shorten Retry-After, and drops that wait when the key is forgotten", async () => {
     const at: number[] = [];
     let answer: Error | undefined = new ApiError("tooMany", "x", { retryAfter: ms(5000) });
     const { clock, queue } = make(async () => {
@@ -169,7 +169,7 @@ describe("WorkQueue", () => {
     });
     queue.add("a");
     await clock.advanceAsync(ms(5));
-    // News while it is being refused, and after.
+    // The key is added during the refused call and after it.
     queue.add("a");
     await clock.advanceAsync(ms(1000));
     queue.add("a");
@@ -189,7 +189,7 @@ describe("WorkQueue", () => {
     expect([queue.size, clock.waiting]).toEqual([0, 0]);
   });
 
-  it("lets news skip its own backoff where that is longer than what the server asked for", async () => {
+  it("lets a new add skip the backoff beyond Retry-After", async () => {
     const at: number[] = [];
     const { clock, queue } = make(
       async () => {
@@ -205,7 +205,7 @@ describe("WorkQueue", () => {
     expect(at).toEqual([0, 1050]);
   });
 
-  it("keeps the earlier of two times", async () => {
+  it("keeps the earlier of two scheduled times", async () => {
     const at: number[] = [];
     const { clock, queue } = make(async () => void at.push(clock.monotonic()));
     queue.addAfter("a", ms(5000));
@@ -216,7 +216,7 @@ describe("WorkQueue", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it("adds later, once, and sooner when asked to", async () => {
+  it("schedules a delayed add once, and earlier if requested", async () => {
     const at: number[] = [];
     const { clock, queue } = make(async () => void at.push(clock.monotonic()));
     queue.addAfter("a", ms(1000));
@@ -227,7 +227,7 @@ describe("WorkQueue", () => {
     expect(at).toEqual([400]);
   });
 
-  it("drains: does what waits, leaves retries, takes nothing more", async () => {
+  it("drains: processes queued keys, drops retries, accepts no more keys", async () => {
     const done: string[] = [];
     const { clock, queue } = make(async (key) => {
       await clock.sleep(ms(10));
@@ -245,7 +245,7 @@ describe("WorkQueue", () => {
     await queue.drain();
   });
 
-  it("stops: drops what waits and tells what is under way", async () => {
+  it("stops: drops queued keys and aborts running work", async () => {
     const done: string[] = [];
     const { clock, queue } = make(async (key, signal) => {
       await clock.sleep(ms(1000), signal);
@@ -259,7 +259,7 @@ describe("WorkQueue", () => {
     expect(clock.waiting).toBe(0);
   });
 
-  it.each([0, -1, Number.NaN])("refuses a concurrency of %d", (concurrency) => {
+  it.each([0, -1, Number.NaN])("rejects a concurrency of %d", (concurrency) => {
     expect(() => make(async () => undefined, { concurrency })).toThrow(RangeError);
   });
 });

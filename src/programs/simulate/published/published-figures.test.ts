@@ -27,7 +27,7 @@ const present = file !== undefined && existsSync(file);
 describe(`the published trace${present ? "" : " (JOULIE_TRACES_DIR has no exp04-seed42-8h.csv.gz)"}`, () => {
   // Coverage instrumentation makes it many times slower.
   it.skipIf(!present)(
-    "SCH-58 gives the published table for 2,500 nodes, every arm to its last digit",
+    "SCH-58 reproduces the published table for 2,500 nodes, to the last digit of every arm",
     LONG,
     async () => {
       const trace = await openTrace(file ?? "");

@@ -61,7 +61,7 @@ function faults(
 describe("a queue", () => {
   // The last contender ignores classes, so that jobs never wait for their class: caps change, free capacity does not.
   it.each<Contender>([...arms.map(plain), { arm: "least", policy: "static_partition" }])(
-    "of $arm:$policy keeps to what nodes have, starts what fits, and drains",
+    "with $arm:$policy never overcommits a node, starts every job that fits, and ends with all nodes empty",
     (contender) => {
       const machines = machinesOf("exp04", 5);
       const anyJob = fc.record({
@@ -151,7 +151,7 @@ describe("fractional cores", () => {
   const jobs = cores.map((own, index) => job({ cores: own, durationSec: durations[index] ?? 0 }));
   const trace = traceOf([...jobs, job({ submitSec: 60 })]);
 
-  it("leave an empty node with all its cores", () => {
+  it("are returned completely when a node becomes empty", () => {
     const setup = { trace, machines: machinesOf("exp04", 1), seed: 1 };
     expect([...simulateQueue(setup, plain("least")).startedAt]).toEqual([0, 0, 0, 0, 60]);
   });
