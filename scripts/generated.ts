@@ -3,6 +3,8 @@ import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/inde
 import { configurationReference } from "../src/platform/config/index.ts";
 import { metricsReference } from "../src/platform/metrics/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
+import { chartFiles } from "./chart/files.ts";
+import { permissionsReference } from "./permissions-reference.ts";
 
 /** Contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {
@@ -19,6 +21,8 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/configuration.md", wrapped(configurationReference(documented))],
     ["docs/reference/metrics.md", wrapped(metricsReference(documented.filter(({ metrics }) => metrics.length > 0)))],
     ["docs/reference/errors.md", wrapped(errorReference())],
+    ["docs/reference/permissions.md", wrapped(permissionsReference())],
+    ...(await chartFiles()),
   ]);
 }
 

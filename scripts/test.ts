@@ -5,10 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateControlPlane } from "../test/controlplane/build.ts";
+import { prepareMachine } from "../test/realnode/requirements.ts";
 import { allPassed, closingLines, countTests, sumCounts, type TestCount, type VitestReport } from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
+const nodeConfig = "vitest.realnode.config.ts";
 const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
   // Coverage slows every test down, and its threshold is for src/core: only the tests of src/core run with it.
@@ -21,7 +23,14 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
         ]),
   cluster: async (args) => {
     const binary = await locateControlPlane();
-    return binary.available ? vitest(clusterConfig, args) : withoutCluster(binary.reason);
+    return binary.available
+      ? vitest(clusterConfig, args)
+      : skipped(clusterConfig, "a real Kubernetes control plane", binary.reason);
+  },
+  node: async (args) => {
+    const binary = await locateControlPlane();
+    const machine = binary.available ? prepareMachine() : { ready: false as const, reason: binary.reason };
+    return machine.ready ? vitest(nodeConfig, args) : skipped(nodeConfig, "a real Kubernetes node", machine.reason);
   },
 };
 
@@ -59,10 +68,10 @@ async function vitest(config: string, extra: string[]): Promise<TestCount> {
 /**
  * Reports tests that cannot run here and counts them by file: as skipped, or as failed where all tests are required.
  */
-function withoutCluster(reason: string): TestCount {
-  const list = ["list", "--filesOnly", "--config", clusterConfig];
+function skipped(config: string, place: string, reason: string): TestCount {
+  const list = ["list", "--filesOnly", "--config", config];
   const files = spawnSync("vitest", list, { encoding: "utf8" }).stdout.trimEnd().split("\n");
-  console.log(`SKIPPED, all tests on a real Kubernetes control plane: ${reason}`);
+  console.log(`SKIPPED, all tests on ${place}: ${reason}`);
   for (const file of files) console.log(`SKIPPED ${file}`);
   const mustRun = process.env["CI"] === "true";
   if (mustRun) console.log("with CI=true that is a failure");

@@ -14,6 +14,8 @@ const notOurs: Readonly<Record<string, string>> = {
   NO_COLOR: "a convention of terminals that libraries follow",
   MALLOC_ARENA_MAX: "read by the C library",
   NODE_OPTIONS: "read by Node itself",
+  NVIDIA_VISIBLE_DEVICES: "read by NVIDIA's container runtime",
+  NVIDIA_DRIVER_CAPABILITIES: "read by NVIDIA's container runtime",
   JOULIE_TRACES_DIR: "where the tests find traces to replay",
   JOULIE_BUNDLES: "names the bundles that a bench compares",
   JOULIE_TEST_SEED: "repeats a run of a randomized test",
@@ -34,6 +36,14 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--no-parallel-scavenge",
   "--expose-gc",
   "--kube-scheduler-arg", // of k3s
+  "--namespace", // of joulie scheduler-config, which reads no variables
+  "--timeout", // of joulie uninstall, which reads no variables
+  "--keep-objects", // of joulie uninstall
+  "--service",
+  "--port",
+  "--scheduler-name",
+  "--tls",
+  "--whole-nodes",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
@@ -77,7 +87,9 @@ function unknownFlags(text: string, known: ReadonlySet<string>): string[] {
   const unknown = new Set<string>();
   for (const line of text.split("\n")) {
     for (const { 0: flag, index } of line.matchAll(/(?<![\w!-])--[a-z][a-z0-9-]*/g)) {
-      const given = /\bjoulie(?:\.mjs)?\s[^`|;&]*$/.test(line.slice(0, index));
+      const before = line.slice(0, index);
+      // A release of Helm is called joulie as well.
+      const given = /\bjoulie(?:\.mjs)?\s[^`|;&]*$/.test(before) && !/\b(helm|kubectl)\b/.test(before);
       const similar = beginnings.some((beginning) => flag.startsWith(beginning));
       if ((given || similar) && !known.has(flag) && !othersFlags.has(flag)) unknown.add(flag);
     }

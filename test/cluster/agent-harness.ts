@@ -121,9 +121,9 @@ export class AgentClusterHarness {
     return {
       logs,
       stop,
-      page: async (path: string) => {
+      page: async (path: string, headers: Readonly<Record<string, string>> = {}) => {
         const url = await vi.waitUntil(() => /"url":"([^"]+)"/.exec(logs.join(""))?.[1], soon);
-        return (await fetch(new URL(path, url))).text();
+        return (await fetch(new URL(path, url), { headers })).text();
       },
     };
   }

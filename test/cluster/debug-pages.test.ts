@@ -10,18 +10,22 @@ import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { freePorts } from "../controlplane/ports.ts";
+import { compareRights } from "../controlplane/rights.ts";
 
 const soon = { timeout: 30_000, interval: 100 };
 
 describe("debug pages", () => {
   let plane: ControlPlane;
   let url: string;
+  let user: string;
   let stop: () => Promise<void>;
 
   beforeAll(async () => {
-    plane = await startControlPlane();
+    plane = await startControlPlane({ audit: true });
     const [port = 0] = await freePorts(1);
-    const { server, token, ca } = await plane.identity(extenderPermissions, { name: "joulie-extender" });
+    const identity = await plane.identity(extenderPermissions, { name: "joulie-extender" });
+    const { server, token, ca } = identity;
+    user = identity.user;
     const env = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: `127.0.0.1:${port}` };
     const parsed = parseConfig(extenderConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
@@ -59,5 +63,10 @@ describe("debug pages", () => {
     expect(await statusOf("/debug/decisions", stranger.token)).toBe(403);
     expect(await statusOf("/debug/decisions", "made-up")).toBe(401);
     expect(await statusOf("/debug/decisions")).toBe(403);
+  });
+
+  it("the extender needed every verb of its role, and no other", () => {
+    const own = plane.audited().filter((request) => request.user === user);
+    expect(compareRights(extenderPermissions, own)).toEqual({ unused: [], missing: [] });
   });
 });

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isGone, ownerMark } from "./owner.ts";
 
@@ -33,8 +33,7 @@ export async function locateControlPlane(): Promise<ControlPlaneBinary> {
   for (const file of readdirSync(sources).filter((name) => /\.go$|^go\.(mod|sum)$/.test(name))) {
     hash.update(file).update(readFileSync(join(sources, file)));
   }
-  const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "joulie");
-  const path = join(cache, `controlplane-${hash.digest("hex").slice(0, 16)}`, "controlplane");
+  const path = join(cacheFolder(), `controlplane-${hash.digest("hex").slice(0, 16)}`, "controlplane");
   return { available: true, path, version, built: existsSync(path) };
 }
 
@@ -44,29 +43,50 @@ export async function buildControlPlane(
 ): Promise<ControlPlaneBinary> {
   const binary = await locateControlPlane();
   if (!binary.available || binary.built) return binary;
-  const folder = join(binary.path, "..");
+  await buildOnce(
+    binary.path,
+    { what: `etcd and Kubernetes ${binary.version}`, minutes: 6, say },
+    async (unfinished) => void (await run("go", ["build", ...buildArguments(binary.version), "-o", unfinished, "."])),
+  );
+  return { ...binary, built: true };
+}
+
+/** Where built programs are kept, outside the checkout. */
+export const cacheFolder = (): string => join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "joulie");
+
+interface BuildNotice {
+  readonly what: string;
+  /** About, on 2 cores. */
+  readonly minutes: number;
+  readonly say: (line: string) => void;
+}
+
+/** Builds a file that is not there, in one process at a time; `build` writes it under another name first. */
+export async function buildOnce(
+  path: string,
+  { what, minutes, say }: BuildNotice,
+  build: (unfinished: string) => Promise<void>,
+): Promise<void> {
+  if (existsSync(path)) return;
+  const folder = join(path, "..");
   mkdirSync(folder, { recursive: true });
   const release = await takeTurn(join(folder, "lock"), say);
   try {
-    if (!existsSync(binary.path)) {
-      say(
-        `building etcd and Kubernetes ${binary.version} for tests, once, into ${folder} (about 6 minutes on 2 cores) …`,
-      );
-      const start = performance.now();
-      removeUnfinished(folder);
-      const unfinished = `${binary.path}.${ownerMark()}-${randomUUID()}.unfinished`;
-      try {
-        await run("go", ["build", ...buildArguments(binary.version), "-o", unfinished, "."]);
-        renameSync(unfinished, binary.path);
-      } finally {
-        rmSync(unfinished, { force: true });
-      }
-      say(`built in ${Math.round((performance.now() - start) / 1000)} s`);
+    if (existsSync(path)) return;
+    say(`building ${what} for tests, once, into ${folder} (about ${minutes} minutes on 2 cores) …`);
+    const start = performance.now();
+    removeUnfinished(folder, basename(path));
+    const unfinished = `${path}.${ownerMark()}-${randomUUID()}.unfinished`;
+    try {
+      await build(unfinished);
+      renameSync(unfinished, path);
+    } finally {
+      rmSync(unfinished, { force: true });
     }
+    say(`built in ${Math.round((performance.now() - start) / 1000)} s`);
   } finally {
     release();
   }
-  return { ...binary, built: true };
 }
 
 /** The Kubernetes version from go.mod. The programs report it, and clients cannot parse an unset version. */
@@ -86,9 +106,9 @@ function buildArguments(version: string): string[] {
 }
 
 /** Removes files of dead builders; each builder writes to its own file name. */
-function removeUnfinished(folder: string): void {
+function removeUnfinished(folder: string, program: string): void {
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".unfinished"))) {
-    if (isGone(name.slice("controlplane.".length)) === true) rmSync(join(folder, name), { force: true });
+    if (isGone(name.slice(program.length + 1)) === true) rmSync(join(folder, name), { force: true });
   }
 }
 

@@ -6,7 +6,9 @@ const startLimitMs = 120_000;
 const stopLimitMs = 5_000;
 
 export interface ProgramSpec {
-  readonly name: "etcd" | "kube-apiserver" | "kube-scheduler" | "kube-controller-manager";
+  readonly name: string;
+  /** What to run instead of the program of that name in the control-plane binary. */
+  readonly command?: readonly [string, ...string[]];
   readonly args: readonly string[];
   /** Resolves to true once the program is ready; may reject before. */
   readonly ready: () => Promise<boolean>;
@@ -42,7 +44,8 @@ export class ServerProcess {
   async start(): Promise<void> {
     if (this.#running !== undefined) throw new Error(`${this.name} runs already`);
     const log = openSync(this.log, "a");
-    const child = spawn(this.#binary, [this.name, ...this.#spec.args], {
+    const [file, ...first] = this.#spec.command ?? [this.#binary, this.name];
+    const child = spawn(file, [...first, ...this.#spec.args], {
       stdio: ["ignore", log, log],
       env: { ...process.env, CONTROLPLANE_PARENT: String(process.pid) },
     });

@@ -37,6 +37,8 @@ export const pinnedPolicyName = "pinned";
 export const annotations = {
   /** Pod: `performance` or `standard`. */
   workloadClass: "joulie.io/workload-class",
+  /** Namespace of the installation, `true`: agents restore all original limits, and the operator writes nothing. */
+  stop: "joulie.io/stop",
 } as const;
 
 /** Node labels with which a user declares the hardware. */

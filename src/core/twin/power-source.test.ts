@@ -73,16 +73,16 @@ describe("agentReading", () => {
   });
 
   it.each([
-    [150_000, 200],
-    [150_001, undefined],
+    [100_000, 200],
+    [100_001, undefined],
     [-60_000, 200],
     [-60_001, undefined],
-  ])("X-97 is fresh within three heartbeats and a minute of skew: %d ms old gives %s", (age, power) => {
+  ])("X-97 is fresh within two heartbeats and a minute of skew: %d ms old gives %s", (age, power) => {
     expect(read({ cpu: report(200, age) })?.power).toBe(power);
   });
 
   it("X-97 is missing if the CPU or the GPU reading is stale", () => {
-    expect(read({ cpu: report(200), gpu: report(900, 150_001) }, true)).toBeUndefined();
+    expect(read({ cpu: report(200), gpu: report(900, 100_001) }, true)).toBeUndefined();
   });
 
   it.each([undefined, {}, { cpu: {} }, { cpu: { observedPowerWatts: watts(5) } }, { cpu: report(undefined) }])(

@@ -50,10 +50,10 @@ export function choosePowerReading(mode: PowerSourceMode, readings: PowerReading
  * The longest interval between two power reports of an agent, even if nothing changed. Agent and operator share this value.
  * docs/design/0005-twin-readings.md explains why it is not a number of agent ticks.
  */
-export const agentHeartbeat = milliseconds(60_000);
+export const agentHeartbeat = milliseconds(150_000);
 
-/** Two reports may be lost before a reading is stale. */
-const FRESH_HEARTBEATS = 3;
+/** One report may be lost before a reading is stale. */
+const FRESH_HEARTBEATS = 2;
 
 /** How long the operator uses an agent's reading. With a longer agent interval the node is not measured in between. */
 export const agentReadingFreshFor = milliseconds(FRESH_HEARTBEATS * agentHeartbeat);

@@ -32,5 +32,6 @@ export type { Lease } from "./leader/lease.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./watch/object-store.ts";
 export { Reflector, type ReflectorOptions, unreadOf } from "./watch/reflector.ts";
 export { comesAfter } from "./watch/resource-version.ts";
+export { StopSwitch, type StopSwitchOptions, stoppedBy, stopSwitchRule } from "./watch/stop-switch.ts";
 export type { WatchEvent } from "./watch/watch-events.ts";
 export { WorkQueue, type WorkQueueOptions } from "./watch/work-queue.ts";

@@ -1,5 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
-import { tokenReviewRules } from "../../platform/kube/index.ts";
+import { stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 /** An RBAC rule. */
 interface PermissionRule {
@@ -7,6 +7,8 @@ interface PermissionRule {
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  /** Absent: all objects. */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -14,9 +16,14 @@ const WATCHED = ["list", "watch"] as const;
 
 /**
  * The complete permissions of an agent: it reads targets and routes, and writes status. RBAC can restrict neither a list to one
- * name nor a write to the agent's own node; an admission policy does that where one is installed.
+ * name nor a write to the agent's own node; an admission policy does that where one is installed. `namespace` is that of the
+ * installation, with the stop switch.
  */
-export const agentPermissions = (mode: "daemonset" | "pool"): readonly PermissionRule[] => [
+export const agentPermissions = (
+  mode: "daemonset" | "pool",
+  namespace = "joulie-system",
+): readonly PermissionRule[] => [
+  stopSwitchRule(namespace),
   { apiGroups: [""], resources: ["nodes"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["nodetwins"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },

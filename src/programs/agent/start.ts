@@ -13,6 +13,7 @@ import {
   HttpTransport,
   KubeClient,
   loadIdentity,
+  StopSwitch,
   TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
@@ -164,6 +165,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     new NodeRunner({
       name,
       view,
+      stopSwitch,
       control: new NodeControl({
         node: name,
         host: machine,
@@ -186,15 +188,16 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       changes,
     });
   const { lease } = settings.lease;
-  const watching: WatchOptions = {
-    client,
-    clock: ioClock,
-    random,
-    log,
-    // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
-    idleLimit: milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT),
-    onSpecChange: (name) => (own === undefined ? pool?.request(name) : own.request()),
-  };
+  const requestTick = (name: string | undefined) => (own === undefined ? pool?.request(name) : own.request());
+  // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
+  const idleLimit = milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT);
+  const watchOptions = { client, clock: ioClock, random, log, idleLimit };
+  const stopSwitch = new StopSwitch({
+    ...watchOptions,
+    namespace: config.POD_NAMESPACE,
+    onChange: () => requestTick(undefined),
+  });
+  const watching: WatchOptions = { ...watchOptions, stopSwitch, onSpecChange: requestTick };
   const shard = isPool
     ? new ShardWatch({
         ...watching,
@@ -270,6 +273,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       },
     });
     log.info({ url: served.url, mode: config.AGENT_MODE }, "serving metrics, health and /debug/node");
+    stopSwitch.start();
     view.start();
     await (own ?? pool)?.run(signal);
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
@@ -280,6 +284,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     const closed = Promise.all([
       served?.close(),
       view.stop(),
+      stopSwitch.stop(),
       recorder.stop(),
       http.close(),
       prometheus.close(),

@@ -5,6 +5,8 @@ import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { defineSchedulerConfig } from "./scheduler-config.ts";
+import { defineUninstall } from "./uninstall.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
 /** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
@@ -50,6 +52,8 @@ export async function run(
     });
   }
   addOwnCommand("version", defineVersion);
+  addOwnCommand("scheduler-config", defineSchedulerConfig);
+  addOwnCommand("uninstall", (command) => defineUninstall(command, world, (code) => (exitCode = code)));
   addOwnCommand("completion", (command) =>
     defineCompletion(command, world, async () => {
       const { addFlags } = await import("./program-command.ts");
@@ -58,7 +62,7 @@ export async function run(
     }),
   );
 
-  /** Adds a command that is not a program: it reads no variables and ends at once. */
+  /** Adds a command that is not a program: it ends at once, or when its work is done. */
   function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
     const command = joulie.command(name).helpCommand(false);
     obey(command, `joulie ${name}`, world);

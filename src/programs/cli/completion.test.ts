@@ -48,7 +48,15 @@ describe("completion", () => {
 
   it("offers every command", () => {
     const names = programs.map(({ name }) => name);
-    expect(offered("")).toEqual([...names, "version", "completion", "--version", "--help"]);
+    expect(offered("")).toEqual([
+      ...names,
+      "version",
+      "scheduler-config",
+      "uninstall",
+      "completion",
+      "--version",
+      "--help",
+    ]);
     expect(offered("f")).toEqual(["fleet"]);
     expect(offered("agent", "")).toEqual(expect.arrayContaining(["probe", "restore"]));
     expect(offered("completion", "")).toEqual(["bash", "zsh", "fish", "--help"]);

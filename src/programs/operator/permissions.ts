@@ -1,5 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
-import { tokenReviewRules } from "../../platform/kube/index.ts";
+import { stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 /** An RBAC rule. */
 export interface PermissionRule {
@@ -7,6 +7,8 @@ export interface PermissionRule {
   readonly namespace?: string;
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
+  /** Absent means all objects. */
+  readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
@@ -14,9 +16,10 @@ const WATCHED = ["list", "watch"] as const;
 
 /**
  * All permissions of the operator. Server-side apply creates missing objects and therefore needs `create` and `patch`.
- * `namespace` contains the Lease. Events about nodes are in `default`; Events about pods are in the pod's namespace.
+ * `namespace` contains the Lease and has the stop switch. Events about nodes are in `default`; Events about pods are in the pod's namespace.
  */
 export const operatorPermissions = (namespace: string): readonly PermissionRule[] => [
+  stopSwitchRule(namespace),
   { apiGroups: [""], resources: ["nodes"], verbs: [...WATCHED, "patch"] },
   { apiGroups: [""], resources: ["pods"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["nodetwins"], verbs: [...WATCHED, "create", "patch", "delete"] },

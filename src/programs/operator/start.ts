@@ -11,6 +11,7 @@ import {
   KubeClient,
   LeaderElector,
   loadIdentity,
+  StopSwitch,
   TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
@@ -140,6 +141,8 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     interval,
   });
 
+  const stopSwitch = new StopSwitch({ ...io, namespace: config.POD_NAMESPACE, onChange: () => loop.request() });
+  const mayWrite = () => elector.leading && stopSwitch.isKnown && stopSwitch.reason === undefined;
   const pending = new PendingWrites();
   let reconciler: Reconciler | undefined;
   const elector: LeaderElector = new LeaderElector({
@@ -155,7 +158,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         metrics,
         events,
         pending,
-        mayWrite: () => elector.leading,
+        mayWrite,
         requestPass: () => loop.request(),
       });
       reconciler = current;
@@ -171,11 +174,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
           if (!term.aborted) log.error({ err }, "power polling stopped unexpectedly");
         });
       const { powerProfile, draining } = settings.labels;
-      const cleaning = removeFormerLabels(
-        { ...io, current: new Set([powerProfile, draining]), mayWrite: () => elector.leading },
-        term,
-      );
+      const cleaning = removeFormerLabels({ ...io, current: new Set([powerProfile, draining]), mayWrite }, term);
       const ready = synced.then(async () => {
+        await stopSwitch.known();
         await endsWithin(clock, FIRST_READINGS, polled.promise, term);
         term.throwIfAborted();
       });
@@ -210,11 +211,12 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       },
     });
     log.info({ url: served.url }, "serving metrics, health and /debug/plan");
+    stopSwitch.start();
     state.start();
     await elector.run(signal);
   } finally {
     eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), recorder.stop(), poller.close()]);
+    await Promise.all([served?.close(), state.stop(), stopSwitch.stop(), recorder.stop(), poller.close()]);
   }
 }
 

@@ -31,6 +31,8 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly indexes?: IndexFunctions<Value, Index>;
   /** Receives changes in order and in batches, after the store was updated. */
   readonly onChange?: ChangeListener<Value>;
+  /** Called once when the server refuses the permission; then refusals are not logged. */
+  readonly onForbidden?: () => void;
   /** Maximum silence of a watch before it is probed. */
   readonly idleLimit?: Milliseconds;
   readonly pageSize?: number;
@@ -68,6 +70,7 @@ export class Reflector<Value, Index extends string = never> {
   #lastContact: MonotonicInstant | undefined;
   #openedAt: MonotonicInstant | undefined;
   #missingDefinition: string | undefined;
+  #isForbidden = false;
 
   constructor(options: ReflectorOptions<Value, Index>) {
     const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
@@ -100,6 +103,11 @@ export class Reflector<Value, Index extends string = never> {
   /** Whether the initial list is complete. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** Whether the server refused the permission to list or watch. */
+  get isForbidden(): boolean {
+    return this.#isForbidden;
   }
 
   /** `the CustomResourceDefinition … is not installed`, or undefined. */
@@ -182,6 +190,7 @@ export class Reflector<Value, Index extends string = never> {
     this.#sync.endList(resourceVersion);
     this.#defined();
     this.#hasSynced = true;
+    this.#isForbidden = false;
     this.#synced.resolve();
   }
 
@@ -258,9 +267,15 @@ export class Reflector<Value, Index extends string = never> {
   }
 
   #report(error: unknown, failures: number): void {
-    const { log, resource } = this.#options;
+    const { log, resource, onForbidden } = this.#options;
     if (resource.group === apiGroup && isApiError(error, "notFound")) {
       this.#undefined();
+      return;
+    }
+    if (onForbidden !== undefined && isApiError(error, "forbidden")) {
+      const isFirst = !this.#isForbidden;
+      this.#isForbidden = true;
+      if (isFirst) onForbidden();
       return;
     }
     const facts = { kind: resource.kind, failures, err: error };
@@ -274,7 +289,7 @@ export class Reflector<Value, Index extends string = never> {
 /** Names of the reflectors that have not synced, with a missing CRD as the reason; for /readyz. */
 export const unreadOf = (
   reflectors: Readonly<Record<string, Pick<Reflector<unknown>, "hasSynced" | "missingDefinition">>>,
-): readonly string[] =>
+): string[] =>
   Object.entries(reflectors)
     .filter(([, { hasSynced }]) => !hasSynced)
     .map(([name, { missingDefinition: why }]) => (why === undefined ? name : `${name} (${why})`));

@@ -335,18 +335,18 @@ describe("published status", () => {
     expect(agent.takeWrites().filter(({ path }) => path.endsWith("nodehardwares/a/status"))).toHaveLength(1);
   });
 
-  it("X-56 reads objects by name, and while idle writes only one heartbeat a minute", async () => {
+  it("X-56 reads objects by name, and while idle writes only a heartbeat every 140 s", async () => {
     await harness.target("a", eco);
     const agent = harness.start();
     await harness.advance(100);
     agent.takeWrites();
-    await harness.advance(600);
+    await harness.advance(1400);
     const writes = agent.takeWrites();
     expect(writes.length).toBeGreaterThanOrEqual(9);
     expect(writes.length).toBeLessThanOrEqual(11);
     expect(new Set(writes.map(({ path }) => path))).toEqual(new Set(["/apis/joulie.io/v1alpha1/nodetwins/a/status"]));
     const gaps = writes.slice(1).map(({ at }, index) => at - (writes[index]?.at ?? 0));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(60_000);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(150_000);
     const selected = agent.reads.filter((path) => path.includes("joulie.io") || path.includes("/nodes"));
     expect(selected.filter((path) => !/fieldSelector=|\/nodehardwares\/a$/.test(path))).toEqual([]);
   });

@@ -2,6 +2,7 @@ import type { NodeHardwareStatus, PowerTarget } from "../../../core/api/index.ts
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
+import type { StopSwitch } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
 import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
@@ -24,6 +25,7 @@ export type Discover = (
 export interface NodeRunnerOptions {
   readonly name: string;
   readonly view: NodeFactsSource;
+  readonly stopSwitch: Pick<StopSwitch, "reason">;
   readonly control: NodeControl;
   readonly reporter: StatusReporter;
   readonly hardware: HardwareReporter;
@@ -69,13 +71,14 @@ export class NodeRunner {
   }
 
   async tick(signal: AbortSignal): Promise<NodeTick> {
-    const { view, control, settings, clock, ioClock, metrics, events, changes } = this.#options;
+    const { view, stopSwitch, control, settings, clock, ioClock, metrics, events, changes } = this.#options;
     const { name } = this;
     const started = ioClock.monotonic();
     const facts = view.facts(name);
     const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
     const hadLimits = control.hasLimitsInForce;
-    const intent = intentOf(facts, { silence, holds: hadLimits, lastEco: this.#lastEco }, settings.lease);
+    const { reason: stopped } = stopSwitch;
+    const intent = intentOf(facts, { silence, holds: hadLimits, lastEco: this.#lastEco, stopped }, settings.lease);
     if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
       this.#lastEco = intent.target;
     const routing = routingOf(name, facts.routes, settings.routing);
@@ -112,7 +115,7 @@ export class NodeRunner {
   }
 
   #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
-    const { reporter, hardware, clock } = this.#options;
+    const { reporter, hardware, clock, stopSwitch } = this.#options;
     if (facts.node === undefined) {
       // An unmanaged node has no NodeTwin, and a late status must not create one.
       if (facts.synced) hardware.forget();
@@ -120,7 +123,8 @@ export class NodeRunner {
     }
     const status = statusOf(tick, clock.now());
     if (status !== undefined) reporter.report(status, facts.twin?.metadata.uid ?? undefined, routing);
-    if (found !== undefined) hardware.report(facts.node, found, facts.hardware);
+    // After a stop `joulie uninstall` deletes the NodeHardware, which must not come back.
+    if (found !== undefined && stopSwitch.reason === undefined) hardware.report(facts.node, found, facts.hardware);
   }
 }
 

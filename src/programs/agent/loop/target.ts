@@ -48,18 +48,24 @@ interface AgentKnowledge {
   readonly holds: boolean;
   /** The last eco target that the node had. */
   readonly lastEco: PowerTarget | undefined;
+  /** Why the global stop switch is on; undefined if it is off. */
+  readonly stopped: string | undefined;
 }
 
-/** Decides what to do with a node: by its published target, and without contact to the API server by TARGET_LEASE. */
+/**
+ * Decides what to do with a node: by the global stop switch, by its published target, and without contact to the API server by
+ * TARGET_LEASE.
+ */
 export function intentOf(
   facts: TargetFacts,
-  { silence, holds, lastEco }: AgentKnowledge,
+  { silence, holds, lastEco, stopped }: AgentKnowledge,
   { lease, action }: LeaseSettings,
 ): Intent {
   if (facts.synced && facts.node === undefined)
     return { kind: "release", why: "the node is not managed", managed: false };
   // A node that was never seen as managed and has no limit of the agent is not touched, not even when the lease expires.
   if (!facts.synced && !holds) return { kind: "hold", why: "the watches have not synced yet" };
+  if (stopped !== undefined) return { kind: "release", why: stopped, managed: true };
   if (lease > 0 && silence >= lease) {
     const why = `no contact with the API for ${formatDuration(lease)} (TARGET_LEASE)`;
     if (action === "restore") return { kind: "release", why, managed: true };

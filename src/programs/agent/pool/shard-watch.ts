@@ -114,7 +114,9 @@ export class ShardWatch implements NodeFactsSource {
   }
 
   get notSynced(): readonly string[] {
-    return unreadOf(this.#reflectors);
+    const unread = unreadOf(this.#reflectors);
+    if (!this.#options.stopSwitch.isKnown) unread.push("namespace");
+    return unread;
   }
 
   start(): void {

@@ -20,6 +20,7 @@ import {
   remedyOfMissingDefinition,
   resources,
   type Selection,
+  type StopSwitch,
   unreadOf,
 } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -40,6 +41,7 @@ export interface WatchOptions {
   readonly log: Logger;
   /** How long a watch may be silent before the reflector probes the connection. */
   readonly idleLimit: Milliseconds;
+  readonly stopSwitch: Pick<StopSwitch, "isKnown">;
   /** Called when the node's target or route may have changed; undefined means all nodes. */
   readonly onSpecChange: (node: string | undefined) => void;
 }
@@ -101,6 +103,7 @@ export class SingleNodeWatch implements NodeFactsSource {
 
   get notSynced(): readonly string[] {
     const unread = unreadOf({ nodes: this.#node, twins: this.#twin, profiles: this.#profile });
+    if (!this.#options.stopSwitch.isKnown) unread.push("namespace");
     const routed = this.#routes.length > 0 && this.#routes.every(({ hasSynced }) => hasSynced);
     return routed ? unread : [...unread, "telemetry profiles"];
   }

@@ -72,7 +72,7 @@ async function removeOnce({ client, current, mayWrite }: FormerLabelsOptions, si
   const removed = new Map<string, readonly string[]>();
   let failed: unknown;
   const beforeSending = () => {
-    if (!mayWrite()) throw new Error("no longer the leader");
+    if (!mayWrite()) throw new Error("no longer the leader, or stopped");
   };
   const clean = async (node: LabelledNode): Promise<void> => {
     const { name, resourceVersion } = node.metadata;

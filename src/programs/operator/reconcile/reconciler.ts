@@ -25,7 +25,7 @@ export interface ReconcilerOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Checked right before each write: a replica that lost its lease writes nothing more. */
+  /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;
   /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
   readonly requestPass: () => void;
@@ -97,7 +97,8 @@ export class Reconciler {
 
   /** Queues the twins whose heartbeat is due. The planning loop calls it between passes. */
   refreshDueTwins(): void {
-    const { state, clock } = this.#options;
+    const { state, clock, mayWrite } = this.#options;
+    if (!mayWrite()) return;
     const now = clock.now();
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // The work queue retries failed nodes with backoff.
@@ -112,6 +113,7 @@ export class Reconciler {
   }
 
   #needsWork(name: string, plan: ClusterPlan): boolean {
+    if (!this.#options.mayWrite()) return false;
     const failure = this.#failures.get(name);
     if (plan.leftovers.has(name)) return failure === undefined;
     const nodePlan = plan.nodes.get(name);
@@ -129,6 +131,7 @@ export class Reconciler {
   }
 
   async #work(name: string, signal: AbortSignal): Promise<void> {
+    if (!this.#options.mayWrite()) return;
     const nodePlan = this.#plan?.nodes.get(name);
     try {
       if (nodePlan === undefined) await this.#removeLeftovers(name, signal);

@@ -46,4 +46,4 @@ export const PASS_SEC = 60;
 export const AGENT_SEC = 20;
 
 /** Maximum time that an unchanged twin stays unwritten. */
-export const HEARTBEAT_MS = milliseconds(120_000);
+export const HEARTBEAT_MS = milliseconds(140_000);

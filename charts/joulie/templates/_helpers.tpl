@@ -1,0 +1,155 @@
+{{- define "joulie.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "joulie.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "joulie.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "joulie.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* Labels that select the pods of a program: (list . "agent") */}}
+{{- define "joulie.selector" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "joulie.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{/* Labels of an object of a program: (list . "agent") */}}
+{{- define "joulie.labels" -}}
+{{- $root := index . 0 -}}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+{{ include "joulie.selector" . }}
+{{- with $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "joulie.image" -}}
+{{- $image := .Values.image -}}
+{{- if and $image.tag $image.digest }}
+{{- fail "image.tag and image.digest are both set; set one of them" }}
+{{- end }}
+{{- if eq $image.tag "latest" }}
+{{- fail "image.tag is latest, which is a different image tomorrow; name a version, or set image.digest" }}
+{{- end }}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end }}
+{{- end }}
+
+{{/* Variables of a program: (dict "root" . "env" .Values.agent.env) */}}
+{{- define "joulie.env" -}}
+- name: POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: POD_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+{{- range $name, $value := .env }}
+- name: {{ $name }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Security context of a container without rights. */}}
+{{- define "joulie.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
+{{- end }}
+
+{{- define "joulie.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/* Probes on a port with this name: /livez and /readyz. */}}
+{{- define "joulie.probes" -}}
+startupProbe:
+  httpGet: {path: /livez, port: {{ . }}}
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: {path: /livez, port: {{ . }}}
+  periodSeconds: 15
+  timeoutSeconds: 5
+  failureThreshold: 4
+readinessProbe:
+  httpGet: {path: /readyz, port: {{ . }}}
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end }}
+
+{{/* Replicas on different nodes where possible: (list . "operator") */}}
+{{- define "joulie.spread" -}}
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "joulie.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS) */}}
+{{- define "joulie.hookJob" -}}
+{{- $root := index . 0 -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "joulie.fullname" $root }}-{{ index . 1 }}
+  namespace: {{ $root.Release.Namespace }}
+  labels:
+    {{- include "joulie.labels" (list $root (index . 1)) | nindent 4 }}
+  annotations:
+    helm.sh/hook: {{ index . 2 }}
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+spec:
+  backoffLimit: 1
+  template:
+    metadata:
+      labels:
+        {{- include "joulie.labels" (list $root (index . 1)) | nindent 8 }}
+    spec:
+      serviceAccountName: {{ include "joulie.fullname" $root }}-{{ index . 3 }}
+      restartPolicy: Never
+      {{- with $root.Values.image.pullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $root.Values.operator.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $root.Values.operator.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        {{- include "joulie.podSecurity" $root | nindent 8 }}
+      containers:
+        - name: {{ index . 1 }}
+          image: {{ include "joulie.image" $root }}
+          imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+          args: {{ index . 4 | toJson }}
+          resources:
+            requests: {cpu: 10m, memory: 64Mi}
+            limits: {memory: 256Mi}
+          securityContext:
+            {{- include "joulie.containerSecurity" $root | nindent 12 }}
+{{- end }}

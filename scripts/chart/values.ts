@@ -1,0 +1,220 @@
+import type { ConfigSchema } from "../../src/platform/config/index.ts";
+import {
+  choice,
+  flag,
+  integer,
+  intOrPercent,
+  list,
+  object,
+  type Section,
+  section,
+  stringMap,
+  text,
+  variables,
+} from "./annotated.ts";
+
+export interface ProgramConfigs {
+  readonly operator: ConfigSchema;
+  readonly agent: ConfigSchema;
+  readonly extender: ConfigSchema;
+  readonly fleet: ConfigSchema;
+}
+
+/** Set by the templates, from other values or from the pod. */
+export const reservedVariables: ReadonlySet<string> = new Set([
+  "POD_NAME",
+  "POD_NAMESPACE",
+  "NODE_NAME",
+  "KUBECONFIG",
+  "METRICS_ADDR",
+  "AGENT_MODE",
+  "SIMULATE_ONLY",
+  "STATE_DIR",
+  "HOST_SYS_ROOT",
+  "HOST_PROC_ROOT",
+  "POOL_SHARDS",
+  "POOL_SHARD_ID",
+  "EXTENDER_ADDR",
+  "EXTENDER_TLS_CERT_FILE",
+  "EXTENDER_TLS_KEY_FILE",
+  "EXTENDER_TLS_CLIENT_CA_FILE",
+  "SIMULATOR_ADDR",
+]);
+
+/** The agent's way to the end takes up to 23 s: 5 for what is under way, 1 to break it off, 12 to restore, 5 to report. */
+const shortestGrace = 30;
+
+const placement = (what: string) => ({
+  nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),
+  tolerations: list([], `Taints that ${what} tolerates.`),
+  affinity: object({}, `Affinity of ${what}; empty = replicas spread over nodes.`),
+  priorityClassName: text("system-cluster-critical", `Priority class of ${what}.`),
+});
+
+const extras = (what: string) => ({
+  podAnnotations: stringMap({}, `Annotations of the pods of ${what}.`),
+  podLabels: stringMap({}, `Labels of the pods of ${what}.`),
+  extraVolumes: list([], `Volumes added to the pods of ${what}.`),
+  extraVolumeMounts: list([], `Mounts added to the container of ${what}.`),
+});
+
+const resources = (cpu: string, memory: string, limit: string) =>
+  object(
+    { requests: { cpu, memory }, limits: { memory: limit } },
+    "Requests and limits, from the benchmarks at 5,000 nodes.",
+  );
+
+/** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
+export const chartValues = (configs: ProgramConfigs): Section => {
+  const env = (program: keyof ProgramConfigs) =>
+    variables(
+      `Variables of joulie ${program}, as in the configuration reference, for example LOG_LEVEL: debug.`,
+      configs[program],
+      reservedVariables,
+    );
+  return section("Values of the chart.", {
+    nameOverride: text("", "Replaces the chart's name in the names of objects."),
+    fullnameOverride: text("", "Replaces the release's and the chart's name in the names of objects."),
+    mode: choice(
+      "observe",
+      ["observe", "enforce"],
+      "observe: twins and scores are computed, no power cap is set. enforce: agents set power caps.",
+    ),
+    image: section("The container image of all programs.", {
+      repository: text("ghcr.io/joulie-project/joulie", "Repository of the image."),
+      tag: text("", "Tag of the image; empty = the chart's appVersion. `latest` is rejected."),
+      digest: text("", "Digest of the image instead of a tag.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
+      pullPolicy: choice("IfNotPresent", ["Always", "IfNotPresent", "Never"], "When the kubelet pulls the image."),
+      pullSecrets: list([], "Secrets for the registry, each as {name: …}."),
+    }),
+    commonLabels: stringMap({}, "Labels of all objects."),
+    agent: section("The agent, which sets power caps and reports hardware and power.", {
+      enabled: flag(true, "Whether agents are installed."),
+      mode: choice(
+        "daemonset",
+        ["daemonset", "pool"],
+        "daemonset: one agent per node. pool: few agents control nodes over HTTP.",
+      ),
+      daemonset: section("Settings of mode daemonset.", {
+        nodeSelector: stringMap({ "joulie.io/managed": "true" }, "Labels of the nodes that run an agent."),
+        maxUnavailable: intOrPercent(1, "Agents that an update replaces at once: a number or a percentage."),
+      }),
+      pool: section("Settings of mode pool.", {
+        replicas: integer(1, "Number of agents; they share the nodes, and POOL_SHARDS equals it.", 1),
+        nodeSelector: stringMap({}, "Labels of the nodes that may run the agents."),
+      }),
+      tolerations: list(
+        [
+          { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
+          { key: "amd.com/gpu", operator: "Exists", effect: "NoSchedule" },
+        ],
+        "Taints that agents tolerate.",
+      ),
+      affinity: object({}, "Affinity of agents."),
+      priorityClassName: text("system-node-critical", "Priority class of agents."),
+      terminationGracePeriodSeconds: integer(
+        45,
+        `Time to restore the original limits when an agent stops; at least ${shortestGrace}.`,
+        1,
+      ),
+      resources: resources("10m", "100Mi", "192Mi"),
+      host: section("What an agent sees of its host. Each folder is mounted on its own, outside of /sys.", {
+        sysPath: text("/sys", "The host's sysfs. Tests name a copy."),
+        powercap: flag(true, "Mount class/powercap and devices/virtual/powercap: RAPL power caps and energy."),
+        cpufreq: flag(true, "Mount devices/system/cpu: topology and frequency limits."),
+        drm: flag(false, "Mount class/drm and devices: AMD and Intel GPUs."),
+        procPath: text("", "The host's procfs; empty = the container's, which has the same cpuinfo."),
+        statePath: text(
+          "/var/lib/joulie",
+          "Host folder in which the original limits are kept until they are restored.",
+        ),
+      }),
+      gpu: section("Access to GPUs.", {
+        nvidia: section("NVIDIA GPUs through NVML.", {
+          enabled: flag(
+            false,
+            "Adds the runtime class, NVIDIA_VISIBLE_DEVICES=all and CAP_SYS_ADMIN, which NVML needs for caps.",
+          ),
+          runtimeClassName: text("nvidia", "Runtime class that gives the container NVIDIA's libraries; empty = none."),
+        }),
+      }),
+      seLinuxType: text("", "SELinux type of agents, for example container_device_plugin_t."),
+      env: env("agent"),
+      ...extras("agents"),
+    }),
+    operator: section("The operator, which plans profiles and publishes twins.", {
+      enabled: flag(true, "Whether the operator is installed."),
+      replicas: integer(2, "Replicas; one leads.", 1),
+      ...placement("the operator"),
+      resources: resources("50m", "256Mi", "512Mi"),
+      env: env("operator"),
+      ...extras("the operator"),
+    }),
+    extender: section("The extender, which kube-scheduler asks.", {
+      replicas: integer(2, "Replicas; 0 is rejected.", 0),
+      ...placement("the extender"),
+      resources: resources("100m", "160Mi", "512Mi"),
+      minAvailable: integer(1, "Replicas that a voluntary disruption leaves, in a PodDisruptionBudget.", 0),
+      service: section("The Service that kube-scheduler asks.", {
+        name: text("joulie-scheduler-extender", "Its name."),
+        port: integer(9876, "Its port.", 1),
+      }),
+      tls: section("HTTPS for kube-scheduler.", {
+        enabled: flag(false, "Serve HTTPS."),
+        secretName: text("", "Secret with tls.crt and tls.key, and ca.crt if clients must show a certificate."),
+        verifyClients: flag(false, "Only clients with a certificate of ca.crt may ask."),
+      }),
+      env: env("extender"),
+      ...extras("the extender"),
+    }),
+    scheduler: section("A second kube-scheduler that asks the extender, where the cluster's own cannot be changed.", {
+      enabled: flag(false, "Whether it is installed."),
+      name: text("joulie-scheduler", "Its name; pods choose it with spec.schedulerName."),
+      image: text("", "Image of kube-scheduler; empty = registry.k8s.io/kube-scheduler of the cluster's version."),
+      nodeSelector: stringMap({}, "Labels of the nodes that may run it."),
+      tolerations: list([], "Taints that it tolerates."),
+      resources: resources("100m", "128Mi", "1Gi"),
+    }),
+    fleet: section("Simulated nodes, for test clusters only.", {
+      enabled: flag(false, "Whether a simulated fleet is installed."),
+      nodes: integer(10, "Number of simulated nodes.", 1),
+      namespace: text("default", "Namespace of the simulated workload."),
+      resources: resources("100m", "256Mi", "512Mi"),
+      env: env("fleet"),
+    }),
+    uninstall: section("Before `helm uninstall` a Job restores all original limits and removes what Joulie wrote.", {
+      enabled: flag(true, "Whether the Job runs. Without it agents still restore limits when they stop."),
+      keepObjects: flag(false, "Keep NodeTwin and NodeHardware objects."),
+      timeout: text("2m", "How long agents may take to confirm. Then `helm uninstall` fails, and nothing is removed."),
+    }),
+    rbac: section("Access to the Kubernetes API.", {
+      create: flag(true, "Create ServiceAccounts, roles and bindings, with the fewest rights that work."),
+      serviceAccountAnnotations: stringMap({}, "Annotations of the ServiceAccounts."),
+    }),
+    admissionPolicies: section("ValidatingAdmissionPolicies.", {
+      ownNodeOnly: flag(true, "Reject writes of an agent's token to objects of other nodes. In daemonset mode only."),
+      workloadClass: choice(
+        "none",
+        ["none", "Warn", "Deny"],
+        "What happens to pods with an unknown joulie.io/workload-class.",
+      ),
+    }),
+    networkPolicies: section("NetworkPolicies for incoming connections.", {
+      enabled: flag(true, "Allow only the ports that programs serve."),
+      metricsFrom: list([], "Peers that may read metrics, as in a NetworkPolicy; empty = all."),
+      schedulerFrom: list(
+        [],
+        "Peers that may ask the extender; empty = all. kube-scheduler often uses a host's address.",
+      ),
+    }),
+    monitoring: section("Objects of the Prometheus Operator.", {
+      enabled: flag(false, "Create PodMonitors and a ServiceMonitor."),
+      interval: text("30s", "How often Prometheus reads metrics."),
+      labels: stringMap({}, "Labels by which Prometheus finds the objects."),
+      rules: flag(false, "Create a PrometheusRule with alerts."),
+    }),
+    openshift: section("OpenShift.", {
+      scc: flag(false, "Create a SecurityContextConstraints object for agents."),
+    }),
+  });
+};

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { schedulerConfigText } from "./scheduler-config.ts";
+
+const options = {
+  namespace: "joulie-system",
+  service: "joulie-scheduler-extender",
+  port: "9876",
+  schedulerName: "default-scheduler",
+  tls: false,
+  wholeNodes: false,
+};
+
+describe("joulie scheduler-config", () => {
+  it("prints the configuration of the guide, with names instead of whole Nodes", () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler.yaml"), "utf8");
+    expect(parse(schedulerConfigText({ ...options, wholeNodes: true }))).toEqual(parse(guide));
+    expect(parse(schedulerConfigText(options))).toMatchObject({ extenders: [{ nodeCacheCapable: true }] });
+  });
+
+  it("names another Service, scheduler and scheme", () => {
+    const text = schedulerConfigText({
+      ...options,
+      namespace: "power",
+      service: "x",
+      port: "443",
+      schedulerName: "joulie-scheduler",
+      tls: true,
+    });
+    expect(parse(text)).toMatchObject({
+      profiles: [{ schedulerName: "joulie-scheduler" }],
+      extenders: [{ urlPrefix: "https://x.power.svc.cluster.local:443", enableHTTPS: true }],
+    });
+  });
+});

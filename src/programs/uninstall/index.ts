@@ -1,0 +1,1 @@
+export { clearStop, uninstall } from "./uninstall.ts";

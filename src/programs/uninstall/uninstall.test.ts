@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { crdOf, kinds, labels } from "../../core/api/index.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { KubeClient, resources, stoppedBy } from "../../platform/kube/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { clearStop, uninstall } from "./uninstall.ts";
+
+const namespace = "joulie-system";
+
+describe("joulie uninstall", () => {
+  const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+  let api: EmbeddedApi;
+  let client: KubeClient;
+  beforeEach(async () => {
+    api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+    client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "test" });
+    await client.create(resources.namespaces, { metadata: { name: namespace } });
+  });
+  afterEach(async () => api.close());
+
+  const createNode = async (name: string) => {
+    const own = { [labels.managed]: "true", [labels.powerProfile]: "eco", [labels.draining]: "false", mine: "yes" };
+    await client.create(resources.nodes, { metadata: { name, labels: own } });
+    const spec = { nodeName: name, profile: "eco", policy: { name: "static_partition" } };
+    await client.apply(resources.nodeTwins, { name }, { spec });
+    await client.apply(resources.nodeHardwares, { name }, { spec: { nodeName: name } });
+  };
+  const report = async (name: string, result: string, message: string) => {
+    const controlStatus = { cpu: { backend: "rapl", result, message } };
+    await client.apply(
+      resources.nodeTwins,
+      { name },
+      { status: { controlStatus } },
+      { subresource: "status", force: true },
+    );
+  };
+  const labelsOf = async (name: string) => (await client.get(resources.nodes, { name })).metadata.labels;
+  const annotationsOf = async () => (await client.get(resources.namespaces, { name: namespace })).metadata.annotations;
+  const count = async (resource: (typeof resources)[keyof typeof resources]) =>
+    (await client.listAll(resource)).items.length;
+  const start = (more: object = {}) => {
+    const result: { problem?: string | undefined; ended: boolean } = { ended: false };
+    const options = { client, clock, namespace, timeout: milliseconds(60_000), keepObjects: false, ...more };
+    void uninstall({ ...options, labels: [labels.powerProfile, labels.draining] }).then((problem) => {
+      result.problem = problem;
+      result.ended = true;
+    });
+    return result;
+  };
+  const advance = async (seconds: number) => {
+    for (let step = 0; step < seconds * 4; step++) await clock.advanceAsync(milliseconds(250));
+    for (let turn = 0; turn < 50; turn++) await clock.advanceAsync(milliseconds(0));
+  };
+
+  it("X-102 stops first, waits for the agents, then removes Joulie's labels and objects, and nothing else", async () => {
+    await createNode("a");
+    await report("a", "applied", "210 W per package");
+    await client.create(resources.nodePowerProfiles, {
+      metadata: { name: "a" },
+      spec: { nodeName: "a", profile: "eco" },
+    });
+    const result = start();
+    await advance(5);
+    expect(result.ended).toBe(false);
+    expect(await annotationsOf()).toEqual({ "joulie.io/stop": "true" });
+    expect(await count(resources.nodeTwins)).toBe(1);
+    await report("a", "none", `no cap requested; ${stoppedBy(namespace)}`);
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await labelsOf("a")).toEqual({ [labels.managed]: "true", mine: "yes" });
+    expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
+    // A pin belongs to the user.
+    expect(await count(resources.nodePowerProfiles)).toBe(1);
+  });
+
+  it("X-102 keeps objects when asked to", async () => {
+    await createNode("a");
+    const result = start({ keepObjects: true });
+    await advance(5);
+    expect(result.ended).toBe(true);
+    expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([1, 1]);
+    expect(await labelsOf("a")).toEqual({ [labels.managed]: "true", mine: "yes" });
+  });
+
+  it.each([
+    ["still reports a cap", "applied", "210 W per package"],
+    ["could not restore a limit", "error", `${stoppedBy(namespace)}; the limit set on package-0 could not be restored`],
+  ])("X-102 gives up after the timeout and removes nothing while an agent %s", async (_, how, message) => {
+    await createNode("a");
+    await report("a", how, message);
+    const result = start();
+    await advance(65);
+    expect(result.problem).toMatch(/^1 node did not confirm within 1m0?s?.*: a$/);
+    expect(await count(resources.nodeTwins)).toBe(1);
+    expect(await labelsOf("a")).toHaveProperty([labels.powerProfile]);
+  });
+
+  it("counts an agent that restored the limits when it stopped", async () => {
+    await createNode("a");
+    await report("a", "none", "the agent has stopped; the original limits are restored");
+    const result = start();
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+  });
+
+  it("clears the annotation once the release's pods are gone", async () => {
+    await client.mergePatch(
+      resources.namespaces,
+      { name: namespace },
+      { metadata: { annotations: { "joulie.io/stop": "true", mine: "yes" } } },
+    );
+    const labelled = { name: "p", labels: { "app.kubernetes.io/instance": "joulie" } };
+    const containers = [{ name: "main", image: "none" }];
+    await client.create(resources.pods, { metadata: labelled, spec: { containers } }, { namespace });
+    const done = clearStop({
+      client,
+      clock,
+      namespace,
+      timeout: milliseconds(60_000),
+      selector: "app.kubernetes.io/instance=joulie",
+    });
+    await advance(5);
+    expect(await annotationsOf()).toHaveProperty(["joulie.io/stop"]);
+    await client.delete(resources.pods, { name: "p", namespace });
+    await advance(5);
+    expect(await done).toBeUndefined();
+    expect(await annotationsOf()).toEqual({ mine: "yes" });
+  });
+});

@@ -1,0 +1,140 @@
+import { annotations, labels, managedByOperator } from "../../core/api/index.ts";
+import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import {
+  isApiError,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+  stoppedBy,
+} from "../../platform/kube/index.ts";
+
+export interface UninstallOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Namespace of the installation. */
+  readonly namespace: string;
+  /** How long agents may take to confirm. */
+  readonly timeout: Milliseconds;
+  /** The operator's node labels. */
+  readonly labels: readonly string[];
+  /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
+  readonly keepObjects: boolean;
+}
+
+const POLL = milliseconds(1000);
+const MAX_NAMES = 10;
+
+/**
+ * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until every agent confirms in
+ * NodeTwin.status.controlStatus, then removes labels and objects. Returns what failed; then nothing was removed.
+ */
+export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
+  const { client, clock, namespace, timeout, keepObjects } = options;
+  await annotateStop(client, namespace, "true");
+  let unconfirmed: readonly string[] = [];
+  const isConfirmed = await poll(clock, timeout, async () => {
+    const { items } = await listIfDefined(client, resources.nodeTwins);
+    unconfirmed = items.filter((twin) => !hasConfirmed(twin, namespace)).map(({ metadata }) => metadata.name);
+    return unconfirmed.length === 0;
+  });
+  if (!isConfirmed) {
+    const nodes = unconfirmed.length === 1 ? "1 node" : `${unconfirmed.length} nodes`;
+    const more = unconfirmed.length > MAX_NAMES ? ", …" : "";
+    const why = "that its original limits are restored";
+    return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;
+  }
+  await removeLabels(options);
+  if (!keepObjects) await removeObjects(client);
+  return undefined;
+}
+
+/** Waits until the release has no more pods, then removes the stop annotation. Returns what failed. */
+export async function clearStop({
+  client,
+  clock,
+  namespace,
+  timeout,
+  selector,
+}: Omit<UninstallOptions, "labels" | "keepObjects"> & { readonly selector: string }): Promise<string | undefined> {
+  const isGone = await poll(clock, timeout, async () => {
+    const { items } = await client.listAll(resources.pods, { namespace, labelSelector: selector });
+    return items.length === 0;
+  });
+  if (!isGone)
+    return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
+  await annotateStop(client, namespace, null);
+  return undefined;
+}
+
+async function annotateStop(client: KubeClient, name: string, value: "true" | null): Promise<void> {
+  const patch = { metadata: { annotations: { [annotations.stop]: value } } };
+  try {
+    await client.mergePatch(resources.namespaces, { name }, patch);
+  } catch (error) {
+    if (value !== null || !isApiError(error, "notFound")) throw error;
+  }
+}
+
+type ReportedTwin = KubeObject & {
+  readonly status?: {
+    readonly controlStatus?: Readonly<Record<string, { readonly result?: string; readonly message?: string }>>;
+  };
+};
+
+/** Whether no limit of an agent is in force on the node. Without a report there never was an agent. */
+function hasConfirmed({ status }: ReportedTwin, namespace: string): boolean {
+  const devices = Object.values(status?.controlStatus ?? {});
+  if (devices.length === 0) return true;
+  const confirmations = [stoppedBy(namespace), "the agent has stopped"];
+  return (
+    devices.every(({ result }) => result === "none") &&
+    devices.some(({ message = "" }) => confirmations.some((text) => message.includes(text)))
+  );
+}
+
+async function removeLabels({ client, labels: keys }: UninstallOptions): Promise<void> {
+  const { items } = await client.listAll(resources.nodes);
+  for (const { metadata } of items) {
+    const present = keys.filter((key) => metadata.labels?.[key] !== undefined);
+    if (present.length === 0) continue;
+    const none = Object.fromEntries(present.map((key) => [key, null]));
+    await client.mergePatch(resources.nodes, { name: metadata.name }, { metadata: { labels: none } });
+  }
+}
+
+/** A user's NodePowerProfiles and TelemetryProfiles stay. */
+async function removeObjects(client: KubeClient): Promise<void> {
+  const isMirror = ({ metadata }: KubeObject) => metadata.labels?.[labels.managedBy] === managedByOperator;
+  for (const resource of [resources.nodeHardwares, resources.nodePowerProfiles, resources.nodeTwins]) {
+    const { items } = await listIfDefined(client, resource);
+    for (const object of items) {
+      if (resource === resources.nodePowerProfiles && !isMirror(object)) continue;
+      const { name, uid = "" } = object.metadata;
+      try {
+        await client.delete(resource, { name }, { preconditions: { uid } });
+      } catch (error) {
+        if (!isApiError(error, "notFound", "conflict")) throw error;
+      }
+    }
+  }
+}
+
+async function listIfDefined(client: KubeClient, resource: Resource): Promise<{ items: readonly ReportedTwin[] }> {
+  try {
+    return await client.listAll<ReportedTwin>(resource);
+  } catch (error) {
+    if (isApiError(error, "notFound")) return { items: [] };
+    throw error;
+  }
+}
+
+async function poll(clock: Clock, timeout: Milliseconds, holds: () => Promise<boolean>): Promise<boolean> {
+  const started = clock.monotonic();
+  for (;;) {
+    if (await holds()) return true;
+    if (elapsed(started, clock.monotonic()) >= timeout) return false;
+    await clock.sleep(POLL);
+  }
+}

@@ -1,0 +1,56 @@
+import type { Rule } from "./identities.ts";
+import type { AuditedRequest } from "./requests.ts";
+
+/** One verb of one rule. */
+interface Right {
+  readonly verb: string;
+  readonly group: string;
+  /** With the subresource, for example nodetwins/status. */
+  readonly resource: string;
+  /** Absent: in every namespace, or of a kind without namespaces. */
+  readonly namespace?: string | undefined;
+}
+
+export interface RightsComparison {
+  /** Granted, but no request needed it. */
+  readonly unused: readonly string[];
+  /** Needed by a request, but not granted. */
+  readonly missing: readonly string[];
+}
+
+/** Compares RBAC rules with the requests that a program made: a minimal role has no unused and no missing right. */
+export function compareRights(rules: readonly Rule[], requests: readonly AuditedRequest[]): RightsComparison {
+  const granted = rules.flatMap(rightsOf);
+  const needed = requests.filter(({ resource }) => resource !== "").flatMap(neededBy);
+  const unused = granted.filter((right) => !needed.some((need) => covers(right, need)));
+  const missing = needed.filter((need) => !granted.some((right) => covers(right, need)));
+  return { unused: texts(unused), missing: texts(missing) };
+}
+
+const rightsOf = ({ namespace, apiGroups = [], resources = [], verbs }: Rule): Right[] =>
+  apiGroups.flatMap((group) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource, namespace }))),
+  );
+
+/** A server-side apply that creates its object needs `create` besides `patch`. The audit log shows only `patch`. */
+function neededBy({ verb, group, resource, subresource, namespace, code }: AuditedRequest): Right[] {
+  const full = subresource === "" ? resource : `${resource}/${subresource}`;
+  const need = { verb, group, resource: full, namespace: namespace === "" ? undefined : namespace };
+  return verb === "patch" && code === 201 ? [need, { ...need, verb: "create" }] : [need];
+}
+
+const covers = (right: Right, need: Right): boolean =>
+  right.verb === need.verb &&
+  right.group === need.group &&
+  right.resource === need.resource &&
+  (right.namespace === undefined || right.namespace === need.namespace);
+
+const texts = (rights: readonly Right[]): string[] =>
+  [
+    ...new Set(
+      rights.map(({ verb, group, resource, namespace }) => {
+        const place = namespace === undefined ? "" : ` in ${namespace}`;
+        return `${verb} ${group === "" ? resource : `${group}/${resource}`}${place}`;
+      }),
+    ),
+  ].toSorted();

@@ -1,0 +1,30 @@
+import { spawn } from "node:child_process";
+
+interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  readonly limitMs?: number;
+}
+
+/** Runs a command to its end and returns its standard output; a failure contains the end of its standard error. */
+export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { cwd, env = {}, input, limitMs = 300_000 } = options;
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { ...(cwd === undefined ? {} : { cwd }), env: { ...process.env, ...env } });
+    const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      clearTimeout(limit);
+      if (code === 0) resolve(stdout);
+      else
+        reject(new Error(`${command} ${args.join(" ")} ended with ${code ?? signal}: ${stderr.trim().slice(-2000)}`));
+    });
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+  });
+}
