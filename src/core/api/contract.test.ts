@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { nodeHardware, nodePowerProfile, nodeTwin, telemetryProfile } from "./contract-fields.ts";
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { type AnyKind, kinds } from "./kinds.ts";
 import * as names from "./names.ts";
 import { readObject } from "./read.ts";
-import { rootSchemaOf } from "./sample.ts";
+import { nodeHardware, nodePowerProfile, nodeTwin, telemetryProfile } from "./testing/contract-fields.ts";
+import { rootSchemaOf } from "./testing/sample.ts";
 
 // The public surface, written by hand from docs/reference/contract.md, sections 1 and 2. A test that fails here says that
 // a user's cluster, manifest or script would break: change the contract first, then this file, then the code.

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
 import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
 import { readObject } from "./read.ts";
-import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./sample.ts";
+import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./testing/sample.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" };

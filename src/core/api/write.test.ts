@@ -9,7 +9,7 @@ import {
   nodeTwinKind,
   telemetryProfileKind,
 } from "./kinds.ts";
-import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./sample.ts";
+import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./testing/sample.ts";
 import { validateForWrite } from "./write.ts";
 
 const metadata = { name: "worker-1.example" };

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { errorGroups, errorRegistry } from "./error-registry.ts";
-import { CodedError, errorCodeOf, JoulieError } from "./errors.ts";
-import { kinds, nodeHardwareKind, telemetryProfileKind } from "./kinds.ts";
-import { crdReference, errorReference } from "./reference.ts";
+import * as z from "zod";
+import { power } from "../../src/core/api/fields.ts";
+import { kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "../../src/core/api/index.ts";
+import { needsOneOf, withRules } from "../../src/core/api/rules.ts";
+import { leavesOf } from "../../src/core/api/testing/sample.ts";
+import { crdReference } from "./crds.ts";
 
 it("gives every kind a section with purpose, writer, columns, fields and rules", () => {
   const page = crdReference(kinds);
@@ -33,22 +35,23 @@ it("escapes pipes and line breaks in table cells", () => {
   expect(new Set(widths)).toEqual(new Set([5, 3]));
 });
 
-it("lists every error code with its cause and remedy", () => {
-  const page = errorReference();
-  for (const [code, { cause, remedy }] of Object.entries(errorRegistry)) {
-    expect(page).toContain(`### ${code}\n\n**Cause.** ${cause}\n\n**What to do.** ${remedy}`);
+it("X-01 shows a new field and rule of a schema", () => {
+  const spec = nodeTwinKind.schema.shape.spec as z.ZodObject;
+  const rackBudgetW = power("Budget of the rack, in watts.");
+  const schema = nodeTwinKind.schema.safeExtend({
+    spec: withRules(z.object({ ...spec.shape, rackBudgetW }), needsOneOf("rackBudgetW", "cpu")),
+  }) as unknown as typeof nodeTwinKind.schema;
+  const page = crdReference([{ ...nodeTwinKind, schema }]);
+  expect(page).toContain("| `spec.rackBudgetW` | number | yes | ≥ 0 | Budget of the rack, in watts. |");
+  expect(page).toContain("`has(self.rackBudgetW) \\|\\| has(self.cpu)`");
+  expect(crdReference([nodeTwinKind])).not.toContain("rackBudgetW");
+});
+
+it("X-01 leaves no field out", () => {
+  const page = crdReference(kinds);
+  for (const kind of kinds) {
+    const section = page.slice(page.indexOf(`## ${kind.kind}\n`));
+    const fields = leavesOf(kind).map(({ path }) => path.join(".").replace(/\.0$/, "").replaceAll(".0", "[]"));
+    expect(fields.filter((path) => !section.includes(`\`${path}\``))).toEqual([]);
   }
-});
-
-it("groups the error codes by program", () => {
-  const sections = errorReference().split("\n## ").slice(1);
-  expect(sections.map((section) => section.split("\n", 1)[0])).toEqual(errorGroups);
-  for (const section of sections) expect(section).toContain("### JOULIE_E_");
-});
-
-it("finds the code of any error", () => {
-  expect(errorCodeOf(new CodedError("JOULIE_E_TLS", "x"))).toBe("JOULIE_E_TLS");
-  expect(errorCodeOf(new JoulieError("JOULIE_E_CONFIG_VALUE", "x"))).toBe("JOULIE_E_CONFIG_VALUE");
-  const others = [new Error("x"), Object.assign(new Error("x"), { code: "ENOENT" }), undefined, null, "toString"];
-  expect(others.map(errorCodeOf)).toEqual(others.map(() => "JOULIE_E_INTERNAL"));
 });

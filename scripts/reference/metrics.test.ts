@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { metric, metricsReference } from "./index.ts";
+import { metric } from "../../src/platform/metrics/index.ts";
+import { metricsReference } from "./metrics.ts";
 
 const page = metricsReference([
   {

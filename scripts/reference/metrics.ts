@@ -1,7 +1,7 @@
-import type { MetricDefinition } from "./definition.ts";
-import { processMetrics } from "./process-metrics.ts";
+import { type MetricDefinition, processMetrics } from "../../src/platform/metrics/index.ts";
+import { code, table } from "./markdown.ts";
 
-export interface MeasuredProgram {
+interface MeasuredProgram {
   readonly name: string;
   readonly metrics: readonly MetricDefinition[];
 }
@@ -15,34 +15,31 @@ never 0. The series of a node end when it leaves. A metric of type *states* is a
 current state and 0 for the others.
 `;
 
-/** Generates docs/reference/metrics.md. */
+/** docs/reference/metrics.md: the metrics of each program. */
 export function metricsReference(programs: readonly MeasuredProgram[]): string {
-  const sections = [INTRODUCTION, "## Every program\n", table(processMetrics)];
+  const sections = [INTRODUCTION, "## Every program\n", tableOf(processMetrics)];
   for (const { name, metrics } of programs) {
     sections.push(
       `## joulie ${name}\n`,
-      metrics.length === 0 ? "It has only the metrics of every program.\n" : table(metrics),
+      metrics.length === 0 ? "It has only the metrics of every program.\n" : tableOf(metrics),
     );
   }
   return sections.join("\n");
 }
 
-function table(metrics: readonly MetricDefinition[]): string {
-  const lines = [
+const tableOf = (metrics: readonly MetricDefinition[]): string =>
+  table(
     ["Metric", "Type", "Labels", "What it says"],
-    ["---", "---", "---", "---"],
-    ...metrics.map((definition) => [
-      `\`${definition.name}\``,
+    metrics.map((definition) => [
+      code(definition.name),
       definition.type,
-      definition.labels.map((label) => `\`${label}\``).join(", "),
+      definition.labels.map(code).join(", "),
       definition.help + detailOf(definition),
     ]),
-  ];
-  return `${lines.map((cells) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|").replaceAll("\n", " ")).join(" | ")} |`).join("\n")}\n`;
-}
+  );
 
 function detailOf(definition: MetricDefinition): string {
-  if (definition.type === "states") return ` States: ${definition.states.map((state) => `\`${state}\``).join(", ")}.`;
+  if (definition.type === "states") return ` States: ${definition.states.map(code).join(", ")}.`;
   if (definition.type === "histogram") return ` Buckets: ${definition.buckets.join(", ")}.`;
   return "";
 }

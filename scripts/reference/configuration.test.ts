@@ -1,9 +1,6 @@
 import { expect, it } from "vitest";
-import { everyProgram } from "./every-program.ts";
-import { configOf } from "./program.ts";
-import { configurationReference } from "./reference.ts";
-import { group } from "./variable.ts";
-import { choice, duration, path } from "./variable-types.ts";
+import { choice, configOf, duration, everyProgram, group, path } from "../../src/platform/config/index.ts";
+import { configurationReference } from "./configuration.ts";
 
 const page = configurationReference([
   {

@@ -1,7 +1,8 @@
-import { agentPermissions } from "../src/programs/agent/permissions.ts";
-import { extenderPermissions } from "../src/programs/extender/permissions.ts";
-import { fleetPermissions } from "../src/programs/fleet/permissions.ts";
-import { operatorPermissions } from "../src/programs/operator/permissions.ts";
+import { agentPermissions } from "../../src/programs/agent/permissions.ts";
+import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
+import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
+import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
+import { table } from "./markdown.ts";
 
 interface Rule {
   readonly namespace?: string;
@@ -19,14 +20,18 @@ export function permissionsReference(): string {
     ["extender", extenderPermissions],
     ["fleet, for test clusters only", fleetPermissions("`fleet.namespace`")],
   ];
-  const sections = programs.map(([title, rules]) => `## ${title}\n\n${HEADER}${rules.map(row).join("")}`);
+  const sections = programs.map(([title, rules]) => `## ${title}\n\n${table(HEAD, rules.map(cellsOf))}`);
   return `# Permissions\n\n${ORIGIN}\n\n${INTRODUCTION}\n\n${sections.join("\n")}`;
 }
 
 const ORIGIN = "<!-- Written by `npm run generate` from the permissions.ts of each program. Change it there. -->";
 const INTRODUCTION =
   "The chart creates one ServiceAccount per program with exactly these rights. Tests on a real API server fail if one of\nthem is not needed. [Security model](../guides/security.md) explains them.";
-const HEADER = "| API group | Resource | Verbs | Where |\n| --- | --- | --- | --- |\n";
+const HEAD = ["API group", "Resource", "Verbs", "Where"];
 
-const row = ({ namespace, apiGroups, resources, verbs }: Rule): string =>
-  `| ${apiGroups.map((group) => group || "core").join(", ")} | ${resources.join(", ")} | ${verbs.join(", ")} | ${namespace ?? "cluster-wide"} |\n`;
+const cellsOf = ({ namespace, apiGroups, resources, verbs }: Rule): string[] => [
+  apiGroups.map((group) => group || "core").join(", "),
+  resources.join(", "),
+  verbs.join(", "),
+  namespace ?? "cluster-wide",
+];

@@ -1,5 +1,5 @@
 // An in-memory disk that can lose power, for tests.
-import type { JournalFiles } from "./files.ts";
+import type { JournalFiles } from "../files.ts";
 
 /** Thrown when a test cuts the power. */
 class PowerCut extends Error {}

@@ -1,11 +1,11 @@
-import { crdOf, type StructuralSchema } from "./crd.ts";
-import { JoulieError } from "./errors.ts";
-import { describeProblem } from "./examine.ts";
-import type { AnyKind, ResourceKind } from "./kinds.ts";
-import { apiVersion } from "./names.ts";
-import type { NodeTwin } from "./node-twin.ts";
-import { type ReadObject, readObject } from "./read.ts";
-import { validateForWrite } from "./write.ts";
+import { crdOf, type StructuralSchema } from "../crd.ts";
+import { JoulieError } from "../errors.ts";
+import { describeProblem } from "../examine.ts";
+import type { AnyKind, ResourceKind } from "../kinds.ts";
+import { apiVersion } from "../names.ts";
+import type { NodeTwin } from "../node-twin.ts";
+import { type ReadObject, readObject } from "../read.ts";
+import { validateForWrite } from "../write.ts";
 
 /** Example texts; every pattern of the schemas matches one of them. */
 const texts = ["worker-1.example", "http://host/{node}", "Ready"];
