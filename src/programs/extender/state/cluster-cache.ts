@@ -14,7 +14,6 @@ import { formatDuration, type Milliseconds, milliseconds, type RandomSource } fr
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { NameIndex } from "../wire/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 import { TwinRefreshMonitor } from "./twin-refresh-monitor.ts";
@@ -51,8 +50,6 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
-  /** From node names to the slots of the kernel. */
-  readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
@@ -177,7 +174,6 @@ export class ClusterCache {
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
     this.#setName(slot, name);
-    this.index.set(name, slot);
     this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
@@ -185,7 +181,6 @@ export class ClusterCache {
     const slot = this.kernel.slotOf(name);
     if (slot < 0) return;
     this.kernel.remove(name);
-    this.index.delete(name);
     this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }

@@ -1,7 +1,7 @@
 import type { Figure, Provenance, Source } from "../inventory/index.ts";
 import type { ClockModel } from "./device.ts";
 import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
-import { PHYSICS_SOURCES, sourcedFigure } from "./sources.ts";
+import { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
 
 /** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
 export interface DeviceClass {
@@ -26,7 +26,7 @@ export interface ClassRow {
   readonly load?: readonly [LoadPoints, Origin];
 }
 
-const { clockRange, voltageTables, estimate } = PHYSICS_SOURCES;
+const { clockRange, voltageTables, estimate } = MODEL_SOURCES;
 const ASSUMED: { readonly [Name in keyof ClockModel]: Origin } = {
   staticShare: ["assumed", estimate],
   slowest: ["assumed", clockRange],

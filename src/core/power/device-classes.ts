@@ -1,5 +1,5 @@
 import { type ClassRow, type DeviceClass, deviceClass } from "./device-class.ts";
-import { PHYSICS_SOURCES as from } from "./sources.ts";
+import { MODEL_SOURCES as from } from "./sources.ts";
 import { SPECPOWER } from "./specpower.ts";
 
 /** The fallback for CPUs without a class: the middle of the known ones. */

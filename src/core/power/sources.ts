@@ -14,7 +14,7 @@ export const sourcedFigure = <Value extends number>(
 const source = (title: string, where: string): Source => ({ title, where });
 
 /** The sources of the model parameters: public documents, or a note that nothing is published. */
-export const PHYSICS_SOURCES = {
+export const MODEL_SOURCES = {
   powerCapping: source(
     "V100 training of language models at 150 of 250 W: 13.7 % less energy, 6.8 % more time",
     "arxiv.org/abs/2205.09646",
