@@ -41,6 +41,7 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--keep-objects", // of joulie uninstall
   "--service",
   "--port",
+  "--address",
   "--scheduler-name",
   "--tls",
   "--whole-nodes",

@@ -23,6 +23,10 @@ export interface RealNode {
   readonly kubelet: ServerProcess;
   /** Makes the images of an archive known to the kubelet. */
   importImage(archive: string): Promise<void>;
+  /** Gives an image a second name. */
+  tagImage(from: string, to: string): Promise<void>;
+  /** The process that a container started, by the container's id in a pod's status. */
+  processOf(containerId: string): Promise<number>;
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>;
   /** Another configuration for kube-scheduler. */
   schedule(config: Readonly<Record<string, unknown>>): Promise<void>;
@@ -88,6 +92,12 @@ export async function startRealNode(): Promise<RealNode> {
       network,
       kubelet,
       importImage: async (archive) => runtime.importImage(archive),
+      tagImage: async (from, to) => void (await runtime.ctr("images", "tag", from, to)),
+      processOf: async (containerId) => {
+        const id = containerId.replace("containerd://", "");
+        const line = (await runtime.ctr("tasks", "ls")).split("\n").find((task) => task.startsWith(id));
+        return Number(line?.split(/\s+/)[1]);
+      },
       kubectl: async (args, options) => runKubectl(built.path, { folder, kubeconfig: admin.kubeconfig }, args, options),
       schedule: async (config) => {
         await scheduler.stop();

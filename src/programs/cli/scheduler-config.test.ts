@@ -34,4 +34,11 @@ describe("joulie scheduler-config", () => {
       extenders: [{ urlPrefix: "https://x.power.svc.cluster.local:443", enableHTTPS: true }],
     });
   });
+
+  it.each([
+    ["10.96.0.20", "http://10.96.0.20:9876"],
+    ["fd00::14", "http://[fd00::14]:9876"],
+  ])("uses the address %s instead of the Service's name", (address, urlPrefix) => {
+    expect(parse(schedulerConfigText({ ...options, address }))).toMatchObject({ extenders: [{ urlPrefix }] });
+  });
 });
