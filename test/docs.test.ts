@@ -47,6 +47,10 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--port",
   "--scheduler-name",
   "--tls",
+  "--host",
+  "--ca-file",
+  "--cert-file",
+  "--key-file",
   "--whole-nodes",
 ]);
 
