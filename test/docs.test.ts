@@ -39,11 +39,18 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--namespace", // of joulie scheduler-config, which reads no variables
   "--timeout", // of joulie uninstall, which reads no variables
   "--keep-objects", // of joulie uninstall
+  "--name", // of joulie check, which reads no variables
+  "--programs",
+  "--node-selector",
+  "--report-only",
   "--service",
   "--port",
-  "--address",
   "--scheduler-name",
   "--tls",
+  "--host",
+  "--ca-file",
+  "--cert-file",
+  "--key-file",
   "--whole-nodes",
 ]);
 

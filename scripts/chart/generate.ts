@@ -1,4 +1,5 @@
 import { Document, stringify } from "yaml";
+import type { PermissionRule } from "../../src/platform/kube/index.ts";
 import type { StartOptions } from "../../src/programs/start-options.ts";
 import type { JsonSchema, Leaf, Section } from "./annotated.ts";
 
@@ -94,14 +95,6 @@ export function startTemplate(
   return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts. Change it there. */}}\n${templates.join("")}`;
 }
 
-export interface Rule {
-  readonly namespace?: string;
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
-
 /** Helm creates these objects for the hook, before its Job, and deletes them afterwards. */
 const hookAnnotations = (hook: string) => ({
   "helm.sh/hook": hook,
@@ -110,7 +103,12 @@ const hookAnnotations = (hook: string) => ({
 });
 
 /** ServiceAccount, roles and bindings of one program, as a template. Namespaces may contain template expressions. */
-export function rbacTemplate(program: string, condition: string, rules: readonly Rule[], hook?: string): string {
+export function rbacTemplate(
+  program: string,
+  condition: string,
+  rules: readonly PermissionRule[],
+  hook?: string,
+): string {
   const name = `{{ include "joulie.fullname" . }}-${program}`;
   const metadata = (namespace?: string) => ({
     name,

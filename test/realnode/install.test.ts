@@ -115,7 +115,7 @@ describe("helm install on a real node", () => {
       port: "9876",
       schedulerName: "default-scheduler",
     };
-    const text = schedulerConfigText({ ...options, tls: false, wholeNodes: false, address: await extenderAddress() });
+    const text = schedulerConfigText({ ...options, tls: false, wholeNodes: false, host: await extenderAddress() });
     await node.schedule(parse(text) as Record<string, unknown>);
     await createPod("standard");
     await createPod("performance");

@@ -35,10 +35,17 @@ describe("joulie scheduler-config", () => {
     });
   });
 
-  it.each([
-    ["10.96.0.20", "http://10.96.0.20:9876"],
-    ["fd00::14", "http://[fd00::14]:9876"],
-  ])("uses the address %s instead of the Service's name", (address, urlPrefix) => {
-    expect(parse(schedulerConfigText({ ...options, address }))).toMatchObject({ extenders: [{ urlPrefix }] });
+  it("names the files of kube-scheduler's host for HTTPS, and the Service's name where only its address is reachable", () => {
+    const files = { caFile: "/etc/ca.crt", certFile: "/etc/tls.crt", keyFile: "/etc/tls.key" };
+    const text = schedulerConfigText({ ...options, tls: true, host: "fd00::1", ...files });
+    expect(parse(text)).toMatchObject({
+      extenders: [
+        {
+          urlPrefix: "https://[fd00::1]:9876",
+          tlsConfig: { serverName: "joulie-scheduler-extender.joulie-system.svc", ...files },
+        },
+      ],
+    });
+    expect(parse(schedulerConfigText(options)).extenders[0]).not.toHaveProperty("tlsConfig");
   });
 });

@@ -6,10 +6,14 @@ export interface SchedulerConfigOptions {
   readonly namespace: string;
   readonly service: string;
   readonly port: string;
-  /** Instead of the Service's DNS name, which the host of kube-scheduler may not resolve. */
-  readonly address?: string;
   readonly schedulerName: string;
   readonly tls: boolean;
+  /** Name or address of the Service, if kube-scheduler's host cannot resolve names of the cluster. */
+  readonly host?: string;
+  /** Files on kube-scheduler's host; only with HTTPS. */
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
   readonly wholeNodes: boolean;
 }
 
@@ -24,9 +28,12 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
     .addOption(new Option("--namespace <name>", "namespace of the extender's Service").default("joulie-system"))
     .addOption(new Option("--service <name>", "name of the Service").default("joulie-scheduler-extender"))
     .addOption(new Option("--port <number>", "port of the Service").default("9876"))
-    .addOption(new Option("--address <ip>", "the Service's cluster IP, where kube-scheduler cannot resolve its name"))
     .addOption(new Option("--scheduler-name <name>", "name of the scheduler's profile").default("default-scheduler"))
+    .addOption(new Option("--host <address>", "cluster IP of the Service, where its name cannot be resolved"))
     .addOption(new Option("--tls", "the Service speaks HTTPS").default(false))
+    .addOption(new Option("--ca-file <file>", "certificate authority of the Service, for --tls").implies({ tls: true }))
+    .addOption(new Option("--cert-file <file>", "kube-scheduler's certificate, for --tls").implies({ tls: true }))
+    .addOption(new Option("--key-file <file>", "kube-scheduler's key, for --tls").implies({ tls: true }))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
     .addHelpText("after", HELP)
     .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
@@ -34,24 +41,23 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
 
 /** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
-  const scheme = options.tls ? "https" : "http";
-  const { address } = options;
-  const host =
-    address === undefined
-      ? `${options.service}.${options.namespace}.svc.cluster.local`
-      : address.includes(":")
-        ? `[${address}]`
-        : address;
+  const { host = `${options.service}.${options.namespace}.svc.cluster.local`, caFile, certFile, keyFile } = options;
+  const address = `${host.includes(":") ? `[${host}]` : host}:${options.port}`;
+  const files = Object.entries({ caFile, certFile, keyFile }).filter(([, file]) => file !== undefined);
+  // The certificate names the Service, not its address.
+  const serverName =
+    options.tls && options.host !== undefined ? [["serverName", `${options.service}.${options.namespace}.svc`]] : [];
+  const tls = [...serverName, ...files].map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`).join("");
   return `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: ${options.schedulerName}
 extenders:
-  - urlPrefix: "${scheme}://${host}:${options.port}"
+  - urlPrefix: "${options.tls ? "https" : "http"}://${address}"
     filterVerb: "filter"
     prioritizeVerb: "prioritize"
     weight: 1
-    enableHTTPS: ${options.tls}
+    enableHTTPS: ${options.tls}${tls && `\n    tlsConfig:${tls}`}
     # The extender watches Nodes itself, so names are enough.
     nodeCacheCapable: ${!options.wholeNodes}
     # Without an answer kube-scheduler places pods as if Joulie were not there.

@@ -1,5 +1,6 @@
 import type { DvfsState } from "../../../core/control/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
+import { alarmReasons } from "../devices/device-report.ts";
 import type { Frequency } from "../host/host.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
@@ -22,6 +23,7 @@ export class AgentMetrics {
   readonly #maximumFrequency;
   readonly #errors;
   readonly #unproven;
+  readonly #alarm;
   readonly #skipped;
   readonly #ticks;
 
@@ -43,6 +45,7 @@ export class AgentMetrics {
     this.#maximumFrequency = nodes.gauge(definitions.maximumFrequency);
     this.#errors = nodes.counter(definitions.errors);
     this.#unproven = nodes.gauge(definitions.unproven);
+    this.#alarm = nodes.gauge(definitions.alarm);
     this.#skipped = metrics.counter(definitions.skipped);
     this.#ticks = metrics.histogram(definitions.ticks);
   }
@@ -69,6 +72,10 @@ export class AgentMetrics {
     this.#below.set(row, dvfs.below);
     this.#unproven.column({ device: "cpu" }).set(row, numberOf(cpu.unproven));
     this.#unproven.column({ device: "gpu" }).set(row, numberOf(gpu?.unproven));
+    for (const reason of alarmReasons) {
+      this.#alarm.column({ device: "cpu", reason }).set(row, Number(cpu.alarm?.reason === reason));
+      this.#alarm.column({ device: "gpu", reason }).set(row, gpu && Number(gpu.alarm?.reason === reason));
+    }
     this.#errors.add(row, Number(cpu.result === "error" || gpu?.result === "error"));
   }
 

@@ -93,6 +93,12 @@ export const definitions = {
     type: "gauge",
     labels: ["node", "device"],
   }),
+  alarm: metric({
+    name: "joulie_cap_alarm",
+    help: "1 while a cap is not effective (CapNotEffective) or another program keeps changing it (CapContested), else 0.",
+    type: "gauge",
+    labels: ["node", "device", "reason"],
+  }),
   skipped: metric({
     name: "joulie_agent_nodes_skipped_total",
     help: "Skipped node ticks: the previous one was still running (pending), or the node's endpoint did not answer (silent).",
