@@ -19,6 +19,7 @@ export function permissionsReference(): string {
     namespace: "the release's namespace",
     service: "the extender's Service",
     workloadNamespace: "`fleet.namespace`",
+    lease: "the operator's Lease",
   };
   const sections = Object.entries(titles).map(
     ([program, title]) =>

@@ -48,6 +48,7 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--scheduler-name",
   "--tls",
   "--host",
+  "--lease", // of joulie uninstall
   "--ca-file",
   "--cert-file",
   "--key-file",

@@ -34,6 +34,7 @@ const names = {
   namespace: "{{ .Release.Namespace }}",
   service: "{{ .Values.extender.service.name }}",
   workloadNamespace: "{{ .Values.fleet.namespace }}",
+  lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
 };
 
 /** The chart's generated files, by path in the repository. */

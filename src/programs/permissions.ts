@@ -15,6 +15,8 @@ export interface InstallationNames {
   readonly service: string;
   /** Namespace of the simulated workload. */
   readonly workloadNamespace: string;
+  /** By which one operator leads. */
+  readonly lease: string;
 }
 
 export const programPermissions = {
@@ -25,7 +27,7 @@ export const programPermissions = {
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,
-  uninstall: ({ namespace }: InstallationNames) => uninstallPermissions(namespace),
+  uninstall: ({ namespace, lease }: InstallationNames) => uninstallPermissions(namespace, lease),
 } as const satisfies Readonly<Record<string, (names: InstallationNames) => readonly PermissionRule[]>>;
 
 export type InstalledProgram = keyof typeof programPermissions;

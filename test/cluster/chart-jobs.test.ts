@@ -13,6 +13,7 @@ const names = {
   namespace: "joulie-system",
   service: "joulie-scheduler-extender",
   workloadNamespace: "default",
+  lease: "joulie-operator",
 };
 interface Definition {
   readonly spec: { readonly versions: readonly { readonly schema: object }[] };

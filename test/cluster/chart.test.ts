@@ -257,7 +257,7 @@ describe("the chart", () => {
     const start = "uninstall --namespace joulie-system --timeout 2m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator)`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator) --lease joulie-operator`,
     ]);
     const without = objects(await render({ uninstall: { enabled: false }, check: { enabled: false } }));
     expect(without.filter(({ kind }) => kind === "Job")).toEqual([]);

@@ -114,7 +114,7 @@ async function missingPermissions(options: CheckOptions): Promise<string | undef
   const { client, namespace, service, name } = options;
   const questions = options.programs.flatMap((program) => {
     const account = `${name}-${program.replace(/-pool$/, "")}`;
-    const rules = programPermissions[program]({ namespace, service, workloadNamespace: "default" });
+    const rules = programPermissions[program]({ namespace, service, workloadNamespace: "default", lease: "" });
     return rules.flatMap((rule) => questionsAbout(account, rule));
   });
   const answers = await Promise.all(questions.map(async (question) => isAllowed(client, namespace, question)));

@@ -11,6 +11,7 @@ interface Options {
   readonly labels: string;
   readonly kubeconfig?: string;
   readonly clearStop?: string;
+  readonly lease: string;
 }
 
 const HELP = `
@@ -28,7 +29,10 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
     .addOption(timeoutOption("how long agents may take to confirm", "2m"))
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
     .addOption(kubeconfigOption())
-    .addOption(new Option("--clear-stop <selector>", "only remove the annotation, once no pod with these labels runs"))
+    .addOption(
+      new Option("--clear-stop <selector>", "only remove annotation and Lease, once no pod with these labels runs"),
+    )
+    .addOption(new Option("--lease <name>", "the operator's Lease, for --clear-stop").default("joulie-operator"))
     .addHelpText("after", HELP)
     .action(async (options: Options) => exit(await run(options, world)));
 }
@@ -41,6 +45,6 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
     const base = { client, clock, namespace, timeout };
     return selector === undefined
       ? uninstall({ ...base, keepObjects, labels: options.labels.split(",") })
-      : clearStop({ ...base, selector });
+      : clearStop({ ...base, selector, lease: options.lease });
   });
 }
