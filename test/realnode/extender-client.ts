@@ -5,9 +5,9 @@ const [url = ""] = process.argv.slice(2);
 const question = JSON.stringify({ pod: { metadata: { name: "p", namespace: "default" } }, nodenames: ["n1"] });
 let answered = 0;
 const failures: string[] = [];
-let hasEnded = false;
-process.stdin.on("end", () => (hasEnded = true)).resume();
-while (!hasEnded) {
+const ended = new AbortController();
+process.stdin.on("end", () => ended.abort()).resume();
+while (!ended.signal.aborted) {
   try {
     // A new connection each time, so that the Service chooses a pod each time.
     const headers = { "content-type": "application/json", connection: "close" };
@@ -20,4 +20,4 @@ while (!hasEnded) {
   }
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
-console.log(JSON.stringify({ answered, failures }));
+process.stdout.write(JSON.stringify({ answered, failures }));

@@ -59,7 +59,8 @@ describe("the guides for administrators", () => {
     // The guide's values, and a copy of sysfs in place of the machine's own.
     const [values = ""] = blocks(install, "yaml");
     const host = { sysPath: sys(), procPath: join(folder, "proc"), statePath: join(folder, "state") };
-    const own = { ...(parse(values) as object), agent: { host, env: { RECONCILE_INTERVAL: "2s" } } };
+    const env = { RECONCILE_INTERVAL: "2s" };
+    const own = { ...(parse(values) as object), agent: { host, env }, operator: { env } };
     writeFileSync(join(folder, "my-values.yaml"), stringify(own));
   });
   afterAll(async () => {

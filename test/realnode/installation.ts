@@ -2,7 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect } from "vitest";
 import type { BuiltImage } from "../../scripts/image/build.ts";
 import { createMachineFiles, differences, limitFile, readTree } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
@@ -118,9 +117,8 @@ export class Installation {
   async runs(...programs: readonly string[]): Promise<void> {
     await this.node.until(`${programs.join(", ")} are Ready`, async () => {
       const pods = await this.pods();
-      expect(pods.map((pod) => `${programOf(pod)}${isReady(pod) ? "" : " is not ready"}`).toSorted()).toEqual(
-        programs.toSorted(),
-      );
+      const found = pods.map((pod) => `${programOf(pod)}${isReady(pod) ? "" : " (not ready)"}`);
+      if (found.toSorted().join() !== programs.toSorted().join()) throw new Error(`there are ${found.join(", ")}`);
       return true;
     });
   }
@@ -136,7 +134,7 @@ export class Installation {
 
   async comesToHave(watts: number): Promise<void> {
     await this.node.until(`the CPU cap is ${watts} W`, async () => {
-      expect(this.watts()).toBe(watts);
+      if (this.watts() !== watts) throw new Error(`it is ${this.watts()} W`);
       return true;
     });
   }

@@ -131,7 +131,10 @@ async function until(what: string, check: () => Promise<boolean>, limitMs = 60_0
 /** Lets the kubelet take containers, volumes and networks down itself, within a time limit. */
 async function deletePods(api: Api): Promise<void> {
   type List = {
-    readonly items: readonly { readonly metadata: { readonly name: string; readonly namespace: string } }[];
+    readonly items: readonly {
+      readonly metadata: { readonly name: string; readonly namespace: string };
+      readonly spec: { readonly nodeName?: string };
+    }[];
   };
   try {
     for (const kind of ["daemonsets", "deployments", "statefulsets", "replicasets"]) {
@@ -140,8 +143,10 @@ async function deletePods(api: Api): Promise<void> {
       }
     }
     const pods = (await api.get<List>("/api/v1/pods")).items;
-    for (const { metadata } of pods) {
-      const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=1`;
+    for (const { metadata, spec } of pods) {
+      // Simulated nodes have no kubelet that would confirm.
+      const grace = spec.nodeName === programs.nodeName ? 1 : 0;
+      const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=${grace}`;
       await api.remove(path).catch(() => undefined);
     }
     await until("all pods are gone", async () => (await api.get<List>("/api/v1/pods")).items.length === 0, 20_000);

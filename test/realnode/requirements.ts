@@ -22,7 +22,10 @@ export function prepareMachine(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Readiness {
   if (process.platform !== "linux")
-    return { ready: false, reason: `containers need Linux, this is ${process.platform}` };
+    return {
+      ready: false,
+      reason: `containers need Linux, this is ${process.platform}; run "npm test" as root in a Linux machine`,
+    };
   const missing = Object.entries(packages)
     .filter(([, files]) => !files.some((file) => existsSync(file)))
     .map(([name]) => name);
@@ -43,7 +46,8 @@ export function prepareMachine(
     return { ready: false, reason: "root may not create namespaces here; run the container with --privileged" };
   }
   if (missing.length === 0) return { ready: true };
-  if (!isDebian()) return { ready: false, reason: `this system has no apt-get; install: ${missing.join(" ")}` };
+  if (!isDebian())
+    return { ready: false, reason: `not Debian: install the equivalents of ${missing.join(" ")}, then run "npm test"` };
   say(`installing Debian packages for tests on a real node: ${missing.join(" ")} …`);
   const failure = withoutServices(() => installPackages(missing));
   return failure === undefined ? { ready: true } : { ready: false, reason: `${install} failed: ${failure}` };

@@ -17,5 +17,5 @@ await node.until("the pod runs", async () => {
   const { status } = await node.api.get<{ status: { phase: string } }>(`${path}/first`);
   return status.phase === "Running";
 });
-console.log(node.folder);
+process.stdout.write(`${node.folder}\n`);
 setInterval(() => {}, 60_000);
