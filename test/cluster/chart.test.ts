@@ -248,6 +248,13 @@ describe("the chart", () => {
     for (const [name, value] of Object.entries(environment)) expect(container?.env).toContainEqual({ name, value });
   });
 
+  it("hands numbers and flags to programs as they are written", async () => {
+    const env = { DVFS_MIN_FREQ_KHZ: 1_500_000, DVFS_EMA_ALPHA: 0.5, RESTORE_ON_EXIT: false, TARGET_LEASE: "10m" };
+    const agent = objects(await render({ agent: { env } })).find(({ kind }) => kind === "DaemonSet");
+    for (const [name, value] of Object.entries(env))
+      expect(agent?.spec?.template?.spec.containers[0].env).toContainEqual({ name, value: String(value) });
+  });
+
   it("X-102 restores limits and cleans up before it is uninstalled, and clears the stop afterwards", async () => {
     const env = { POWER_PROFILE_LABEL: "power/profile" };
     const jobs = objects(await render({ operator: { env }, uninstall: { keepObjects: true } })).filter(
