@@ -6,7 +6,7 @@ import { type InstalledProgram, programPermissions } from "../../src/programs/pe
 import { startOptions } from "../../src/programs/start-options.ts";
 import { imageConfig } from "../image/layout.ts";
 import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
-import { chartValues, reservedVariables } from "./values.ts";
+import { chartValues, reservedVariables, shortestGrace } from "./values.ts";
 
 interface RbacFile {
   /** When the chart creates the ServiceAccount and its roles. */
@@ -49,7 +49,10 @@ export async function chartFiles(): Promise<[string, string][]> {
     ["charts/joulie/values.yaml", valuesFile(values)],
     ["charts/joulie/values.schema.json", valuesSchema(values)],
     ["docs/reference/chart.md", valuesReference(values, reservedVariables)],
-    ["charts/joulie/templates/generated/_start.tpl", startTemplate(imageConfig.entrypoint, startOptions)],
+    [
+      "charts/joulie/templates/generated/_start.tpl",
+      startTemplate(imageConfig.entrypoint, startOptions, shortestGrace),
+    ],
     ...Object.entries(rbacFiles).map(([program, { condition, hook, account = program }]): [string, string] => [
       `charts/joulie/templates/generated/rbac-${program}.yaml`,
       rbacTemplate(account, condition, programPermissions[program as InstalledProgram](names), hook),

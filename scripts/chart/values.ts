@@ -1,4 +1,6 @@
+import { inSeconds } from "../../src/core/units/index.ts";
 import type { ConfigSchema } from "../../src/platform/config/index.ts";
+import { longestShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
   flag,
@@ -41,8 +43,8 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "SIMULATOR_ADDR",
 ]);
 
-/** The agent's way to the end takes up to 23 s: 5 for what is under way, 1 to break it off, 12 to restore, 5 to report. */
-const shortestGrace = 30;
+/** An agent needs this long to stop, and a moment to notice the signal. */
+export const shortestGrace = Math.ceil(inSeconds(longestShutdown)) + 3;
 
 const placement = (what: string) => ({
   nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),

@@ -248,6 +248,13 @@ describe("the chart", () => {
     for (const [name, value] of Object.entries(environment)) expect(container?.env).toContainEqual({ name, value });
   });
 
+  it("hands numbers and flags to programs as they are written", async () => {
+    const env = { DVFS_MIN_FREQ_KHZ: 1_500_000, DVFS_EMA_ALPHA: 0.5, RESTORE_ON_EXIT: false, TARGET_LEASE: "10m" };
+    const agent = objects(await render({ agent: { env } })).find(({ kind }) => kind === "DaemonSet");
+    for (const [name, value] of Object.entries(env))
+      expect(agent?.spec?.template?.spec.containers[0].env).toContainEqual({ name, value: String(value) });
+  });
+
   it("X-102 restores limits and cleans up before it is uninstalled, and clears the stop afterwards", async () => {
     const env = { POWER_PROFILE_LABEL: "power/profile" };
     const jobs = objects(await render({ operator: { env }, uninstall: { keepObjects: true } })).filter(
@@ -291,6 +298,35 @@ describe("the chart", () => {
       "ServiceAccount",
     ]);
     for (const job of jobs) expect(job).toMatchObject({ metadata: { annotations: { "helm.sh/hook": "pre-upgrade" } } });
+  });
+
+  it("is installed, upgraded and uninstalled by Helm, and the notes name the Pod Security level", async () => {
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    // No kubelet runs the Jobs here.
+    const how = ["--namespace", "joulie-system", "--no-hooks"];
+    const installed = await real("install", ...release, "--no-hooks");
+    expect(installed).toContain("installed in mode observe: it measures and plans, and sets no power cap");
+    expect(installed).toContain("needs the Pod Security level privileged");
+    expect(installed).toContain("kubectl annotate namespace joulie-system joulie.io/stop=true");
+    expect(installed).toContain("joulie check --namespace joulie-system --name joulie");
+    // A StatefulSet replaces the DaemonSet.
+    const values = ["--set", "mode=enforce,agent.mode=pool"];
+    const upgraded = await real("upgrade", ...release, "--no-hooks", ...values);
+    expect(upgraded).toContain("installed in mode enforce.");
+    expect(upgraded).toContain("The level restricted is enough.");
+    const kindsLeft = async () => {
+      const namespaced =
+        "daemonsets,statefulsets,deployments,services,serviceaccounts,networkpolicies,pdb,roles,rolebindings";
+      const wide = "clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings";
+      const mine = ["--selector", "app.kubernetes.io/instance=joulie", "--output", "name", "--all-namespaces"];
+      const { stdout } = await plane.kubectl(["get", `${namespaced},${wide}`, ...mine]);
+      return stdout.split("\n").filter((line) => line !== "");
+    };
+    const upgradedKinds = await kindsLeft();
+    expect(upgradedKinds).toContain("statefulset.apps/joulie-agent");
+    expect(upgradedKinds).not.toContain("daemonset.apps/joulie-agent");
+    await real("uninstall", "joulie", ...how);
+    expect(await kindsLeft()).toEqual([]);
   });
 
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {

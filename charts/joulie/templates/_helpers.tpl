@@ -62,7 +62,8 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
       fieldPath: metadata.namespace
 {{- range $name, $value := .env }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  {{- /* A number of a values file prints as 1.5e+06 otherwise. */}}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- end }}
 
