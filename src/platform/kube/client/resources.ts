@@ -32,6 +32,12 @@ export const resources = {
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),
   tokenReviews: cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview"),
   subjectAccessReviews: cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"),
+  customResourceDefinitions: cluster(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+  ),
   nodeHardwares: ours(nodeHardwareKind),
   nodeTwins: ours(nodeTwinKind),
   nodePowerProfiles: ours(nodePowerProfileKind),
