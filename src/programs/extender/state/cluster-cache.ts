@@ -4,6 +4,8 @@ import { type Catalogue, type HardwareView, hardwareView } from "../../../core/i
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
   type CandidateNode,
+  EnergyKernel,
+  type EnergySettings,
   readTwin,
   rejectionCode,
   ScoringKernel,
@@ -35,6 +37,8 @@ export interface ClusterCacheOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly settings: ScoringSettings;
+  /** Set if nodes are ranked by joules. */
+  readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the list is read again, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
@@ -51,6 +55,8 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
+  /** The same kernel, if nodes are ranked by joules. */
+  readonly energyKernel: EnergyKernel | undefined;
   /** From node names to the slots of the kernel. */
   readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
@@ -71,8 +77,9 @@ export class ClusterCache {
   #namesAreShared = false;
 
   constructor(options: ClusterCacheOptions) {
-    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
-    this.kernel = new ScoringKernel(settings);
+    const { client, clock, random, log, settings, energy, catalogue, cacheTtl, onLeave } = options;
+    this.energyKernel = energy && new EnergyKernel(settings, energy);
+    this.kernel = this.energyKernel ?? new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
     this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
