@@ -117,7 +117,7 @@ const contract: Record<string, Record<string, unknown>> = {
     WRITE_NODE_POWER_PROFILES: false,
     DRAINING_CAPS: "performance",
     CPU_CAP_GPU_NODES: true,
-    TWIN_HEARTBEAT: 2 * MINUTE,
+    TWIN_HEARTBEAT: 3.75 * MINUTE,
     TWIN_STALENESS_THRESHOLD: 5 * MINUTE,
     HARDWARE_CATALOG_PATH: "embedded",
     REFERENCE_NODE_POWER_W: 4000,

@@ -46,7 +46,7 @@ export class Decider {
     const scoredPod = this.#readPod(pod);
     const { workloadClass } = scoredPod;
     const { slots, codes } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     if (workloadClass === "standard") codes.fill(0);
     else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
     this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
@@ -59,7 +59,7 @@ export class Decider {
     const scoredPod = this.#readPod(pod);
     const { workloadClass, demand } = scoredPod;
     const { slots, scores } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     // Once per request: freshness and pressure depend on the current time.
     const batch = kernel.beginBatch(clock.now());
     const energy = scorer?.score(pod, scoredPod, slots, scores);

@@ -16,7 +16,6 @@ import { formatDuration, type Milliseconds, milliseconds, type RandomSource } fr
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { NameIndex } from "../wire/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 import { TwinRefreshMonitor } from "./twin-refresh-monitor.ts";
@@ -57,8 +56,6 @@ export class ClusterCache {
   readonly kernel: ScoringKernel;
   /** The same kernel, if nodes are ranked by joules. */
   readonly energyKernel: EnergyKernel | undefined;
-  /** From node names to the slots of the kernel. */
-  readonly index = new NameIndex();
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
@@ -184,7 +181,6 @@ export class ClusterCache {
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
     this.#setName(slot, name);
-    this.index.set(name, slot);
     this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
@@ -192,7 +188,6 @@ export class ClusterCache {
     const slot = this.kernel.slotOf(name);
     if (slot < 0) return;
     this.kernel.remove(name);
-    this.index.delete(name);
     this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }
