@@ -8,6 +8,7 @@ const titles: Readonly<Record<InstalledProgram, string>> = {
   "agent-pool": "agent, `agent.mode=pool`",
   operator: "operator",
   extender: "extender",
+  "extender-energy": "extender, `extender.env.SCORING=energy`",
   fleet: "fleet, for test clusters only",
   check: "check, a Job after an installation or upgrade",
   crds: "crds, a Job before an upgrade with `crds.upgrade=true`",

@@ -18,5 +18,6 @@ export {
   nodePowerModel,
   nodePowerModelOf,
 } from "./node-power.ts";
+export { REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
 export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
 export { SPECPOWER } from "./specpower.ts";

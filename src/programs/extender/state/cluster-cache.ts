@@ -4,6 +4,8 @@ import { type Catalogue, type HardwareView, hardwareView } from "../../../core/i
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
   type CandidateNode,
+  EnergyKernel,
+  type EnergySettings,
   readTwin,
   rejectionCode,
   ScoringKernel,
@@ -34,6 +36,8 @@ export interface ClusterCacheOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly settings: ScoringSettings;
+  /** Set if nodes are ranked by joules. */
+  readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the list is read again, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
@@ -50,6 +54,8 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
+  /** The same kernel, if nodes are ranked by joules. */
+  readonly energyKernel: EnergyKernel | undefined;
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
@@ -68,8 +74,9 @@ export class ClusterCache {
   #namesAreShared = false;
 
   constructor(options: ClusterCacheOptions) {
-    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
-    this.kernel = new ScoringKernel(settings);
+    const { client, clock, random, log, settings, energy, catalogue, cacheTtl, onLeave } = options;
+    this.energyKernel = energy && new EnergyKernel(settings, energy);
+    this.kernel = this.energyKernel ?? new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
     this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
