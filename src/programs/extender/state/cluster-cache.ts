@@ -3,6 +3,7 @@ import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../../core/a
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
+  ASLEEP,
   type CandidateNode,
   EnergyKernel,
   type EnergySettings,
@@ -139,6 +140,11 @@ export class ClusterCache {
     const { nodes, twins, hardware } = this.#reflectors;
     const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  /** Index into `rejections`; 0 if standard pods may run on the node: only a sleeping node rejects them. */
+  standardRejection(slot: number): number {
+    return this.#rejections[slot] === ASLEEP ? ASLEEP : 0;
   }
 
   /** Index into `rejections`; 0 if performance pods may run on the node. */
