@@ -29,7 +29,8 @@ describe("the chart's values", () => {
       .filter(({ facts }) => !facts.flagOnly);
     expect(variables.length).toBeGreaterThan(5);
     const settable = Object.keys(members.env.schema.properties);
-    for (const { name } of variables) expect(settable.includes(name), name).toBe(!reservedVariables.has(name));
+    const expected = variables.map(({ name }) => name).filter((name) => !reservedVariables.has(name));
+    expect(settable.toSorted()).toEqual(expected.toSorted());
   });
 
   it.each([...reservedVariables].filter((name) => !leftToThePrograms.has(name)))("set %s in a template", (name) => {
@@ -45,6 +46,6 @@ describe("the chart's values", () => {
       }
     };
     collect(values.members, "");
-    for (const name of paths) expect(templateText, name).toMatch(new RegExp(`\\.${name}\\b`));
+    expect(paths.filter((name) => !new RegExp(`\\.${name}\\b`).test(templateText))).toEqual([]);
   });
 });
