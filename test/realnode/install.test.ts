@@ -191,6 +191,8 @@ describe("helm install on a real node", () => {
     await joulie.upgrade({ mode: "enforce", image });
     await joulie.runs("agent", "extender", "extender", "operator", "operator");
     await joulie.comesToHave(210);
+    const images = (await joulie.pods()).flatMap(({ spec }) => spec.containers.map(({ image: name }) => name));
+    expect(new Set(images)).toEqual(new Set(["localhost/joulie:next"]));
     const { answered, failures } = await client.end();
     expect(failures).toEqual([]);
     expect(answered).toBeGreaterThan(20);

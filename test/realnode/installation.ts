@@ -12,7 +12,7 @@ export const namespace = "joulie-system";
 
 export interface Pod {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly containers: readonly { readonly image: string }[] };
   readonly status: {
     readonly phase?: string;
     readonly podIP?: string;
