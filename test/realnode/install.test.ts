@@ -50,7 +50,7 @@ describe("helm install on a real node", () => {
     joulie = await Installation.prepare(inject("image"));
     ({ node } = joulie);
   }, 600_000);
-  afterAll(async () => joulie?.stop());
+  afterAll(async () => node?.stop());
 
   it("SCH-53 brings operator and extender up", async () => {
     await joulie.install();
