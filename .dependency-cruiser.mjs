@@ -6,6 +6,7 @@ export const coreRooms = [
   ["units"],
   ["api"],
   ["inventory"],
+  ["power"],
   ["demand"],
   ["policy", "twin", "control"],
   ["planning", "scoring"],

@@ -3,14 +3,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
-import {
-  CPU_CLASSES,
-  type DeviceClass,
-  FACILITY_DEFAULTS,
-  GPU_CLASSES,
-  THERMAL_DEFAULTS,
-  WORK_KINDS,
-} from "../src/core/physics/index.ts";
+import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
+import { CPU_CLASSES, type DeviceClass, GPU_CLASSES } from "../src/core/power/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
 import { simulateConfig } from "../src/programs/simulate/config.ts";

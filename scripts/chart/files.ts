@@ -17,12 +17,16 @@ interface RbacFile {
   readonly account?: string;
 }
 
+/** Whether the extender needs to read pods. */
+const byEnergy = '(eq (.Values.extender.env.SCORING | default "headroom") "energy")';
+
 /** The compiler asks for the row of a new program. */
 const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   agent: { condition: '.Values.agent.enabled (eq .Values.agent.mode "daemonset")' },
   "agent-pool": { condition: '.Values.agent.enabled (eq .Values.agent.mode "pool")', account: "agent" },
   operator: { condition: ".Values.operator.enabled" },
-  extender: { condition: "true" },
+  extender: { condition: `(not ${byEnergy})` },
+  "extender-energy": { condition: byEnergy, account: "extender" },
   fleet: { condition: ".Values.fleet.enabled" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
   crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },

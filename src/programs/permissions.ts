@@ -3,7 +3,7 @@ import type { PermissionRule } from "../platform/kube/index.ts";
 import { agentPermissions } from "./agent/permissions.ts";
 import { checkPermissions } from "./check/permissions.ts";
 import { crdsPermissions } from "./crds/permissions.ts";
-import { extenderPermissions } from "./extender/permissions.ts";
+import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
 import { fleetPermissions } from "./fleet/permissions.ts";
 import { operatorPermissions } from "./operator/permissions.ts";
 import { uninstallPermissions } from "./uninstall/permissions.ts";
@@ -24,6 +24,8 @@ export const programPermissions = {
   "agent-pool": ({ namespace }: InstallationNames) => agentPermissions("pool", namespace),
   operator: ({ namespace }: InstallationNames) => operatorPermissions(namespace),
   extender: () => extenderPermissions,
+  /** The extender with SCORING=energy. */
+  "extender-energy": () => energyExtenderPermissions,
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,

@@ -62,6 +62,7 @@ const comparisons: Readonly<Record<InstalledProgram, string>> = {
   "agent-pool": "agent-rights.test.ts",
   operator: "operator.test.ts",
   extender: "debug-pages.test.ts",
+  "extender-energy": "energy-scoring.test.ts",
   fleet: "simulator.test.ts",
   check: "chart-jobs.test.ts",
   crds: "chart-jobs.test.ts",

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { cpuClassOf, fittingClock, gpuClassOf, mixedPowerAt, powerAt } from "../power/index.ts";
 import { type Celsius, celsius, percent, seconds, watts } from "../units/index.ts";
-import { fittingClock, mixedPowerAt, powerAt } from "./device.ts";
-import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
 import type { Caps } from "./operation.ts";

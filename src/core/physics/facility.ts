@@ -1,7 +1,7 @@
 import type { Figure } from "../inventory/index.ts";
+import { MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
-import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /** The facility: a site in a temperate climate that uses free cooling while the outside air is cool enough. */
 export const FACILITY_DEFAULTS = {

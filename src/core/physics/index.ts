@@ -1,7 +1,4 @@
 // The simulator's truth: `SimulatedNode` is where to start, docs/guides/model.md says what it rests on.
-export { type ClockModel, type DeviceModel, powerAt } from "./device.ts";
-export type { DeviceClass } from "./device-class.ts";
-export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
 export {
   defaultFacility,
   FACILITY_DEFAULTS,
@@ -12,14 +9,7 @@ export {
   outsideAt,
 } from "./facility.ts";
 export { SimulatedNode, type SimulatedNodeEvent, type SimulatedNodeStart } from "./node.ts";
-export {
-  type DeviceSpec,
-  type NodeModel,
-  type NodeSpec,
-  nodeModel,
-  nodeModelOf,
-  THERMAL_DEFAULTS,
-} from "./node-model.ts";
+export { type NodeModel, nodeModel, nodeModelOf, THERMAL_DEFAULTS } from "./node-model.ts";
 export type { Caps, Operation } from "./operation.ts";
 export type { SimulatedJob } from "./work.ts";
 export { WORK_KINDS, type WorkKind } from "./work-kinds.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { cpuClassOf, gpuClassOf } from "../power/index.ts";
 import { celsius, percent, seconds, watts } from "../units/index.ts";
-import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
 import type { SimulatedJob } from "./work.ts";

@@ -1,6 +1,6 @@
 import { throttledCount } from "../control/index.ts";
+import { exceeds, fittingClock, mixedPowerAt, powerAt } from "../power/index.ts";
 import { type Percent, percent, type Watts, watts } from "../units/index.ts";
-import { exceeds, fittingClock, mixedPowerAt, powerAt } from "./device.ts";
 import type { NodeModel } from "./node-model.ts";
 import { type JobDemand, progressRate } from "./work.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { cpuClassOf } from "../power/index.ts";
 import { celsius, seconds, watts } from "../units/index.ts";
-import { cpuClassOf } from "./device-classes.ts";
 import { SimulatedNode } from "./node.ts";
 import { nodeModel } from "./node-model.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";

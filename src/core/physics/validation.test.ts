@@ -1,14 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
+import type { LoadPoints } from "../power/index.ts";
+import { CPU_CLASSES, clockFactor, cpuClassOf, powerAt, SPECPOWER } from "../power/index.ts";
 import { seconds, type Watts, watts } from "../units/index.ts";
-import { clockFactor, powerAt } from "./device.ts";
-import { CPU_CLASSES, cpuClassOf } from "./device-classes.ts";
-import type { LoadPoints } from "./load-shape.ts";
 import { SimulatedNode } from "./node.ts";
 import { type NodeModel, nodeModel, nodeModelOf } from "./node-model.ts";
 import type { Caps } from "./operation.ts";
-import { SPECPOWER } from "./specpower.ts";
 import type { SimulatedJob } from "./work.ts";
 import { WORK_KINDS, type WorkKind } from "./work-kinds.ts";
 

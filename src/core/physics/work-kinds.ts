@@ -1,5 +1,5 @@
 import type { Figure } from "../inventory/index.ts";
-import { PHYSICS_SOURCES as from, sourcedFigure } from "./sources.ts";
+import { MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
 
 /** A type of job; `SimulatedJob` describes the parameters. */
 export interface WorkKind {

@@ -10,7 +10,6 @@ export {
 } from "./auth/token-authorizer.ts";
 export type {
   DeleteOptions,
-  JsonPatchOperation,
   ListQuery,
   Manifest,
   Selection,

@@ -113,7 +113,7 @@ interface Question {
 async function missingPermissions(options: CheckOptions): Promise<string | undefined> {
   const { client, namespace, service, name } = options;
   const questions = options.programs.flatMap((program) => {
-    const account = `${name}-${program.replace(/-pool$/, "")}`;
+    const account = `${name}-${program.replace(/-(pool|energy)$/, "")}`;
     const rules = programPermissions[program]({ namespace, service, workloadNamespace: "default", lease: "" });
     return rules.flatMap((rule) => questionsAbout(account, rule));
   });

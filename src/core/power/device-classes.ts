@@ -1,0 +1,81 @@
+import { type ClassRow, type DeviceClass, deviceClass } from "./device-class.ts";
+import { MODEL_SOURCES as from } from "./sources.ts";
+import { SPECPOWER } from "./specpower.ts";
+
+/** The fallback for CPUs without a class: the middle of the known ones. */
+const OTHER_CPU = deviceClass({
+  name: "any other CPU",
+  clock: [0.25, 0.35, 0.72, 0.55],
+  load: [SPECPOWER.xeon8380, ["assumed", from.iceLakeLoad]],
+});
+
+const OTHER_GPU = deviceClass({ name: "any other GPU", clock: [0.25, 0.15, 0.72, 0.6] });
+
+/** First match wins. Clocks are [static share, slowest, voltage floor, clock at which the floor is reached]. */
+const CPU_ROWS: readonly ClassRow[] = [
+  {
+    name: "EPYC 7003",
+    covers: /^amd-epyc-7/,
+    clock: [0.3, 0.43, 0.72, 0.55],
+    load: [SPECPOWER.epyc7763, ["measured", from.milanLoad]],
+  },
+  {
+    name: "EPYC 9004",
+    covers: /^amd-epyc-9..4/,
+    clock: [0.3, 0.4, 0.72, 0.55],
+    from: { slowest: ["measured", from.genoaClocks] },
+    load: [SPECPOWER.epyc9654, ["measured", from.genoaLoad]],
+  },
+  {
+    name: "EPYC 9005 dense",
+    covers: /^amd-epyc-9(965|845|825|745|645)/,
+    clock: [0.3, 0.4, 0.74, 0.55],
+    load: [SPECPOWER.epyc9965, ["measured", from.turinDenseLoad]],
+  },
+  {
+    name: "EPYC 9005",
+    covers: /^amd-epyc-9..5/,
+    clock: [0.3, 0.35, 0.72, 0.55],
+    load: [SPECPOWER.epyc9655, ["measured", from.turinLoad]],
+  },
+  {
+    name: "Xeon Ice Lake",
+    covers: /^intel-xeon-(platinum-83|gold-[56]3|silver-43)/,
+    clock: [0.25, 0.27, 0.72, 0.55],
+    load: [SPECPOWER.xeon8380, ["measured", from.iceLakeLoad]],
+  },
+  {
+    name: "Xeon since Sapphire Rapids",
+    covers: /^intel-xeon-/,
+    clock: [0.25, 0.27, 0.72, 0.55],
+    load: [SPECPOWER.xeon8380, ["assumed", from.iceLakeLoad]],
+  },
+  { name: "Neoverse (Altra, Grace, Graviton)", covers: /^(ampere|aws|nvidia-grace)/, clock: [0.25, 0.33, 0.75, 0.6] },
+];
+
+const GPU_ROWS: readonly ClassRow[] = [
+  {
+    name: "Volta",
+    covers: /^nvidia-v100/,
+    clock: [0.25, 0.1, 0.71, 0.65],
+    from: { voltageFloor: ["assumed", from.powerCapping], floorClock: ["assumed", from.powerCapping] },
+  },
+  { name: "Turing", covers: /^nvidia-t4/, clock: [0.25, 0.19, 0.72, 0.6] },
+  { name: "Ampere", covers: /^nvidia-a\d/, clock: [0.25, 0.15, 0.72, 0.62] },
+  { name: "Ada", covers: /^nvidia-(l4|rtx)/, clock: [0.22, 0.09, 0.7, 0.6] },
+  { name: "Hopper", covers: /^nvidia-h/, clock: [0.22, 0.11, 0.7, 0.6] },
+  { name: "Blackwell", covers: /^nvidia-g?b/, clock: [0.22, 0.1, 0.7, 0.6] },
+  { name: "CDNA, CDNA 2", covers: /^amd-mi[12]/, clock: [0.27, 0.3, 0.74, 0.6] },
+  { name: "CDNA 3, CDNA 4", covers: /^amd-mi3/, clock: [0.27, 0.2, 0.72, 0.6] },
+];
+
+/** All classes; the fallback is last. */
+export const CPU_CLASSES: readonly DeviceClass[] = [...CPU_ROWS.map(deviceClass), OTHER_CPU];
+export const GPU_CLASSES: readonly DeviceClass[] = [...GPU_ROWS.map(deviceClass), OTHER_GPU];
+
+const covering = (classes: readonly DeviceClass[], key: string): DeviceClass | undefined =>
+  classes.find(({ covers }) => covers?.test(key));
+
+/** The class of a catalogue key. */
+export const cpuClassOf = (key: string): DeviceClass => covering(CPU_CLASSES, key) ?? OTHER_CPU;
+export const gpuClassOf = (key: string): DeviceClass => covering(GPU_CLASSES, key) ?? OTHER_GPU;

@@ -1,0 +1,24 @@
+// How much power devices and nodes draw: shared by decisions (scoring, planning) and by the simulator's physics.
+export {
+  type ClockModel,
+  clockFactor,
+  type DeviceModel,
+  exceeds,
+  fittingClock,
+  mixedPowerAt,
+  powerAt,
+} from "./device.ts";
+export type { DeviceClass } from "./device-class.ts";
+export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
+export { leastEnergyClock, type PowerBeside } from "./least-energy.ts";
+export type { LoadPoints } from "./load-shape.ts";
+export {
+  type DeviceSpec,
+  type NodePowerModel,
+  type NodeSpec,
+  nodePowerModel,
+  nodePowerModelOf,
+} from "./node-power.ts";
+export { REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
+export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
+export { SPECPOWER } from "./specpower.ts";

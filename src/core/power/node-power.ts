@@ -1,0 +1,76 @@
+import type { HardwareView } from "../inventory/index.ts";
+import { isPositive, type Watts, watts } from "../units/index.ts";
+import type { DeviceModel } from "./device.ts";
+import type { DeviceClass } from "./device-class.ts";
+import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
+
+/** The power of a node by its devices. Nodes of one hardware type share one model. */
+export interface NodePowerModel {
+  readonly packages: number;
+  /** Of all packages. */
+  readonly cores: number;
+  /** One package. */
+  readonly cpu: DeviceModel;
+  readonly boards: number;
+  /** One board; absent on a CPU-only node. */
+  readonly gpu?: DeviceModel | undefined;
+  /** All packages and boards at idle. */
+  readonly idle: Watts;
+  /** All packages and boards at full load. */
+  readonly full: Watts;
+}
+
+/** Watts and class of one package or one board. */
+export interface DeviceSpec {
+  readonly idle: Watts;
+  readonly full: Watts;
+  readonly class: DeviceClass;
+}
+
+export interface NodeSpec {
+  readonly cpu: DeviceSpec & { readonly packages: number; readonly cores: number };
+  readonly gpu?: (DeviceSpec & { readonly boards: number }) | undefined;
+}
+
+/** Builds the power model of a node from a specification. */
+export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
+  const packages = atLeastOne(cpu.packages);
+  const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MOST_PARTS, gpu.boards) : 0;
+  const cpuModel = deviceModel(cpu);
+  const gpuModel = gpu && boards > 0 ? deviceModel(gpu) : undefined;
+  const total = (what: "idle" | "full"): Watts => watts(packages * cpuModel[what] + boards * (gpuModel?.[what] ?? 0));
+  return {
+    packages,
+    cores: atLeastOne(cpu.cores),
+    cpu: cpuModel,
+    boards,
+    ...(gpuModel ? { gpu: gpuModel } : {}),
+    idle: total("idle"),
+    full: total("full"),
+  };
+}
+
+/** Builds the power model of a node from its hardware view: its watts, and the classes of its models. */
+export const nodePowerModelOf = ({ cpu, gpu }: HardwareView): NodePowerModel =>
+  nodePowerModel({
+    cpu: {
+      packages: cpu.sockets,
+      cores: cpu.totalCores ?? cpu.sockets,
+      idle: watts(cpu.idleWatts / cpu.sockets),
+      full: cpu.maxWattsPerSocket,
+      class: cpuClassOf(cpu.key),
+    },
+    // An uncapped board runs at its default limit, which may be below its maximum.
+    gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
+  });
+
+/** Larger counts and powers are typing errors and would make power infinite. */
+const MOST_PARTS = 1e6;
+const MOST_WATTS = 1e6;
+const atLeastOne = (count: number): number => (isPositive(count) ? Math.min(MOST_PARTS, Math.max(1, count)) : 1);
+const sound = (power: Watts): number => (isPositive(power) ? Math.min(MOST_WATTS, power) : 0);
+
+function deviceModel({ idle, full, class: { clock, shape } }: DeviceSpec): DeviceModel {
+  const most = sound(full);
+  return { idle: watts(Math.min(sound(idle), most)), full: watts(most), clock, shape };
+}
