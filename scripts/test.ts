@@ -35,8 +35,8 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
     try {
       return await vitest(nodeConfig, args);
     } finally {
-      // After an interrupted run: containers and mounts outlive the process that started them.
-      await removeDeadNodes();
+      // Containers and mounts outlive an interrupted test process.
+      await removeDeadNodes(isInterrupted ? 15_000 : 0);
     }
   },
 };

@@ -1,7 +1,6 @@
 // Runs every command of the guides for administrators on a real node, in the order in which an administrator would.
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
@@ -43,12 +42,13 @@ describe("the guides for administrators", () => {
   const schedulerFile = () => join(folder, "joulie-scheduler.yaml");
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "joulie-guide-"));
+    node = await startRealNode();
+    folder = join(node.folder, "guide");
+    mkdirSync(folder);
     createMachineFiles(folder, shape);
     original = readTree(sys());
     // The guide's machine has real packages, which draw power.
     drawing = setInterval(() => addEnergy(folder, shape, 100, 1), 1000);
-    node = await startRealNode();
     await node.tagImage("localhost/pause:1", "registry.k8s.io/pause:3.10");
     const bin = join(folder, "bin");
     mkdirSync(bin);
@@ -66,7 +66,6 @@ describe("the guides for administrators", () => {
   afterAll(async () => {
     clearInterval(drawing);
     await node?.stop();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   const run = async (script: string): Promise<string> =>

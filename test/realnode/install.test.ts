@@ -50,7 +50,7 @@ describe("helm install on a real node", () => {
     joulie = await Installation.prepare(inject("image"));
     ({ node } = joulie);
   }, 600_000);
-  afterAll(async () => joulie?.stop());
+  afterAll(async () => node?.stop());
 
   it("SCH-53 brings operator and extender up", async () => {
     await joulie.install();
@@ -191,6 +191,8 @@ describe("helm install on a real node", () => {
     await joulie.upgrade({ mode: "enforce", image });
     await joulie.runs("agent", "extender", "extender", "operator", "operator");
     await joulie.comesToHave(210);
+    const images = (await joulie.pods()).flatMap(({ spec }) => spec.containers.map(({ image: name }) => name));
+    expect(new Set(images)).toEqual(new Set(["localhost/joulie:next"]));
     const { answered, failures } = await client.end();
     expect(failures).toEqual([]);
     expect(answered).toBeGreaterThan(20);

@@ -1,6 +1,5 @@
 // Joulie installed from its chart on a real node, with a tree of files in place of the host's sysfs and procfs.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuiltImage } from "../../scripts/image/build.ts";
 import { createMachineFiles, differences, limitFile, readTree } from "../agent/machine-files.ts";
@@ -12,7 +11,7 @@ export const namespace = "joulie-system";
 
 export interface Pod {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly containers: readonly { readonly image: string }[] };
   readonly status: {
     readonly phase?: string;
     readonly podIP?: string;
@@ -58,23 +57,17 @@ export class Installation {
 
   /** A node that has the image and no release yet. */
   static async prepare(image: BuiltImage): Promise<Installation> {
-    const machine = mkdtempSync(join(tmpdir(), "joulie-machine-"));
-    createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
-    let node: RealNode | undefined;
+    const node = await startRealNode();
     try {
-      node = await startRealNode();
       await node.importImage(image.archive);
+      const machine = join(node.folder, "machine");
+      mkdirSync(machine);
+      createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
       return new Installation(node, await helmOf(node.folder, node.admin.kubeconfig), machine);
     } catch (error) {
-      await node?.stop();
-      rmSync(machine, { recursive: true, force: true });
+      await node.stop();
       throw error;
     }
-  }
-
-  async stop(): Promise<void> {
-    await this.node.stop();
-    rmSync(this.machine, { recursive: true, force: true });
   }
 
   async install(values: Values = {}): Promise<void> {
