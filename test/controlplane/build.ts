@@ -121,7 +121,7 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
   const mine = `${lock}.${me}`;
   writeFileSync(mine, me);
   const deadline = performance.now() + patienceMs;
-  let told = false;
+  let reported = false;
   try {
     for (;;) {
       try {
@@ -134,8 +134,8 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
       if (holder === undefined) continue;
       if (isGone(holder) === true || performance.now() > deadline) removeLock(lock, holder);
       else {
-        if (!told) say(`another process builds the control plane; waiting for it (${lock})`);
-        told = true;
+        if (!reported) say(`another process builds the control plane; waiting for it (${lock})`);
+        reported = true;
         await sleep(500);
       }
     }
