@@ -44,6 +44,8 @@ export interface AuditedRequest {
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
+  /** Empty for a collection, unless a field selector names one object. */
+  readonly name: string;
   readonly path: string;
   readonly code: number;
 }
@@ -53,7 +55,13 @@ interface AuditEvent {
   readonly userAgent?: string;
   readonly verb: string;
   readonly requestURI: string;
-  readonly objectRef?: { apiGroup?: string; resource?: string; subresource?: string; namespace?: string };
+  readonly objectRef?: {
+    apiGroup?: string;
+    resource?: string;
+    subresource?: string;
+    namespace?: string;
+    name?: string;
+  };
   readonly responseStatus?: { readonly code?: number };
 }
 
@@ -83,6 +91,7 @@ export function readAudit(file: string): AuditedRequest[] {
         resource: event.objectRef?.resource ?? "",
         subresource: event.objectRef?.subresource ?? "",
         namespace: event.objectRef?.namespace ?? "",
+        name: event.objectRef?.name ?? "",
         path: event.requestURI,
         code: event.responseStatus?.code ?? 0,
       },

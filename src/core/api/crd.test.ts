@@ -120,6 +120,7 @@ describe("crdOf", () => {
       ["self.metadata.name == self.spec.nodeName"],
       ["self.metadata.name == self.spec.nodeName"],
       [],
+      ["self.metadata.name == self.spec.nodeName"],
     ]);
     const celAt = (path: string) => at(rootSchemaOf(nodeTwinKind), path)?.["x-kubernetes-validations"]?.[0]?.rule;
     expect(celAt("spec.cpu")).toBe("has(self.packagePowerCapWatts) || has(self.packagePowerCapPctOfMax)");

@@ -16,6 +16,7 @@ export * from "./node-hardware.ts";
 export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
 export * from "./node-twin.ts";
 export { isObjectName } from "./object-name.ts";
+export * from "./power-endpoint.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
 export { type ReadObject, readAs, readObject } from "./read.ts";
 export * from "./selector.ts";

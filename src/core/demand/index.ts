@@ -1,10 +1,14 @@
 export { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 export { type DemandView, demandViewOf, podsByNode } from "./demand-view.ts";
+export { type ExpectedDuration, expectedDurationOf } from "./expected-duration.ts";
 export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
+export { admitsNode, type NodeConstraint, namedNodesOf } from "./node-constraint.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
+export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { type PodSummary, podSummaryOf } from "./pod-summary.ts";
+export { noQueues, type PodPool, type QueuedPools, queuedPools } from "./pool-waits.ts";
 export type { UnreadableQuantity } from "./quantities.ts";
 export * from "./workload-class.ts";

@@ -69,6 +69,7 @@ describe("X-46 a node that cannot accept pods now", () => {
     ["dedicated", "NoSchedule"],
     ["nvidia.com/gpu-driver-upgrade", "NoSchedule"],
     ["notjoulie.io/simulated", "NoSchedule"],
+    ["joulie.io/asleep", "NoSchedule"],
   ])("is not eligible with the taint %s:%s", (key, effect) => {
     expect(eligibilityOf(withTaint(key, effect), settings)).toBe("tainted");
     expect(blockingTaintOf(withTaint(key, effect))).toEqual({ key, effect });
@@ -109,6 +110,7 @@ describe("X-46 a node that cannot accept pods now", () => {
         type: "static_partition",
         staticHpFrac: 0.5,
         queue: { hpBaseFrac: 0, hpMin: 0, hpMax: 0, perfPerHpNode: 1 },
+        fitReserve: 0.9,
         reconcileInterval: milliseconds(60_000),
       },
       { performancePods: 0, now: instant(0) },

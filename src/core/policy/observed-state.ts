@@ -31,7 +31,9 @@ export function observedStateOf(
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
   { caps, pin, powerProfileLabel }: ObservationSettings,
 ): ObservedState {
-  const showsEco = twin?.status?.schedulableClass === "eco" && node.metadata.labels?.[powerProfileLabel] === "eco";
+  // The filter rejects a sleeping node for every pod, so that nobody relies on its profile.
+  const publishesEco = twin?.status?.schedulableClass === "eco" || twin?.status?.schedulableClass === "asleep";
+  const showsEco = publishesEco && node.metadata.labels?.[powerProfileLabel] === "eco";
   return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
 }
 
@@ -64,11 +66,11 @@ function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerS
 
 /**
  * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
- * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
+ * eco caps only if they are at most today's eco caps, or the eco caps of a queue. Otherwise performance is the safe assumption.
  */
-function profileOfCaps(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
+function profileOfCaps(spec: CapIntents, { performance, eco, ecoCeiling = eco }: ProfileCaps): Profile {
   if (hasSameCaps(spec, performance)) return "performance";
-  return isWithin(cpuOf(spec), cpuOf(eco)) && isWithin(gpuOf(spec), gpuOf(eco)) ? "eco" : "performance";
+  return isWithin(cpuOf(spec), cpuOf(ecoCeiling)) && isWithin(gpuOf(spec), gpuOf(ecoCeiling)) ? "eco" : "performance";
 }
 
 interface Cap {

@@ -10,6 +10,7 @@ export {
 } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
 export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
+export { leastEnergyClock, type PowerBeside } from "./least-energy.ts";
 export type { LoadPoints } from "./load-shape.ts";
 export {
   type DeviceSpec,
@@ -18,5 +19,6 @@ export {
   nodePowerModel,
   nodePowerModelOf,
 } from "./node-power.ts";
+export { REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
 export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
 export { SPECPOWER } from "./specpower.ts";

@@ -46,5 +46,13 @@ export const MODEL_SOURCES = {
     "SPECpower_ssj2008, HPE ProLiant DL380 Gen10 Plus, two Xeon Platinum 8380",
     "spec.org/power_ssj2008, result 20210601-01103, as copied by OpenDC",
   ),
+  specRest: source(
+    "Fitted to idle and full load at the wall of the three SPECpower servers above that draw more than their packages' rating",
+    "spec.org/power_ssj2008",
+  ),
+  hgxNode: source(
+    "HGX node with eight H100 and two EPYC 9354: at most 8.4 kW at the wall in training",
+    "arxiv.org/abs/2412.08602",
+  ),
   ashrae: source("Air to servers, recommended range 18–27 °C", "ASHRAE thermal guidelines"),
 } as const satisfies Record<string, Source>;

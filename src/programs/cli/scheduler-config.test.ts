@@ -34,4 +34,18 @@ describe("joulie scheduler-config", () => {
       extenders: [{ urlPrefix: "https://x.power.svc.cluster.local:443", enableHTTPS: true }],
     });
   });
+
+  it("names the files of kube-scheduler's host for HTTPS, and the Service's name where only its address is reachable", () => {
+    const files = { caFile: "/etc/ca.crt", certFile: "/etc/tls.crt", keyFile: "/etc/tls.key" };
+    const text = schedulerConfigText({ ...options, tls: true, host: "fd00::1", ...files });
+    expect(parse(text)).toMatchObject({
+      extenders: [
+        {
+          urlPrefix: "https://[fd00::1]:9876",
+          tlsConfig: { serverName: "joulie-scheduler-extender.joulie-system.svc", ...files },
+        },
+      ],
+    });
+    expect(parse(schedulerConfigText(options)).extenders[0]).not.toHaveProperty("tlsConfig");
+  });
 });

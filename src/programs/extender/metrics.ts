@@ -52,6 +52,22 @@ export const definitions = {
     "Time since the last event from the Kubernetes API about nodes, twins or hardware, whichever is longest, in seconds.",
     [],
   ),
+  scorings: counter(
+    "joulie_scheduler_energy_requests_total",
+    "/prioritize requests with SCORING=energy, by the formula that answered; the reason says why it was headroom: forbidden, unsynced or stale pods.",
+    ["scoring", "reason"],
+  ),
+  fallbackNodes: counter(
+    "joulie_scheduler_energy_unknown_nodes_total",
+    "Candidates with unknown hardware that got the headroom score although SCORING is energy.",
+    [],
+  ),
+  pods: gauge("joulie_scheduler_pods", "Pods on nodes that count for SCORING=energy, assumed ones included.", []),
+  assumedPods: gauge(
+    "joulie_scheduler_assumed_pods",
+    "Pods that count on the node ranked first for them, until their binding appears or two seconds have passed.",
+    [],
+  ),
   waiting: gauge("joulie_scheduler_waiting_requests", "Requests that wait for memory.", []),
   held: gauge("joulie_scheduler_request_bytes", "Bytes of requests in progress and their answers.", []),
 } as const;

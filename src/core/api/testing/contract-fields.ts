@@ -80,9 +80,9 @@ export const nodeHardware = {
 const twinReport = { backend: "text", result, message: "text", observedPowerWatts: watts, updatedAt: "timestamp" };
 
 export const nodeTwin = {
-  "spec!": powerTarget,
+  "spec!": { ...powerTarget, power: { "state!": "on|off", reason: "text" } },
   status: {
-    schedulableClass: "performance|eco|draining|unknown",
+    schedulableClass: "performance|eco|draining|asleep|unknown",
     predictedPowerHeadroomScore: score,
     predictedCoolingStressScore: score,
     predictedPsuStressScore: score,
@@ -102,6 +102,7 @@ export const nodeTwin = {
       powerTrendWPerMin: "number",
     },
     controlStatus: { cpu: twinReport, gpu: twinReport },
+    power: { "state!": "on|stopping|off|waking|failed", since: "timestamp" },
     conditions,
     lastTransitionTime: "timestamp",
     lastUpdated: "timestamp",
@@ -135,4 +136,43 @@ export const telemetryProfile = {
     controls: { cpu: control("auto|rapl|dvfs"), gpu: control("auto|powercap") },
   },
   status: { control: { cpu: profileReport, gpu: profileReport }, conditions },
+};
+
+const secretRef = { "name!": "text" };
+const outcome = { "at!": "timestamp", seconds: "number >= 0", "result!": "succeeded|failed" };
+
+export const powerEndpoint = {
+  "spec!": {
+    "nodeName!": "text",
+    redfish: {
+      "address!": "text",
+      systemId: "text",
+      credentialsSecretRef: secretRef,
+      caSecretRef: secretRef,
+      insecureSkipVerify: "boolean",
+    },
+    metal3: { "namespace!": "text", "name!": "text" },
+    webhook: { "url!": "text", credentialsSecretRef: secretRef },
+  },
+  status: {
+    powerState: "on|off|unknown",
+    observedAt: "timestamp",
+    wakeProven: "boolean",
+    lastWake: outcome,
+    lastSleep: outcome,
+    failures: count,
+    cyclesToday: count,
+    operation: {
+      "type!": "sleep|wake",
+      "step!": "taint|count|shutdown|force|on|ready|untaint",
+      startedAt: "timestamp",
+      stepAt: "timestamp",
+      attempt: "integer >= 1",
+      test: "boolean",
+      proves: "boolean",
+      heartbeatBefore: "text",
+      reportBefore: "text",
+    },
+    conditions,
+  },
 };

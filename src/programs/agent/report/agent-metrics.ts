@@ -1,5 +1,6 @@
 import type { DvfsState } from "../../../core/control/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
+import { alarmReasons } from "../devices/device-report.ts";
 import type { Frequency } from "../host/host.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
@@ -28,6 +29,7 @@ export class AgentMetrics {
       maximumFrequency: nodes.gauge(definitions.maximumFrequency),
       errors: nodes.counter(definitions.errors),
       unproven: nodes.gauge(definitions.unproven),
+      alarm: nodes.gauge(definitions.alarm),
       skipped: metrics.counter(definitions.skipped),
       ticks: metrics.histogram(definitions.ticks),
     };
@@ -55,6 +57,10 @@ export class AgentMetrics {
     this.#series.below.set(row, dvfs.below);
     this.#series.unproven.column({ device: "cpu" }).set(row, numberOf(cpu.unproven));
     this.#series.unproven.column({ device: "gpu" }).set(row, numberOf(gpu?.unproven));
+    for (const reason of alarmReasons) {
+      this.#series.alarm.column({ device: "cpu", reason }).set(row, Number(cpu.alarm?.reason === reason));
+      this.#series.alarm.column({ device: "gpu", reason }).set(row, gpu && Number(gpu.alarm?.reason === reason));
+    }
     this.#series.errors.add(row, Number(cpu.result === "error" || gpu?.result === "error"));
   }
 

@@ -65,6 +65,11 @@ export const definitions = {
     "node",
     "device",
   ]),
+  alarm: gauge(
+    "joulie_cap_alarm",
+    "1 while a cap is not effective (CapNotEffective) or another program keeps changing it (CapContested), else 0.",
+    ["node", "device", "reason"],
+  ),
   skipped: counter(
     "joulie_agent_nodes_skipped_total",
     "Skipped node ticks: the previous one was still running (pending), or the node's endpoint did not answer (silent).",

@@ -3,7 +3,10 @@ import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../../core/a
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
+  ASLEEP,
   type CandidateNode,
+  EnergyKernel,
+  type EnergySettings,
   readTwin,
   rejectionCode,
   ScoringKernel,
@@ -34,6 +37,8 @@ export interface ClusterCacheOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly settings: ScoringSettings;
+  /** Set if nodes are ranked by joules. */
+  readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the list is read again, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
@@ -50,6 +55,8 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
+  /** The same kernel, if nodes are ranked by joules. */
+  readonly energyKernel: EnergyKernel | undefined;
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
@@ -68,8 +75,9 @@ export class ClusterCache {
   #namesAreShared = false;
 
   constructor(options: ClusterCacheOptions) {
-    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
-    this.kernel = new ScoringKernel(settings);
+    const { client, clock, random, log, settings, energy, catalogue, cacheTtl, onLeave } = options;
+    this.energyKernel = energy && new EnergyKernel(settings, energy);
+    this.kernel = this.energyKernel ?? new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
     this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
@@ -132,6 +140,11 @@ export class ClusterCache {
     const { nodes, twins, hardware } = this.#reflectors;
     const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  /** Index into `rejections`; 0 if standard pods may run on the node: only a sleeping node rejects them. */
+  standardRejection(slot: number): number {
+    return this.#rejections[slot] === ASLEEP ? ASLEEP : 0;
   }
 
   /** Index into `rejections`; 0 if performance pods may run on the node. */
