@@ -173,9 +173,9 @@ it("X-12 logs each unknown class once, up to a limit", async () => {
     await extender.filter(pod(`class-${i}`), []);
     await extender.scores(pod(`class-${i}`), []);
   }
-  const told = extender.logs.filter(({ level }) => level === "warn");
-  expect(told).toHaveLength(100);
-  expect(told[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
+  const reported = extender.logs.filter(({ level }) => level === "warn");
+  expect(reported).toHaveLength(100);
+  expect(reported[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
   const classes = await extender.series("joulie_scheduler_filter_requests_total");
   expect(classes).toEqual(['joulie_scheduler_filter_requests_total{workload_class="standard"} 120']);
   await harness.end();

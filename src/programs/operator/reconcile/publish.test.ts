@@ -285,9 +285,9 @@ describe("the operator's writes", () => {
     heal();
     await harness.advance(6 * TICK);
     expect(await intruders()).toEqual(['joulie_operator_performance_pods_on_eco{node="a"} 1']);
-    const told = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toHaveProperty("series");
+    const reported = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).not.toHaveProperty("series");
   });
 
   it("X-41 removes labels, NodeTwin and NodeHardware of an unmanaged node, but never a user's NodePowerProfile", async () => {

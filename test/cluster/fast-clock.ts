@@ -2,7 +2,7 @@
 import { type Milliseconds, milliseconds, monotonicInstant } from "../../src/core/units/index.ts";
 import { type Clock, systemClock } from "../../src/platform/clock/index.ts";
 
-export function hurried(factor: number): Clock {
+export function fastClock(factor: number): Clock {
   const shorter = (length: Milliseconds) => milliseconds(length / factor);
   return {
     now: () => systemClock.now(),
