@@ -14,6 +14,7 @@ const request = (
   namespace: "",
   path: "",
   code: 200,
+  at: 0,
   verb,
   group,
   resource,
