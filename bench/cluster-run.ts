@@ -110,6 +110,8 @@ const podOptions = (index: number) => ({
 interface Placement {
   readonly podsPerSecond: number;
   readonly algorithmP99: number;
+  /** Pods that were not bound in time. */
+  readonly late: number;
 }
 
 async function schedulePods(
@@ -125,15 +127,16 @@ async function schedulePods(
     await bound.synced();
     await plane.schedule(config);
     const podsPerSecond = await bound.rate(pods, SCHEDULE_LIMIT_MS);
-    if (bound.bound < pods) throw new Error(`${bound.bound} of ${pods} pods were bound in time`);
     const buckets = bucketsOf(await plane.schedulerMetrics(), "scheduler_scheduling_algorithm_duration_seconds");
-    return { podsPerSecond, algorithmP99: quantileOf(buckets, P99) };
+    return { podsPerSecond, algorithmP99: quantileOf(buckets, P99), late: pods - bound.bound };
   } finally {
     await bound.stop();
   }
 }
 
-function report(figures: Record<string, BenchFigure>, title: string, { podsPerSecond, algorithmP99 }: Placement): void {
+function report(figures: Record<string, BenchFigure>, title: string, placement: Placement): void {
+  const { podsPerSecond, algorithmP99, late } = placement;
+  if (late > 0) figures[`${title}: pods not placed within ${SCHEDULE_LIMIT_MS / 1000} s`] = { unit: "", value: late };
   figures[`${title}: pods placed`] = { unit: "per s", value: podsPerSecond };
   figures[`${title}: scheduling algorithm, p99`] = { unit: "ms", value: algorithmP99 * 1000 };
 }
