@@ -18,6 +18,7 @@ const request = (
   name: "",
   path: "",
   code: 200,
+  at: 0,
   verb,
   group,
   resource,

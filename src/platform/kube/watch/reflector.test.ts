@@ -287,6 +287,16 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
+  it("replaces a silent watch without a list if told so", async () => {
+    const { clock, reflector, watches, lists } = make({ idleLimit: ms(20_000), replaceSilent: true });
+    reflector.start();
+    await clock.advanceAsync(ms(200_500));
+    expect(lists()).toBe(1);
+    expect(watches()).toBe(11);
+    expect(reflector.silence).toBeLessThanOrEqual(20_000);
+    await reflector.stop();
+  });
+
   it("sends no probe while bookmarks arrive", async () => {
     const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
     reflector.start();

@@ -91,7 +91,7 @@ export class ClusterCache {
     );
     this.#onLeave = onLeave;
     this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
-    const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
+    const base = { client, clock, random, log, idleLimit: cacheTtl, replaceSilent: true, pageSize: PAGE_SIZE };
     this.#reflectors = {
       nodes: new Reflector({
         ...base,
