@@ -29,7 +29,11 @@ for (let index = 0; index < size; index++) {
   const { metadata, spec, status } = nodeOf(index);
   const { name, labels, annotations } = metadata;
   const declared = pods > 0 ? hardwareLabels(index) : {};
-  await hand.create(resources.nodes, { metadata: { name, labels: { ...labels, ...declared }, annotations }, spec, status });
+  await hand.create(resources.nodes, {
+    metadata: { name, labels: { ...labels, ...declared }, annotations },
+    spec,
+    status,
+  });
   await hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
   await publish(index, index);
 }

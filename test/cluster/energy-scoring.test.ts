@@ -41,7 +41,14 @@ const groups = [
   { prefix: "genoa", count: 70, cpu: "AMD EPYC 9654", cpus: 384, boards: 0 },
   { prefix: "sapphire", count: 50, cpu: "Intel(R) Xeon(R) Platinum 8480+", cpus: 224, boards: 0 },
   { prefix: "milan", count: 40, cpu: "AMD EPYC 7763", cpus: 256, boards: 0 },
-  { prefix: "hopper", count: 24, cpu: "Intel(R) Xeon(R) Platinum 8480+", cpus: 224, boards: 8, gpu: "NVIDIA H100 80GB HBM3" },
+  {
+    prefix: "hopper",
+    count: 24,
+    cpu: "Intel(R) Xeon(R) Platinum 8480+",
+    cpus: 224,
+    boards: 8,
+    gpu: "NVIDIA H100 80GB HBM3",
+  },
   { prefix: "ada", count: 16, cpu: "AMD EPYC 9454", cpus: 192, boards: 4, gpu: "NVIDIA L40S" },
 ] as const;
 
@@ -98,7 +105,7 @@ class Ranking {
     const scores = new Int16Array(fitting.length);
     const slots = Int32Array.from(fitting, ({ name }) => this.#kernel.slotOf(name));
     const { unknown } = this.#kernel.scoreEnergy(slots, pod, workloadClass, scores);
-    expect(unknown).toBe(0);
+    if (unknown > 0) throw new Error(`the hardware of ${unknown} nodes is unknown`);
     return fitting.filter((_, at) => scores[at] === defaultScoringSettings.scoreMax).map(({ name }) => name);
   }
 
@@ -177,7 +184,11 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     const requests = { cpu: String(cpus), ...(boards > 0 && { [GPU]: String(boards) }) };
     const annotations = { "joulie.io/workload-class": isPerformance ? "performance" : "standard" };
     const gpus = new Map(boards > 0 ? [[GPU, boards]] : []);
-    return { isPerformance, options: { requests, annotations }, pod: { demand: { cpuCores: cpus, gpus }, duration: undefined } };
+    return {
+      isPerformance,
+      options: { requests, annotations },
+      pod: { demand: { cpuCores: cpus, gpus }, duration: undefined },
+    };
   }
 
   const nodeOf = async (name: string): Promise<string> =>
@@ -202,10 +213,13 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
       if (isPerformance && eco.has(chosen)) underEcoCaps.push(name);
       ranking.placed(name, chosen, pod);
     }
-    expect(elsewhere.length, elsewhere.join("\n")).toBeLessThanOrEqual(POD_COUNT - 95);
+    // With the texts, so that a failure says which pods.
+    expect(elsewhere.slice(POD_COUNT - 95)).toEqual([]);
   });
 
-  it("pods of a burst land on the node ranked first for them, each counting those before it", { timeout: 120_000 }, async () => {
+  it("pods of a burst land on the node ranked first for them, each counting those before it", {
+    timeout: 120_000,
+  }, async () => {
     const burst = numbered("burst", 40).map((name) => ({ name, ...randomPod() }));
     await Promise.all(burst.map(async ({ name, options }) => plane.createPods([name], options)));
     let elsewhere = 0;

@@ -9,6 +9,7 @@ export interface SchedulerConfigOptions {
   readonly schedulerName: string;
   readonly tls: boolean;
   readonly wholeNodes: boolean;
+  readonly energy: boolean;
 }
 
 const HELP = `
@@ -25,9 +26,27 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
     .addOption(new Option("--scheduler-name <name>", "name of the scheduler's profile").default("default-scheduler"))
     .addOption(new Option("--tls", "the Service speaks HTTPS").default(false))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
+    .addOption(new Option("--energy", "for an extender with SCORING=energy: its score decides").default(false))
     .addHelpText("after", HELP)
     .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
 }
+
+/** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */
+const ENERGY_PROFILE = `    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+            type: MostAllocated
+            resources:
+              - name: cpu
+                weight: 1
+              - name: memory
+                weight: 1
+    plugins:
+      score:
+        disabled:
+          - name: NodeResourcesBalancedAllocation
+`;
 
 /** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
@@ -36,11 +55,11 @@ export function schedulerConfigText(options: SchedulerConfigOptions): string {
 kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: ${options.schedulerName}
-extenders:
+${options.energy ? ENERGY_PROFILE : ""}extenders:
   - urlPrefix: "${scheme}://${options.service}.${options.namespace}.svc.cluster.local:${options.port}"
     filterVerb: "filter"
     prioritizeVerb: "prioritize"
-    weight: 1
+    weight: ${options.energy ? 10 : 1}
     enableHTTPS: ${options.tls}
     # The extender watches Nodes itself, so names are enough.
     nodeCacheCapable: ${!options.wholeNodes}

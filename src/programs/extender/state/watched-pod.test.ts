@@ -8,7 +8,9 @@ const podOf = (metadata: object = {}, spec: object = {}, status: object = {}): K
     metadata: { name: "p", namespace: "team", uid: "u-1", ...metadata },
     spec: {
       nodeName: "n",
-      containers: [{ name: "main", image: "none", resources: { requests: { cpu: "1500m" }, limits: { "nvidia.com/gpu": "2" } } }],
+      containers: [
+        { name: "main", image: "none", resources: { requests: { cpu: "1500m" }, limits: { "nvidia.com/gpu": "2" } } },
+      ],
       ...spec,
     },
     status: { phase: "Running", startTime: started, ...status },
@@ -34,7 +36,7 @@ describe("watchedPod", () => {
     ["without a node", podOf({}, { nodeName: undefined })],
     ["with an empty node name", podOf({}, { nodeName: "" })],
     ["with a node name of another type", podOf({}, { nodeName: 7 })],
-    ["without a spec", { metadata: { name: "p" } } as unknown as KubeObject],
+    ["without a spec", { metadata: { name: "p" } }],
   ])("skips a pod that is %s", (_, pod) => {
     expect(watchedPod(pod)).toBeUndefined();
   });
@@ -43,9 +45,12 @@ describe("watchedPod", () => {
     expect(watchedPod(podOf({ ownerReferences: [{ kind, name: "x" }] }))?.pod.background).toBe(true);
   });
 
-  it.each([[[{ kind: "ReplicaSet" }]], [[]], [null], ["DaemonSet"], [[null]]])("takes owners %j for a workload's", (owners) => {
-    expect(watchedPod(podOf({ ownerReferences: owners }))?.pod.background).toBe(false);
-  });
+  it.each([[[{ kind: "ReplicaSet" }]], [[]], [null], ["DaemonSet"], [[null]]])(
+    "takes owners %j for a workload's",
+    (owners) => {
+      expect(watchedPod(podOf({ ownerReferences: owners }))?.pod.background).toBe(false);
+    },
+  );
 
   it("uses the creation time before the kubelet has reported a start", () => {
     const created = "2026-03-01T11:59:00Z";
@@ -55,7 +60,9 @@ describe("watchedPod", () => {
   });
 
   it("bounds the kinds of GPUs of a hostile pod", () => {
-    const limits = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`nvidia.com/mig-1g.${index + 1}gb`, "1"]));
+    const limits = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`nvidia.com/mig-1g.${index + 1}gb`, "1"]),
+    );
     const pod = watchedPod(podOf({}, { containers: [{ name: "main", resources: { limits } }] }));
     expect(pod?.pod.demand.gpus.size).toBe(16);
   });
@@ -74,6 +81,5 @@ describe("watchedPod", () => {
 it("podKey is the uid, else namespace and name", () => {
   expect(podKey({ uid: "u", namespace: "a", name: "b" })).toBe("u");
   expect(podKey({ namespace: "a", name: "b" })).toBe("a/b");
-  expect(podKey({ uid: {}, name: "b" })).toBe("undefined/b");
-  expect(podKey(undefined)).toBe("undefined/undefined");
+  expect(podKey({ uid: "", namespace: "a", name: "b" })).toBe("a/b");
 });
