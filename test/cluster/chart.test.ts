@@ -150,6 +150,22 @@ describe("the chart", () => {
     expect(agent).toMatchObject({ spec: { template: { spec: { nodeSelector: { "joulie.io/managed": "true" } } } } });
   });
 
+  it("lets the extender read pods only if it scores by energy, and adapts its own kube-scheduler", async () => {
+    const rulesOf = async (values: object) => {
+      const role = objects(await render(values)).find(
+        ({ kind, metadata }) => kind === "ClusterRole" && metadata.name.endsWith("-extender"),
+      ) as { readonly rules?: readonly { readonly resources: readonly string[] }[] } | undefined;
+      return role?.rules?.flatMap(({ resources }) => resources);
+    };
+    const energy = { extender: { env: { SCORING: "energy" } }, scheduler: { enabled: true } };
+    expect(await rulesOf({})).not.toContain("pods");
+    expect(await rulesOf(energy)).toContain("pods");
+    const text = await render(energy);
+    expect(text).toContain("MostAllocated");
+    expect(text).toContain("weight: 10");
+    expect(await render({ scheduler: { enabled: true } })).not.toContain("MostAllocated");
+  });
+
   it("SCH-53 always deploys the extender", async () => {
     for (const values of Object.values(valueSets)) {
       const names = objects(await render(values)).map(({ kind, metadata }) => `${kind} ${metadata.name}`);

@@ -11,6 +11,7 @@ const options = {
   schedulerName: "default-scheduler",
   tls: false,
   wholeNodes: false,
+  energy: false,
 };
 
 describe("joulie scheduler-config", () => {
@@ -18,6 +19,11 @@ describe("joulie scheduler-config", () => {
     const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler.yaml"), "utf8");
     expect(parse(schedulerConfigText({ ...options, wholeNodes: true }))).toEqual(parse(guide));
     expect(parse(schedulerConfigText(options))).toMatchObject({ extenders: [{ nodeCacheCapable: true }] });
+  });
+
+  it("prints the configuration of the guide for SCORING=energy", () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler-energy.yaml"), "utf8");
+    expect(parse(schedulerConfigText({ ...options, energy: true }))).toEqual(parse(guide));
   });
 
   it("names another Service, scheduler and scheme", () => {

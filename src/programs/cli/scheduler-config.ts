@@ -15,6 +15,7 @@ export interface SchedulerConfigOptions {
   readonly certFile?: string;
   readonly keyFile?: string;
   readonly wholeNodes: boolean;
+  readonly energy?: boolean;
 }
 
 const HELP = `
@@ -35,9 +36,27 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
     .addOption(new Option("--cert-file <file>", "kube-scheduler's certificate, for --tls").implies({ tls: true }))
     .addOption(new Option("--key-file <file>", "kube-scheduler's key, for --tls").implies({ tls: true }))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
+    .addOption(new Option("--energy", "for an extender with SCORING=energy: its score decides"))
     .addHelpText("after", HELP)
     .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
 }
+
+/** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */
+const ENERGY_PROFILE = `    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+            type: MostAllocated
+            resources:
+              - name: cpu
+                weight: 1
+              - name: memory
+                weight: 1
+    plugins:
+      score:
+        disabled:
+          - name: NodeResourcesBalancedAllocation
+`;
 
 /** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
@@ -52,11 +71,11 @@ export function schedulerConfigText(options: SchedulerConfigOptions): string {
 kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: ${options.schedulerName}
-extenders:
+${options.energy ? ENERGY_PROFILE : ""}extenders:
   - urlPrefix: "${options.tls ? "https" : "http"}://${address}"
     filterVerb: "filter"
     prioritizeVerb: "prioritize"
-    weight: 1
+    weight: ${options.energy ? 10 : 1}
     enableHTTPS: ${options.tls}${tls && `\n    tlsConfig:${tls}`}
     # The extender watches Nodes itself, so names are enough.
     nodeCacheCapable: ${!options.wholeNodes}
