@@ -20,7 +20,7 @@ import { BoundPods } from "./scheduling-run.ts";
 const PODS_PER_NODE = 4;
 /** The share of all pods that kube-scheduler places without Joulie, and as many once more with it. */
 const SCHEDULED_SHARE = 0.25;
-const CONVERGE_LIMIT_MS = 300_000;
+const CONVERGE_LIMIT_MS = 600_000;
 const SCHEDULE_LIMIT_MS = 120_000;
 const P99 = 0.99;
 
