@@ -44,7 +44,7 @@ export async function measureCluster(nodes: number, main: string): Promise<Recor
     joulie = await JouliePrograms.start(plane, main, pool);
     await plane.schedule(schedulerConfig(joulie.extenderPort));
     await converge(figures, title, plane, { begun, joulie, nodes });
-    const watches = plane.audited(from).filter(({ user, verb }) => /:joulie-agent$/.test(user) && verb === "watch");
+    const watches = plane.audited(from).filter(({ user, verb }) => user.endsWith(":joulie-agent") && verb === "watch");
     figures[`${title}: watches of one node agent`] = { unit: "", value: watches.length };
 
     await measureRest(figures, `${title} at rest`, plane, joulie);
