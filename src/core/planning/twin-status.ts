@@ -3,6 +3,7 @@ import { publishedStateOf } from "../policy/index.ts";
 import {
   ambientOf,
   estimatedPue,
+  expectedSlowdown,
   type PowerReading,
   predictTwin,
   roundForPublication,
@@ -51,7 +52,14 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   const { hardware, density } = managed.shape;
   const { schedulableClass } = publishedStateOf(next);
   const predicted = predictTwin(
-    { hardware, caps, schedulableClass, density: density.total, ...readings },
+    {
+      hardware,
+      caps,
+      schedulableClass,
+      density: density.total,
+      slowdown: expectedSlowdown(hardware, caps),
+      ...readings,
+    },
     settings.twin,
   );
   const plan = { ...target, status: roundForPublication(predicted) };

@@ -34,6 +34,12 @@ export const definitions = {
     type: "gauge",
     labels: ["node"],
   }),
+  pendingPods: metric({
+    name: "joulie_operator_pending_performance_pods",
+    help: "Pending performance pods by what fit_aware_v1 has for them: room on a performance node, a node that it promotes, or no node. Absent with other policies.",
+    type: "gauge",
+    labels: ["fit"],
+  }),
   writeErrors: metric({
     name: "joulie_operator_write_errors_total",
     help: "Failed writes, by kind.",

@@ -1,6 +1,6 @@
 import type { Profile } from "../../../core/api/index.ts";
 import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
-import type { NodeState, Transition } from "../../../core/policy/index.ts";
+import type { FitResult, NodeState, Transition } from "../../../core/policy/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { definitions } from "./definitions.ts";
@@ -14,6 +14,7 @@ export class OperatorMetrics {
   readonly #gpuDensity;
   readonly #transitions;
   readonly #intruders;
+  readonly #pendingPods;
   readonly #writeErrors;
   readonly #writes;
   readonly #dropped;
@@ -31,6 +32,7 @@ export class OperatorMetrics {
     this.#gpuDensity = density.column({ component: "gpu" });
     this.#transitions = metrics.nodes.counter(definitions.transitions);
     this.#intruders = metrics.nodes.gauge(definitions.intruders).column();
+    this.#pendingPods = metrics.gauge(definitions.pendingPods);
     this.#writeErrors = metrics.counter(definitions.writeErrors);
     this.#writes = metrics.counter(definitions.writes);
     this.#dropped = metrics.counter(definitions.samplesDropped);
@@ -45,6 +47,14 @@ export class OperatorMetrics {
     this.#cpuDensity.set(row, shape.density.cpu);
     this.#gpuDensity.set(row, shape.density.gpu);
     this.#intruders.set(row, intruders);
+  }
+
+  /** What fit_aware_v1 found for pending performance pods; undefined with other policies. */
+  recordFit(fit: FitResult | undefined): void {
+    if (fit === undefined) return;
+    this.#pendingPods.set({ fit: "performance_node" }, fit.onPerformance);
+    this.#pendingPods.set({ fit: "promotion" }, fit.onPromoted);
+    this.#pendingPods.set({ fit: "none" }, fit.unplaced);
   }
 
   /** The published state of a node, from a watch or from the response to a write. */
