@@ -76,7 +76,7 @@ const table: VariableTable = {
     byDefault: watted,
     changed: { performance: "CPU 100 %, GPU 100 % 500 W", eco: "CPU 60 %, GPU 60 % 300 W" },
   },
-  TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 5, changed: 11 },
+  TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 3, changed: 10 },
   WRITE_NODE_POWER_PROFILES: { value: "true", observe: seen.mirrored, byDefault: [], changed: ["a", "b"] },
 
   NODE_SELECTOR: { value: "team=blue", observe: seen.managed, byDefault: "blue mine plain", changed: "blue" },
@@ -134,7 +134,7 @@ const table: VariableTable = {
       byDefault: { performance: "CPU 100 %, GPU 100 %", eco: "CPU 60 %, GPU 60 %" },
       changed: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 85.5 %" },
     },
-    { value: "10", observe: seen.queuedCap, byDefault: "60, then 60", changed: "85, then 90" },
+    { value: "10", observe: seen.queuedCap, byDefault: "60, then 60", changed: "89.3, then 94.3" },
   ],
   STATIC_HP_FRAC: {
     value: "0.2",

@@ -1,4 +1,4 @@
-import { labels } from "../api/index.ts";
+import { isAwake, labels } from "../api/index.ts";
 import { publishedStateOf } from "../policy/index.ts";
 import {
   ambientOf,
@@ -17,8 +17,8 @@ import { powerReadingOf } from "./power-reading.ts";
 export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningInput): Map<string, NodePlan> {
   const { trends, telemetry, now } = input;
   const readings = targets.map((target) => powerReadingOf(target, input));
-  const racked = targets.map(({ name, managed, budget: capEstimate }, index) => {
-    return { name, rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
+  const racked = targets.map(({ managed, budget: capEstimate }, index) => {
+    return { rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
   });
   const totalOf = supplyTotals(racked, telemetry.facility.racks);
   const zones = new Map<string, ZoneConditions>();
@@ -50,7 +50,9 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   if (last?.target === target && areSame(last.readings, readings)) return last.plan;
   const { caps, next, managed } = target;
   const { hardware, density } = managed.shape;
-  const { schedulableClass } = publishedStateOf(next);
+  // A node that should sleep takes no more pods, even before the power program has seen the target.
+  const sleeps = target.spec.power?.state === "off" || !isAwake(target.twin?.status);
+  const schedulableClass = sleeps ? "asleep" : publishedStateOf(next).schedulableClass;
   const predicted = predictTwin(
     {
       hardware,

@@ -115,6 +115,8 @@ describe("fit_aware_v1", () => {
   });
 });
 
+const bindings = { ...resources.pods, plural: "bindings", kind: "Binding" };
+
 describe("ECO_MAX_SLOWDOWN_PCT", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
@@ -140,18 +142,8 @@ describe("ECO_MAX_SLOWDOWN_PCT", () => {
     await harness.createPod("waiting", undefined);
     await harness.advance(2 * MINUTE);
     expect(await slowdown()).toBeLessThanOrEqual(5);
-    await harness.user.mergePatch(
-      resources.pods,
-      { name: "waiting", namespace: "default" },
-      { spec: { nodeName: "n" } },
-    );
-    const lastTransitionTime = new Date(harness.clock.now()).toISOString();
-    await harness.user.mergePatch(
-      resources.pods,
-      { name: "waiting", namespace: "default" },
-      { status: { conditions: [{ type: "PodScheduled", status: "True", lastTransitionTime }] } },
-      { subresource: "status" },
-    );
+    const binding = { metadata: { name: "waiting" }, target: { kind: "Node", name: "n" } };
+    await harness.user.create(bindings, binding, { namespace: "default" });
     await harness.advance(9 * MINUTE);
     expect(await slowdown()).toBeLessThanOrEqual(5);
     await harness.advance(2 * MINUTE);

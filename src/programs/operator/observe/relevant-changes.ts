@@ -39,7 +39,7 @@ const isPending = (pod: PodSummary): boolean => counts(pod) && pod.node === unde
 export const isNewPendingPod = (change: Change<PodSummary>): boolean =>
   change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
 
-const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass];
+const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
 
 /** The agent's reports trigger no pass. A change of the target by another writer does. */
 export const twinChangeMatters = (change: Change<NodeTwin>): boolean =>
