@@ -44,6 +44,7 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--scheduler-name",
   "--tls",
   "--whole-nodes",
+  "--energy",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
