@@ -54,6 +54,7 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--cert-file",
   "--key-file",
   "--whole-nodes",
+  "--energy",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";
