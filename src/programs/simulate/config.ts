@@ -19,6 +19,7 @@ import {
   parseContender,
   policies,
 } from "./contenders.ts";
+import { dropArms } from "./placement/arms.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
@@ -67,6 +68,22 @@ const members = {
       about: "Hours in which jobs arrive; unset = length of the trace, otherwise 24, in drop mode 8.",
     }),
   }),
+  ...flagsOnly("Power and work", {
+    WALL_POWER: flag({
+      default: "false",
+      about: "Counts whole servers: also fans, memory, network cards, disks and losses of power supplies.",
+    }),
+    BOARD_SPEEDS: flag({
+      default: "false",
+      about: "Jobs take longer on boards with fewer TFLOPS; unset = equally long on every board.",
+    }),
+    BIND_BOARDS: flag({ default: "false", about: "Binds each GPU job to one kind of board." }),
+    PERFORMANCE_SHARE: number({
+      min: 0,
+      max: 1,
+      about: "Share of performance jobs, drawn at random; unset = as the trace or the published mix has it.",
+    }),
+  }),
   ...flagsOnly("Chance and output", {
     SEED: integer({
       min: 0,
@@ -111,10 +128,18 @@ const takesPolicy = (asked: Asked): boolean => {
   return new Set(names).size > 1;
 };
 
-const needsOperator = (list: string | undefined, policy: Members["POLICY"]): boolean =>
+/** Whether an arm or a policy is not part of the published experiment. */
+const needsQueue = (list: string | undefined, policy: Members["POLICY"]): boolean =>
   (contendersOf(list ?? "", policy) ?? []).some(
-    (contender) => contender.arm === "joulie" || contender.policy !== "none",
+    (contender) => !dropArms.some((arm) => arm === contender.arm) || contender.policy !== "none",
   );
+
+const queueOnly = (name: "WALL_POWER" | "BOARD_SPEEDS" | "BIND_BOARDS" | "PERFORMANCE_SHARE"): ConfigRule<Members> => ({
+  reads: [name, "MODE"],
+  holds: ({ MODE, [name]: value }) => MODE === "queue" || value === undefined || value === false,
+  problem: "is set, but {MODE} uses the power and the jobs of the published experiment",
+  allowed: "with --mode queue",
+});
 
 const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "POLICY"],
@@ -128,9 +153,9 @@ const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
 
 const droppable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "MODE", "POLICY"],
-  holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsOperator(list, POLICY),
+  holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsQueue(list, POLICY),
   problem: "needs nodes with caps and twins, which {MODE} does not simulate",
-  allowed: "joulie and policies with --mode queue",
+  allowed: "joulie, kube and policies with --mode queue",
 });
 
 export const simulateConfig = configOf(members, [
@@ -138,6 +163,10 @@ export const simulateConfig = configOf(members, [
   readable("COMPARE"),
   droppable("ARM"),
   droppable("COMPARE"),
+  queueOnly("WALL_POWER"),
+  queueOnly("BOARD_SPEEDS"),
+  queueOnly("BIND_BOARDS"),
+  queueOnly("PERFORMANCE_SHARE"),
   {
     reads: ["COMPARE", "POLICY"],
     holds: ({ COMPARE, POLICY }) => COMPARE === undefined || (contendersOf(COMPARE, POLICY)?.length ?? 2) > 1,

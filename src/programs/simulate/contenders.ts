@@ -1,8 +1,8 @@
 import type { PolicyType } from "../../core/policy/index.ts";
 import { dropArms } from "./placement/arms.ts";
 
-/** Placement methods: the arms of the published experiment, and the production code. */
-export const arms = [...dropArms, "joulie"] as const;
+/** Placement methods: the arms of the published experiment, kube-scheduler's defaults, and the production code. */
+export const arms = [...dropArms, "kube", "joulie"] as const;
 type ArmName = (typeof arms)[number];
 
 /** Operator policies; `none` = no node is ever capped. */

@@ -22,4 +22,9 @@ export interface ExperimentOptions {
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
+  /** Queue mode only. */
+  readonly wallPower?: boolean | undefined;
+  readonly boardSpeeds?: boolean | undefined;
+  readonly bindBoards?: boolean | undefined;
+  readonly performanceShare?: number | undefined;
 }

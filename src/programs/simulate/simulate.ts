@@ -42,7 +42,16 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     }
     trace = opened.value;
   }
-  const options = { trace, nodes: NODES, hours: HOURS, load: LOAD };
+  const options = {
+    trace,
+    nodes: NODES,
+    hours: HOURS,
+    load: LOAD,
+    wallPower: config.WALL_POWER,
+    boardSpeeds: config.BOARD_SPEEDS,
+    bindBoards: config.BIND_BOARDS,
+    performanceShare: config.PERFORMANCE_SHARE,
+  };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
   const jobs = experiment.expectedJobs;

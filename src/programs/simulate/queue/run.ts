@@ -2,15 +2,18 @@ import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
 import { indexJobKinds } from "../placement/job-kinds.ts";
+import { KubeDefaultScheduler } from "../placement/kube-candidates.ts";
 import { NodeScoreParts } from "../placement/node-score-parts.ts";
+import { hasBoardFor } from "../placement/placement-nodes.ts";
 import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
-import type { Trace } from "../trace/trace.ts";
+import { ANY_BOARD, type Trace } from "../trace/trace.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
 import type { ClusterMachine } from "./machines.ts";
-import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
+import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
+import { ratedWatts } from "./rated-work.ts";
 import { AGENT_SEC, PASS_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedOperator } from "./simulated-operator.ts";
@@ -19,6 +22,10 @@ export interface QueueSetup {
   readonly trace: Trace;
   readonly machines: readonly ClusterMachine[];
   readonly seed: number;
+  /** Reports the power of whole servers instead of that of packages and boards. */
+  readonly atWall?: boolean | undefined;
+  /** Seconds between which energy per work is measured; absent = not. */
+  readonly window?: readonly [from: number, to: number] | undefined;
 }
 
 /** After this time without a running job, waiting jobs can never start. */
@@ -36,11 +43,11 @@ export const runQueue = (
 });
 
 export function simulateQueue(
-  { trace, machines, seed }: QueueSetup,
+  setup: QueueSetup,
   contender: Contender,
   onProgress: (share: number) => void = () => {},
 ): QueueRunRecord {
-  const simulation = new Simulation(trace, machines, contender, seed);
+  const simulation = new Simulation(setup, contender);
   simulation.run(onProgress);
   return simulation.story();
 }
@@ -58,22 +65,30 @@ class Simulation {
   readonly #endedAt: Float64Array;
   readonly #wattsByMinute: number[] = [];
   readonly #fitsSomewhere: readonly boolean[];
+  readonly #ratedWatts: (trace: Trace, job: number) => number;
+  readonly #marks: ProgressMark[] = [];
+  /** Times of the marks to come. */
+  readonly #window: number[];
   #peakWatts = 0;
   #now = 0;
   #done = 0;
 
-  constructor(trace: Trace, machines: readonly ClusterMachine[], { arm, policy }: Contender, seed: number) {
+  constructor({ trace, machines, seed, atWall, window }: QueueSetup, { arm, policy }: Contender) {
     this.#trace = trace;
-    const site = new SimulatedCluster(machines);
+    const site = new SimulatedCluster(machines, atWall);
     this.#site = site;
+    this.#ratedWatts = ratedWatts(machines);
+    this.#window = [...(window ?? [])];
     const { kinds, kindOf } = indexJobKinds(trace);
     this.#kindOf = kindOf;
     this.#backlog = new JobQueue(kinds);
     this.#placedOn = new Int32Array(trace.length).fill(-1);
     this.#startedAt = new Float64Array(trace.length).fill(Number.NaN);
     this.#endedAt = new Float64Array(trace.length).fill(Number.NaN);
-    this.#fitsSomewhere = kinds.map(({ cores, gpus }) =>
-      machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
+    this.#fitsSomewhere = kinds.map(({ cores, gpus, board: needed }) =>
+      machines.some(
+        ({ shape, board }) => shape.cores >= cores && shape.gpus >= gpus && (needed === ANY_BOARD || board === needed),
+      ),
     );
     if (arm === "joulie") {
       // The joulie arm needs twins: it has an operator even with policy none.
@@ -88,7 +103,10 @@ class Simulation {
       return;
     }
     this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy);
-    if (arm === "random") {
+    if (arm === "kube") {
+      const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
+    } else if (arm === "random") {
       const random = placementRandom(seed);
       this.#fields = new CandidateCache(kinds, site.count, (kind) => new RandomCandidates(kind, site, random));
     } else {
@@ -106,8 +124,10 @@ class Simulation {
     let busyAt = 0;
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
       const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
-      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents);
+      const nextMark = this.#window[0] ?? Number.POSITIVE_INFINITY;
+      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents, nextMark);
       this.#settle();
+      if (nextMark <= this.#now) this.#mark();
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
@@ -148,7 +168,22 @@ class Simulation {
     this.#done++;
     const cores = this.#site.freeCores[node] as number;
     const gpus = this.#site.freeGpus[node] as number;
-    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus);
+    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus && hasBoardFor(this.#site, node, kind));
+  }
+
+  /** Records energy and work so far: of jobs that ended, and of those that run. */
+  #mark(): void {
+    this.#window.shift();
+    const { durationSec, length } = this.#trace;
+    let ratedJoules = 0;
+    for (let job = 0; job < length; job++) {
+      if (Number.isNaN(this.#endedAt[job])) continue;
+      ratedJoules += this.#ratedWatts(this.#trace, job) * (durationSec[job] as number);
+    }
+    this.#site.visitRunning(this.#now, ({ index }, left) => {
+      ratedJoules += this.#ratedWatts(this.#trace, index) * ((durationSec[index] as number) - left);
+    });
+    this.#marks.push({ atSec: this.#now, joules: this.#site.energyUntil(this.#now).total, ratedJoules });
   }
 
   #enforce(): void {
@@ -197,6 +232,7 @@ class Simulation {
       endedAt: this.#endedAt,
       endSec: this.#now,
       energy: this.#site.energyUntil(this.#now),
+      marks: this.#marks,
       idleWatts: this.#site.totalWatts,
       wattsByMinute: Float64Array.from(this.#wattsByMinute),
       peakWatts: this.#peakWatts,

@@ -9,11 +9,17 @@ export interface Trace {
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
   readonly performance: Uint8Array;
+  /** 1 = training or computation, which depends on the clock; 0 = decoding, services and analytics. */
+  readonly computeBound: Uint8Array;
+  /** The kind of board that the job must run on, see `ClusterMachine.board`; ANY_BOARD = any. */
+  readonly board: Int8Array;
   /** Utilization of the requested cores and GPUs, 0–1. */
   readonly cpuUtil: Float64Array;
   readonly gpuUtil: Float64Array;
   readonly durationSec: Float64Array;
 }
+
+export const ANY_BOARD = -1;
 
 export interface JobRow {
   readonly submitSec: number;
@@ -48,6 +54,9 @@ export class TraceBuilder {
     this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
+    // Traces do not tell what a job waits for. Those that ask for full speed are taken for training and computation.
+    this.#columns.computeBound[at] = job.performance ? 1 : 0;
+    this.#columns.board[at] = ANY_BOARD;
     this.#columns.cpuUtil[at] = job.cpuUtil;
     this.#columns.gpuUtil[at] = job.gpuUtil;
     this.#columns.durationSec[at] = job.durationSec;
@@ -72,6 +81,8 @@ const columnsOf = (room: number): Columns => ({
   cores: new Float64Array(room),
   gpus: new Float64Array(room),
   performance: new Uint8Array(room),
+  computeBound: new Uint8Array(room),
+  board: new Int8Array(room),
   cpuUtil: new Float64Array(room),
   gpuUtil: new Float64Array(room),
   durationSec: new Float64Array(room),
@@ -83,6 +94,8 @@ function copied(columns: Columns, length: number, room: number): Columns {
   next.cores.set(columns.cores.subarray(0, length));
   next.gpus.set(columns.gpus.subarray(0, length));
   next.performance.set(columns.performance.subarray(0, length));
+  next.computeBound.set(columns.computeBound.subarray(0, length));
+  next.board.set(columns.board.subarray(0, length));
   next.cpuUtil.set(columns.cpuUtil.subarray(0, length));
   next.gpuUtil.set(columns.gpuUtil.subarray(0, length));
   next.durationSec.set(columns.durationSec.subarray(0, length));
