@@ -75,5 +75,5 @@ export interface PodSpec {
 export interface Pod {
   readonly metadata: ObjectMeta;
   readonly spec: PodSpec;
-  readonly status?: { readonly phase?: string };
+  readonly status?: { readonly phase?: string; readonly startTime?: string };
 }

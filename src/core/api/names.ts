@@ -37,6 +37,8 @@ export const pinnedPolicyName = "pinned";
 export const annotations = {
   /** Pod: `performance` or `standard`. */
   workloadClass: "joulie.io/workload-class",
+  /** Pod: how long it is expected to run, as a duration such as `45m`. */
+  expectedDuration: "joulie.io/expected-duration",
   /** Namespace of the installation, `true`: agents restore all original limits, and the operator writes nothing. */
   stop: "joulie.io/stop",
 } as const;

@@ -1,5 +1,6 @@
 export { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 export { type DemandView, demandViewOf, podsByNode } from "./demand-view.ts";
+export { type ExpectedDuration, expectedDurationOf } from "./expected-duration.ts";
 export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";

@@ -13,6 +13,8 @@ export interface CpuView extends Resolution {
   readonly sockets: number;
   readonly coresPerSocket?: number;
   readonly totalCores?: number;
+  /** Hardware threads: the CPUs that Kubernetes counts. */
+  readonly logicalCpus?: number;
   readonly baseGHz: number;
   readonly maxWattsPerSocket: Watts;
   /** Absent if no lower bound is known. */
@@ -87,6 +89,7 @@ export function cpuView(
     sockets: sockets.value,
     ...(coresPerSocket ? { coresPerSocket: coresPerSocket.value } : {}),
     ...(totalCores ? { totalCores: totalCores.value } : {}),
+    ...(identity.logicalCpus ? { logicalCpus: identity.logicalCpus.value } : {}),
     baseGHz: baseGHz.value,
     maxWattsPerSocket: max.value,
     // If discovery and catalogue contradict each other, the range is narrowed to what the device reports.

@@ -16,10 +16,10 @@ const oneUnit = columnResources.map((resource) => new Map([[resource, 1]]));
 export const perNodeColumn = columnResources.length;
 
 const FIRST_CAPACITY = 64;
-const numbers = () => new Float64Array(FIRST_CAPACITY);
+export const numberColumn = () => new Float64Array(FIRST_CAPACITY);
 
 /** A copy of twice the length. */
-function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
+export function doubledColumn(column: Float64Array): Float64Array<ArrayBuffer> {
   const longer = new Float64Array(column.length * 2);
   longer.set(column);
   return longer;
@@ -31,46 +31,46 @@ function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
  */
 export class ScoringColumns {
   /** NaN without a date: every comparison with it is false, so it is never fresh. */
-  updatedAt = numbers();
-  classCode = numbers();
+  updatedAt = numberColumn();
+  classCode = numberColumn();
   /** 0 if the node is not measured. */
-  budget = numbers();
-  drawn = numbers();
-  trend = numbers();
-  calmBonus = numbers();
-  burstBonus = numbers();
-  cooling = numbers();
+  budget = numberColumn();
+  drawn = numberColumn();
+  trend = numberColumn();
+  calmBonus = numberColumn();
+  burstBonus = numberColumn();
+  cooling = numberColumn();
   /** Without the pod; NaN if neither measured nor predicted. */
-  headroom = numbers();
+  headroom = numberColumn();
   /** The factor for the pod's watts: the PUE if facility metrics are on, else 1. */
-  pue = numbers();
-  totalCores = numbers();
-  maxCpuWatts = numbers();
-  gpuCount = numbers();
-  maxGpuWatts = numbers();
+  pue = numberColumn();
+  totalCores = numberColumn();
+  maxCpuWatts = numberColumn();
+  gpuCount = numberColumn();
+  maxGpuWatts = numberColumn();
   /** Boards per unit of each resource: 1, or less if the node slices or shares its boards. */
-  boardsPerUnit = Array.from({ length: columnResources.length + 1 }, numbers);
+  boardsPerUnit = Array.from({ length: columnResources.length + 1 }, numberColumn);
 
   get capacity(): number {
     return this.updatedAt.length;
   }
 
   grow(): void {
-    this.updatedAt = doubled(this.updatedAt);
-    this.classCode = doubled(this.classCode);
-    this.budget = doubled(this.budget);
-    this.drawn = doubled(this.drawn);
-    this.trend = doubled(this.trend);
-    this.calmBonus = doubled(this.calmBonus);
-    this.burstBonus = doubled(this.burstBonus);
-    this.cooling = doubled(this.cooling);
-    this.headroom = doubled(this.headroom);
-    this.pue = doubled(this.pue);
-    this.totalCores = doubled(this.totalCores);
-    this.maxCpuWatts = doubled(this.maxCpuWatts);
-    this.gpuCount = doubled(this.gpuCount);
-    this.maxGpuWatts = doubled(this.maxGpuWatts);
-    this.boardsPerUnit = this.boardsPerUnit.map(doubled);
+    this.updatedAt = doubledColumn(this.updatedAt);
+    this.classCode = doubledColumn(this.classCode);
+    this.budget = doubledColumn(this.budget);
+    this.drawn = doubledColumn(this.drawn);
+    this.trend = doubledColumn(this.trend);
+    this.calmBonus = doubledColumn(this.calmBonus);
+    this.burstBonus = doubledColumn(this.burstBonus);
+    this.cooling = doubledColumn(this.cooling);
+    this.headroom = doubledColumn(this.headroom);
+    this.pue = doubledColumn(this.pue);
+    this.totalCores = doubledColumn(this.totalCores);
+    this.maxCpuWatts = doubledColumn(this.maxCpuWatts);
+    this.gpuCount = doubledColumn(this.gpuCount);
+    this.maxGpuWatts = doubledColumn(this.maxGpuWatts);
+    this.boardsPerUnit = this.boardsPerUnit.map(doubledColumn);
   }
 
   writeTwin(slot: number, twin: TwinState | undefined, facilityMetrics: boolean): void {

@@ -98,10 +98,7 @@ export class ScoringKernel extends ScoringNodeTable {
     const gpuCoefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
     const { cpuCores, gpus } = demand;
     const withGpus = gpus.size > 0;
-    const column = columnOf(gpus);
-    if (withGpus && column === perNodeColumn) this.#askNodes(slots, gpus);
-    const units = gpus.get(columnResources[column] ?? "") ?? 1;
-    const boardsPerUnit = this.columns.boardsPerUnit[column] as Float64Array;
+    const { units, boardsPerUnit } = this.boardsOf(slots, gpus);
 
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i] as number;
@@ -127,6 +124,14 @@ export class ScoringKernel extends ScoringNodeTable {
         headroomTerm(room) + (cooling[slot] as number) + (trendPoints[slot] as number) + (classPoints[code] as number);
       out[i] = Number.isNaN(raw) ? this.#neutral : publishedScore(clampScore(raw), scoreMax);
     }
+  }
+
+  /** A pod needs `units · boardsPerUnit[slot]` boards of a slot, and never more than the node has. */
+  protected boardsOf(slots: Int32Array, gpus: PodDemand["gpus"]): { units: number; boardsPerUnit: Float64Array } {
+    const column = columnOf(gpus);
+    if (gpus.size > 0 && column === perNodeColumn) this.#askNodes(slots, gpus);
+    const units = gpus.get(columnResources[column] ?? "") ?? 1;
+    return { units, boardsPerUnit: this.columns.boardsPerUnit[column] as Float64Array };
   }
 
   /** Fills the extra column that the scoring loop reads. A function call inside that loop would cost most of its speed. */

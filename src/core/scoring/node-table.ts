@@ -25,6 +25,7 @@ export class ScoringNodeTable {
   readonly #slots = new SlotTable();
   readonly #sources: Sources[] = [];
   readonly #gpuNodes: GpuNode[] = [];
+  readonly #names: (string | undefined)[] = [];
 
   constructor(facilityMetrics: boolean) {
     this.#facilityMetrics = facilityMetrics;
@@ -66,6 +67,16 @@ export class ScoringNodeTable {
     return this.#sources[slot]?.labels?.[key];
   }
 
+  /** Called after the hardware or the labels of a slot changed, and with `undefined` as name when the slot became free. */
+  protected hardwareChanged(
+    _slot: number,
+    _name: string | undefined,
+    _hardware: HardwareView | undefined,
+    _labels: Labels | undefined,
+  ): void {
+    // For subclasses with further columns.
+  }
+
   protected gpuNode(slot: number): GpuNode {
     return this.#gpuNodes[slot] ?? gpuless;
   }
@@ -86,7 +97,7 @@ export class ScoringNodeTable {
   #take(name: string): number {
     const slot = this.#slots.take(name);
     if (slot >= this.columns.capacity) this.columns.grow();
-    this.#clear(slot);
+    this.#clear(slot, name);
     return slot;
   }
 
@@ -94,10 +105,11 @@ export class ScoringNodeTable {
   #release(name: string, slot: number): void {
     if (slot < 0) return;
     this.#slots.release(name);
-    this.#clear(slot);
+    this.#clear(slot, undefined);
   }
 
-  #clear(slot: number): void {
+  #clear(slot: number, name: string | undefined): void {
+    this.#names[slot] = name;
     this.#sources[slot] = nothing;
     this.columns.writeTwin(slot, undefined, this.#facilityMetrics);
     this.#writeHardware(slot);
@@ -109,5 +121,6 @@ export class ScoringNodeTable {
     const gpuNode = gpuNodeOf(hardware, labels);
     this.#gpuNodes[slot] = gpuNode;
     this.columns.writeHardware(slot, marginalHardwareOf(hardware), gpuNode);
+    this.hardwareChanged(slot, this.#names[slot], hardware, labels);
   }
 }

@@ -1,0 +1,69 @@
+import { doubledColumn, numberColumn } from "../columns.ts";
+import type { EnergyNode } from "./energy-node.ts";
+import { cpuLoad } from "./formula.ts";
+import type { NodeLoad } from "./node-load.ts";
+
+/** One typed array per value, indexed by slot. Values that depend on neither the pod nor the time are computed on events. */
+export class EnergyColumns {
+  /** 0 if the power of the node is unknown. */
+  cpus = numberColumn();
+  cpuRange = numberColumn();
+  boards = numberColumn();
+  wattsPerBoard = numberColumn();
+  cpusPerFreeBoard = numberColumn();
+  slowdown = numberColumn();
+  idle = numberColumn();
+  saved = numberColumn();
+  restSlope = numberColumn();
+  usedCpus = numberColumn();
+  usedBoards = numberColumn();
+  /** CPU power above idle with the pods that run there. */
+  cpuWatts = numberColumn();
+  openEnded = numberColumn();
+  firstEnd = numberColumn();
+  lastEnd = numberColumn();
+
+  /** Makes room for this slot. */
+  reserve(slot: number): void {
+    while (slot >= this.cpus.length) this.#grow();
+  }
+
+  writeNode(slot: number, node: EnergyNode | undefined): void {
+    this.cpus[slot] = node?.cpus ?? 0;
+    this.cpuRange[slot] = node?.cpuRange ?? 0;
+    this.boards[slot] = node?.boards ?? 0;
+    this.wattsPerBoard[slot] = node?.wattsPerBoard ?? 0;
+    this.cpusPerFreeBoard[slot] = node?.cpusPerFreeBoard ?? 0;
+    this.slowdown[slot] = node?.slowdown ?? 1;
+    this.idle[slot] = node?.idle ?? 0;
+    this.saved[slot] = node?.saved ?? 0;
+    this.restSlope[slot] = node?.restSlope ?? 0;
+  }
+
+  writeLoad(slot: number, { cpus, cpuRange, cpuShape }: EnergyNode, load: NodeLoad, cpuUtilisation: number): void {
+    this.usedCpus[slot] = load.usedCpus;
+    this.usedBoards[slot] = load.usedBoards;
+    this.cpuWatts[slot] = cpuRange * cpuShape(cpuLoad(load.usedCpus, cpus, cpuUtilisation));
+    this.openEnded[slot] = Number(load.openEnded);
+    this.firstEnd[slot] = load.firstEnd;
+    this.lastEnd[slot] = load.lastEnd;
+  }
+
+  #grow(): void {
+    this.cpus = doubledColumn(this.cpus);
+    this.cpuRange = doubledColumn(this.cpuRange);
+    this.boards = doubledColumn(this.boards);
+    this.wattsPerBoard = doubledColumn(this.wattsPerBoard);
+    this.cpusPerFreeBoard = doubledColumn(this.cpusPerFreeBoard);
+    this.slowdown = doubledColumn(this.slowdown);
+    this.idle = doubledColumn(this.idle);
+    this.saved = doubledColumn(this.saved);
+    this.restSlope = doubledColumn(this.restSlope);
+    this.usedCpus = doubledColumn(this.usedCpus);
+    this.usedBoards = doubledColumn(this.usedBoards);
+    this.cpuWatts = doubledColumn(this.cpuWatts);
+    this.openEnded = doubledColumn(this.openEnded);
+    this.firstEnd = doubledColumn(this.firstEnd);
+    this.lastEnd = doubledColumn(this.lastEnd);
+  }
+}

@@ -1,0 +1,43 @@
+import { type Seconds, seconds, type Watts, watts } from "../../units/index.ts";
+
+/** Weights of the terms of a pod's marginal joules. 0 turns a term off. */
+export interface EnergyWeights {
+  /**
+   * Idle power of a node that the pod keeps awake longer than the pods that run there. It counts only where nodes are put to
+   * sleep; otherwise an idle node draws the same power with and without the pod.
+   */
+  readonly awake: number;
+  /** Idle power of GPU boards that become unusable for the GPU pods of this cluster. */
+  readonly fragmentation: number;
+  /** Idle power of a GPU node on which a pod without GPUs leaves too few cores for the free boards. */
+  readonly starvation: number;
+  /** Idle power of the share of the CPUs that stays free: prefers full nodes. */
+  readonly spare: number;
+}
+
+export interface EnergySettings {
+  /** The expected life of a pod that declares none. */
+  readonly duration: Seconds;
+  /** The share of its requested CPUs that a pod is expected to use. */
+  readonly cpuUtilisation: number;
+  /** The load of a requested GPU board. */
+  readonly gpuUtilisation: number;
+  /** Cores that a free GPU board needs for its next pod. */
+  readonly coresPerFreeBoard: number;
+  /** Whether a GPU pod is expected to take longer on a slower board, in proportion to the boards' FP16 throughput. */
+  readonly boardSpeeds: boolean;
+  /** The power of a sleeping node. */
+  readonly offWatts: { readonly withoutGpus: Watts; readonly withGpus: Watts };
+  readonly weights: EnergyWeights;
+}
+
+/** Durations and utilisation are fixed: in simulations, learning them gained less than half a percent of the energy. */
+export const defaultEnergySettings: EnergySettings = {
+  duration: seconds(30 * 60),
+  cpuUtilisation: 0.6,
+  gpuUtilisation: 0.7,
+  coresPerFreeBoard: 16,
+  boardSpeeds: true,
+  offWatts: { withoutGpus: watts(10), withGpus: watts(50) },
+  weights: { awake: 0, fragmentation: 1, starvation: 1, spare: 0.1 },
+};
