@@ -83,6 +83,13 @@ const members = {
       max: 1,
       about: "Share of performance jobs, drawn at random; unset = as the trace or the published mix has it.",
     }),
+    ESTIMATOR_ERROR: number({
+      min: 0,
+      max: 0.9,
+      default: "0",
+      about:
+        "How wrong the idle and full watts are that the energy arm scores by: 0.2 = off by up to 20 % for each model.",
+    }),
   }),
   ...flagsOnly("Chance and output", {
     SEED: integer({

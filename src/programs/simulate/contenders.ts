@@ -2,7 +2,7 @@ import type { PolicyType } from "../../core/policy/index.ts";
 import { dropArms } from "./placement/arms.ts";
 
 /** Placement methods: the arms of the published experiment, kube-scheduler's defaults, and the production code. */
-export const arms = [...dropArms, "kube", "joulie"] as const;
+export const arms = [...dropArms, "kube", "joulie", "energy"] as const;
 type ArmName = (typeof arms)[number];
 
 /** Operator policies; `none` = no node is ever capped. */
@@ -37,4 +37,4 @@ export function parseContender(text: string, policyOfJoulie: PolicyName): Conten
  * but sets no caps.
  */
 export const contenderName = ({ arm, policy }: Contender): string =>
-  policy === "none" && arm !== "joulie" ? arm : `${arm}:${policy}`;
+  policy === "none" && arm !== "joulie" && arm !== "energy" ? arm : `${arm}:${policy}`;

@@ -27,4 +27,5 @@ export interface ExperimentOptions {
   readonly boardSpeeds?: boolean | undefined;
   readonly bindBoards?: boolean | undefined;
   readonly performanceShare?: number | undefined;
+  readonly estimatorError?: number | undefined;
 }

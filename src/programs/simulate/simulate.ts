@@ -51,6 +51,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     boardSpeeds: config.BOARD_SPEEDS,
     bindBoards: config.BIND_BOARDS,
     performanceShare: config.PERFORMANCE_SHARE,
+    estimatorError: config.ESTIMATOR_ERROR,
   };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();

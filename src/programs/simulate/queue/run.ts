@@ -1,3 +1,4 @@
+import { defaultEnergySettings, defaultScoringSettings, EnergyKernel } from "../../../core/scoring/index.ts";
 import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
@@ -8,10 +9,12 @@ import { hasBoardFor } from "../placement/placement-nodes.ts";
 import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
+import { EnergyScheduler } from "./energy-scheduler.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
 import type { ClusterMachine } from "./machines.ts";
+import { misjudgedBy } from "./misjudged-hardware.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { ratedWatts } from "./rated-work.ts";
 import { AGENT_SEC, PASS_SEC } from "./settings.ts";
@@ -26,6 +29,8 @@ export interface QueueSetup {
   readonly atWall?: boolean | undefined;
   /** Seconds between which energy per work is measured; absent = not. */
   readonly window?: readonly [from: number, to: number] | undefined;
+  /** How wrong the watts are that the energy arm decides by, as a share. */
+  readonly estimatorError?: number | undefined;
 }
 
 /** After this time without a running job, waiting jobs can never start. */
@@ -60,6 +65,7 @@ class Simulation {
   readonly #fields: CandidateCache;
   readonly #scoring: NodeScoreParts | undefined;
   readonly #operator: SimulatedOperator | undefined;
+  readonly #energy: EnergyScheduler | undefined;
   readonly #placedOn: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #endedAt: Float64Array;
@@ -73,7 +79,8 @@ class Simulation {
   #now = 0;
   #done = 0;
 
-  constructor({ trace, machines, seed, atWall, window }: QueueSetup, { arm, policy }: Contender) {
+  constructor(setup: QueueSetup, { arm, policy }: Contender) {
+    const { trace, machines, seed, atWall, window } = setup;
     this.#trace = trace;
     const site = new SimulatedCluster(machines, atWall);
     this.#site = site;
@@ -90,19 +97,28 @@ class Simulation {
         ({ shape, board }) => shape.cores >= cores && shape.gpus >= gpus && (needed === ANY_BOARD || board === needed),
       ),
     );
-    if (arm === "joulie") {
-      // The joulie arm needs twins: it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy);
-      this.#operator = operator;
-      const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
-      this.#fields = new CandidateCache(
-        kinds,
-        site.count,
-        (kind) => new JoulieCandidates(kind, site, operator.kernel, slots),
+    if (arm === "energy") {
+      const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
+      const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
+      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy });
+      const scheduler = new EnergyScheduler(
+        site,
+        kernel,
+        machines.map(({ name }) => name),
       );
+      this.#energy = scheduler;
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
       return;
     }
-    this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy);
+    // The joulie arm needs twins: it has an operator even with policy none.
+    const operator = arm === "joulie" || policy !== "none" ? new SimulatedOperator(machines, site, policy) : undefined;
+    this.#operator = operator;
+    if (arm === "joulie" && operator !== undefined) {
+      const { kernel } = operator;
+      const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => new JoulieCandidates(kind, site, kernel, slots));
+      return;
+    }
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
@@ -164,6 +180,7 @@ class Simulation {
     const { node, ended } = happened;
     this.#changed(node);
     if (ended === undefined) return;
+    this.#energy?.ended(ended);
     this.#endedAt[ended.index] = this.#now;
     this.#done++;
     const cores = this.#site.freeCores[node] as number;
@@ -212,7 +229,9 @@ class Simulation {
       const job = this.#backlog.take(kind);
       this.#placedOn[job] = node;
       this.#startedAt[job] = this.#now;
-      this.#site.start(node, jobAt(this.#trace, job), this.#now);
+      const started = jobAt(this.#trace, job);
+      this.#energy?.started(node, started);
+      this.#site.start(node, started, this.#now);
       this.#changed(node);
       // A job of zero length ends before the next one starts.
       this.#settle();

@@ -1,3 +1,4 @@
+import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import {
   type NodePlan,
@@ -24,13 +25,20 @@ const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
 
 const facility = { site: {}, zones: new Map(), racks: new Map() };
 
+/** The extender beside the operator. */
+interface SimulatedExtender {
+  readonly kernel?: ScoringKernel | undefined;
+  /** The hardware as the extender knows it. */
+  readonly seenBy?: ((hardware: HardwareView) => HardwareView) | undefined;
+}
+
 /**
  * Runs the operator's planning pass on simulated nodes and publishes the plans by the operator's rules. Writes take effect
  * at once. Agents apply the last published caps when `enforce` is called.
  */
 export class SimulatedOperator {
   /** The extender's scoring state, from the published twins. */
-  readonly kernel = new ScoringKernel(defaultScoringSettings);
+  readonly kernel: ScoringKernel;
   readonly #machines: readonly ClusterMachine[];
   readonly #site: SimulatedCluster;
   readonly #settings: PlanningSettings;
@@ -43,14 +51,20 @@ export class SimulatedOperator {
   /** Published caps that the agents have not set yet, by node. */
   readonly #unenforced = new Map<string, Caps>();
 
-  constructor(machines: readonly ClusterMachine[], site: SimulatedCluster, policy: PolicyName) {
+  constructor(
+    machines: readonly ClusterMachine[],
+    site: SimulatedCluster,
+    policy: PolicyName,
+    { kernel = new ScoringKernel(defaultScoringSettings), seenBy = (hardware) => hardware }: SimulatedExtender = {},
+  ) {
+    this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
     this.#settings = planningSettings(policy);
     this.#snapshot = new SimulatedSnapshot(machines, site);
     for (const { name, hardware, node } of machines) {
-      this.kernel.upsertHardware(name, hardware);
-      this.kernel.upsertLabels(name, node.metadata.labels);
+      kernel.upsertHardware(name, seenBy(hardware));
+      kernel.upsertLabels(name, node.metadata.labels);
     }
   }
 
