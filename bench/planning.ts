@@ -29,6 +29,7 @@ const settings: PlanningSettings = {
     type: "queue_aware_v1",
     staticHpFrac: 0.5,
     queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
+    fitReserve: 0.9,
     reconcileInterval: milliseconds(INTERVAL_MS),
   },
   minDwell: milliseconds(300_000),

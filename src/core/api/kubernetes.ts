@@ -11,11 +11,13 @@ export interface ObjectMeta {
   readonly uid?: string;
   readonly labels?: Labels;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
 }
 
 export interface NodeTaint {
   readonly key: string;
+  readonly value?: string;
   /** NoSchedule, PreferNoSchedule or NoExecute. */
   readonly effect: string;
 }
@@ -53,6 +55,16 @@ export interface NodeSelectorTerm {
   readonly matchFields?: readonly NodeSelectorRequirement[];
 }
 
+export interface Toleration {
+  /** Absent: every key. */
+  readonly key?: string;
+  /** Exists or Equal, the default. */
+  readonly operator?: string;
+  readonly value?: string;
+  /** Absent: every effect. */
+  readonly effect?: string;
+}
+
 export interface PodSpec {
   readonly nodeName?: string;
   /** kube-scheduler skips the pod until the last gate is removed. */
@@ -65,6 +77,7 @@ export interface PodSpec {
       };
     };
   };
+  readonly tolerations?: readonly Toleration[];
   readonly containers?: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly overhead?: ResourceList;
@@ -75,5 +88,13 @@ export interface PodSpec {
 export interface Pod {
   readonly metadata: ObjectMeta;
   readonly spec: PodSpec;
-  readonly status?: { readonly phase?: string; readonly startTime?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly startTime?: string;
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastTransitionTime?: string;
+    }[];
+  };
 }

@@ -1,4 +1,5 @@
 import type { CpuCap, GpuPowerCap } from "../api/index.ts";
+import { capFloor, LOWEST_CAP_SHARE } from "../inventory/index.ts";
 import { formatWatts, isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** The requested cap of one device: a CPU package or a GPU. */
@@ -52,25 +53,14 @@ export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDev
   return withinDevice(share, `${pctOfMax} % (${formatWatts(share)})`, device);
 }
 
-/** A target below this share of the maximum is almost certainly a typo: 0.5 % for 50 %. */
-const LOWEST_SHARE = 0.25;
-
-/**
- * Adds a minimum cap to a device that reports none: the catalogue's minimum, else a quarter of the maximum. RAPL and HSMP
- * both accept 2 W, and a package capped at 2 W takes its node out of service.
- */
+/** Adds a minimum cap to a device that reports none. `capFloor` is also what the operator plans with. */
 export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevice {
-  if (isPositive(device.min)) return device;
-  const most = [device.max, device.original].find(isPositive);
-  if (isPositive(catalogueMin))
-    return {
-      ...device,
-      min: watts(Math.min(catalogueMin, most ?? catalogueMin)),
-      minSource: "the catalogue's minimum for this CPU",
-    };
-  if (most === undefined) return device;
+  const floor = capFloor(device.min, catalogueMin, [device.max, device.original].find(isPositive));
+  if (floor === undefined || floor.from === "device") return device;
   const of = isPositive(device.max) ? "maximum" : "original limit";
-  return { ...device, min: watts(LOWEST_SHARE * most), minSource: `${LOWEST_SHARE * 100} % of its ${of}` };
+  const minSource =
+    floor.from === "catalogue" ? "the catalogue's minimum for this CPU" : `${LOWEST_CAP_SHARE * 100} % of its ${of}`;
+  return { ...device, min: floor.watts, minSource };
 }
 
 interface Bound {

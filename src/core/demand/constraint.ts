@@ -22,13 +22,17 @@ export type PowerConstraint = "performance-only" | "eco-only" | "general";
 export function powerConstraintOf(pod: Pod, powerProfileLabel: string = labels.powerProfile): PowerConstraint {
   const spec = specOf(pod);
   // Terms are ORed. As in kube-scheduler, an empty list of terms matches nothing.
-  const terms = requiredTerms(spec)?.filter(isValid);
+  const terms = validTerms(spec);
   const admits = (profile: Profile) =>
     selectorAdmits(spec.nodeSelector, powerProfileLabel, profile) &&
     (terms === undefined || terms.some((term) => termAdmits(term, powerProfileLabel, profile)));
   if (!admits("eco")) return "performance-only";
   return admits("performance") ? "general" : "eco-only";
 }
+
+/** The required terms that can match a node; undefined if no node affinity is required. */
+export const validTerms = (spec: PodSpec): readonly NodeSelectorTerm[] | undefined =>
+  requiredTerms(spec)?.filter(isValid);
 
 const selectorAdmits = (selector: PodSpec["nodeSelector"], key: string, profile: Profile): boolean =>
   !selector || !Object.hasOwn(selector, key) || selector[key] === profile;

@@ -75,6 +75,7 @@ describe("demand view", () => {
       constraints: { "performance-only": 0, "eco-only": 0, general: 0 },
       performancePods: 0,
       performancePodsByNode: new Map(),
+      waits: { cpu: {}, gpu: {} },
     });
   });
 });

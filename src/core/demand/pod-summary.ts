@@ -1,7 +1,10 @@
 import type { Pod } from "../api/index.ts";
+import { type Instant, instant, milliseconds } from "../units/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
+import type { NodeConstraint } from "./node-constraint.ts";
 import { demandOf, type PodDemand } from "./pod-demand.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
+import type { PodRequests, PodShapes } from "./pod-shapes.ts";
 import { type WorkloadClass, workloadClassOf } from "./workload-class.ts";
 
 /**
@@ -24,12 +27,27 @@ export interface PodSummary {
   /** The class annotation says performance, or the constraints exclude eco. The extender's filter uses only the annotation. */
   readonly performanceSensitive: boolean;
   readonly demand: PodDemand;
+  /** The rest is present only if `podSummaryOf` was given shapes. */
+  readonly requests?: PodRequests;
+  /** Performance-sensitive pods only: the nodes that the pod may run on. */
+  readonly nodes?: NodeConstraint;
+  /** When the pod was created: of pending pods, and of performance-sensitive pods, finished ones included. */
+  readonly createdAt?: Instant;
+  /** When the pod was bound, if it had waited for a node for `QUEUED_AFTER`. */
+  readonly waitedUntil?: Instant;
 }
 
-export function podSummaryOf(pod: Pod, powerProfileLabel?: string): PodSummary {
-  if (pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return finished;
+/** Every pod waits for a moment. One that still has no node after this time waits in a queue. */
+export const QUEUED_AFTER = milliseconds(30_000);
+
+/** `shapes` adds what a policy needs to find nodes for pods. */
+export function podSummaryOf(pod: Pod, powerProfileLabel?: string, shapes?: PodShapes): PodSummary {
+  const hasFinished = pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+  if (hasFinished && shapes === undefined) return finished;
   const { workloadClass, unrecognised } = workloadClassOf(pod);
   const constraint = powerConstraintOf(pod, powerProfileLabel);
+  const performanceSensitive = workloadClass === "performance" || constraint === "performance-only";
+  if (hasFinished) return performanceSensitive ? { ...finished, ...arrivalOf(pod, shapes) } : finished;
   const { nodeName, schedulingGates } = specOf(pod);
   const node = nodeName === "" ? undefined : nodeName;
   return {
@@ -38,9 +56,37 @@ export function podSummaryOf(pod: Pod, powerProfileLabel?: string): PodSummary {
     constraint,
     workloadClass,
     ...(unrecognised !== undefined && { unrecognisedClass: unrecognised }),
-    performanceSensitive: workloadClass === "performance" || constraint === "performance-only",
+    performanceSensitive,
     demand: demandOf(pod),
+    ...(shapes && { requests: shapes.requestsOf(pod), ...waitOf(pod, node) }),
+    ...(performanceSensitive && arrivalOf(pod, shapes)),
   };
+}
+
+type Arrival = Pick<PodSummary, "requests" | "nodes" | "createdAt">;
+
+function arrivalOf(pod: Pod, shapes: PodShapes | undefined): Arrival | undefined {
+  if (shapes === undefined) return undefined;
+  const createdAt = timeOf(pod.metadata?.creationTimestamp);
+  return {
+    requests: shapes.requestsOf(pod),
+    nodes: shapes.constraintOf(pod),
+    ...(createdAt !== undefined && { createdAt }),
+  };
+}
+
+function waitOf(pod: Pod, node: string | undefined): Pick<PodSummary, "createdAt" | "waitedUntil"> | undefined {
+  const createdAt = timeOf(pod.metadata?.creationTimestamp);
+  if (createdAt === undefined) return undefined;
+  if (node === undefined) return { createdAt };
+  const scheduled = itemsOf(pod.status?.conditions).find(({ type }) => type === "PodScheduled");
+  const boundAt = timeOf(scheduled?.lastTransitionTime) ?? timeOf(pod.status?.startTime);
+  return boundAt !== undefined && boundAt - createdAt >= QUEUED_AFTER ? { waitedUntil: boundAt } : undefined;
+}
+
+function timeOf(text: string | undefined): Instant | undefined {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? undefined : instant(time);
 }
 
 /** A finished pod needs nothing. */

@@ -1,28 +1,36 @@
 import { type PlanNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
+import { nodeFitOf } from "./node-fit.ts";
 import type { AssignedProfiles, ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 
 export function assignProfiles(
   managed: readonly ManagedNode[],
   performancePods: number,
-  { snapshot, settings: { policy, minDwell }, cache, now }: PlanningInput,
+  input: PlanningInput,
 ): AssignedProfiles {
+  const { snapshot, cache, now, arrivals } = input;
+  const { policy, minDwell } = input.settings;
+  const byFit = policy.type === "fit_aware_v1";
   const heldUntil = managed.map(({ name }) => performanceHeldUntil(snapshot.twin(name), minDwell, now));
   const last = cache.profiles;
   const isSame =
     last !== undefined &&
     policy.type !== "rule_swap_v1" && // It depends on the time.
+    !byFit && // It depends on the time and on all pods.
     last.performancePods === performancePods &&
     last.managed.length === managed.length &&
     managed.every((node, index) => node === last.managed[index] && heldUntil[index] === last.heldUntil[index]);
   if (isSame) return last.assigned;
-  const eligible = managed.flatMap(({ name, eligibility, shape, pin }, index): PlanNode[] => {
+  const eligible = managed.flatMap((node, index): PlanNode[] => {
+    const { name, eligibility, shape, pin } = node;
     if (eligibility !== "eligible") return [];
     const { density, hardware } = shape;
-    return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index] }];
+    const fit = byFit ? nodeFitOf(node, input) : undefined;
+    return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index], fit }];
   });
-  const { hpCount, nodes } = planProfiles(eligible, policy, { performancePods, now });
-  const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])) };
+  const demand = byFit ? { pods: snapshot.pods(), arrivals } : undefined;
+  const { hpCount, nodes, fit } = planProfiles(eligible, policy, { performancePods, now, fit: demand });
+  const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])), fit };
   cache.profiles = { managed, heldUntil, performancePods, assigned };
   return assigned;
 }

@@ -1,4 +1,5 @@
 import type { NodeHardware } from "../api/index.ts";
+import type { QueuedPools } from "../demand/index.ts";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { eligibilityOf, pinFrom } from "../policy/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
@@ -6,30 +7,39 @@ import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { PlanningSettings } from "./settings.ts";
 
-export function managedNodesIn(input: PlanningInput): ManagedNode[] {
+export function managedNodesIn(input: PlanningInput, queued: QueuedPools): ManagedNode[] {
   const managed: ManagedNode[] = [];
   for (const node of input.snapshot.nodes()) {
-    const found = managedNodeOf(node, input);
+    const found = managedNodeOf(node, input, queued);
     if (found !== undefined) managed.push(found);
   }
   return managed;
 }
 
-function managedNodeOf(node: SnapshotNode, { snapshot, settings, cache }: PlanningInput): ManagedNode | undefined {
+function managedNodeOf(
+  node: SnapshotNode,
+  { snapshot, settings, cache }: PlanningInput,
+  queued: QueuedPools,
+): ManagedNode | undefined {
   const { name } = node.metadata;
   const hardware = snapshot.hardware(name);
   const profile = snapshot.profile(name);
   const last = cache.find(name)?.managed;
-  const isSameHardware = last?.node === node && last.hardware === hardware;
+  const isSameHardware = last?.node === node && last.hardware === hardware && last.shape.queued === queued;
   if (isSameHardware && last.profile === profile) return last;
   const eligibility = eligibilityOf(node, settings.eligibility);
   if (eligibility === "unmanaged") return undefined;
-  const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings);
+  const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings, queued);
   return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin: pinFrom(profile) });
 }
 
-function shapeOf(node: SnapshotNode, discovered: NodeHardware | undefined, settings: PlanningSettings): NodeShape {
+function shapeOf(
+  node: SnapshotNode,
+  discovered: NodeHardware | undefined,
+  settings: PlanningSettings,
+  queued: QueuedPools,
+): NodeShape {
   const { gpuProductLabels: productLabelKeys, catalogue } = settings;
   const hardware = hardwareView(node, discovered?.status, { productLabelKeys, catalogue });
-  return { hardware, density: densityOf(hardware), caps: settings.capsOf(hardware) };
+  return { hardware, density: densityOf(hardware), caps: settings.capsOf(hardware, queued), queued };
 }

@@ -7,9 +7,11 @@ import type {
   NodeTwinStatus,
   Profile,
 } from "../api/index.ts";
+import type { QueuedPools } from "../demand/index.ts";
 import type { Density, HardwareView } from "../inventory/index.ts";
 import {
   type Eligibility,
+  type FitResult,
   type GuardDecision,
   lastTransitionTime,
   type ObservedState,
@@ -23,11 +25,12 @@ import type { SnapshotNode } from "./cluster-snapshot.ts";
 
 // The results of the stages of a pass, in order.
 
-/** Values derived from a node's hardware. */
+/** Values derived from a node's hardware, and from the queues that eco caps depend on. */
 export interface NodeShape {
   readonly hardware: HardwareView;
   readonly density: Density;
   readonly caps: ProfileCaps;
+  readonly queued: QueuedPools;
 }
 
 /** A node that Joulie manages, and the values derived from its own objects. */
@@ -45,6 +48,7 @@ export interface ManagedNode {
 export interface AssignedProfiles {
   readonly hpCount: number;
   readonly byName: ReadonlyMap<string, PlannedNode>;
+  readonly fit?: FitResult | undefined;
 }
 
 /** The desired spec and labels of one node, and the reason. */

@@ -1,4 +1,5 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
+import type { NodeFit } from "../policy/index.ts";
 import type { Instant } from "../units/index.ts";
 import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget, PlanReadings } from "./node-plan.ts";
 import type { PlanningSettings } from "./settings.ts";
@@ -6,6 +7,7 @@ import type { PlanningSettings } from "./settings.ts";
 /** The results for one node in the last pass, each with the inputs that the result itself does not contain. */
 export interface NodeResults {
   managed?: ManagedNode;
+  fit?: { readonly managed: ManagedNode; readonly isPerformance: boolean; readonly fit: NodeFit };
   target?: NodeTarget;
   podWatts?: { readonly podsVersion: number; readonly shape: NodeShape; readonly watts: MarginalWatts };
   plan?: { readonly target: NodeTarget; readonly readings: PlanReadings; readonly plan: NodePlan };

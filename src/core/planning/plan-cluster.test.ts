@@ -32,6 +32,7 @@ const settings: PlanningSettings = {
     type: "static_partition",
     staticHpFrac: 0.5,
     queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
+    fitReserve: 0.9,
     reconcileInterval: milliseconds(60_000),
   },
   minDwell: milliseconds(0),

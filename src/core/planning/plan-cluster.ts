@@ -1,4 +1,5 @@
-import { type DemandView, demandViewOf } from "../demand/index.ts";
+import { type DemandView, demandViewOf, type QueuedPools, queuedPools } from "../demand/index.ts";
+import type { FitResult } from "../policy/index.ts";
 import type { Instant } from "../units/index.ts";
 import { assignProfiles } from "./assigned-profiles.ts";
 import { type Leftovers, leftoversIn } from "./leftovers.ts";
@@ -12,6 +13,10 @@ export interface ClusterPlan {
   readonly at: Instant;
   readonly hpCount: number;
   readonly demand: DemandView;
+  /** Pools in which pods wait: ECO_MAX_SLOWDOWN_PCT is halved there. */
+  readonly queued: QueuedPools;
+  /** With fit_aware_v1: what it found for pending performance pods. */
+  readonly fit?: FitResult | undefined;
   /** Whether the snapshot's pods are current. If not, no node is downgraded. */
   readonly current: boolean;
   readonly nodes: ReadonlyMap<string, NodePlan>;
@@ -27,11 +32,12 @@ export function planCluster(input: PlanningInput): ClusterPlan {
   const { snapshot, settings, trends, cache, now } = input;
   const { current } = snapshot;
   cache.use(settings);
-  // Inventory: managed nodes with their hardware, eligibility and pin.
-  const managed = managedNodesIn(input);
-  cache.keepOnly(managed);
-  // Demand: performance-sensitive pods, in the cluster and by node.
+  // Demand: performance-sensitive pods, in the cluster and by node, and pods that wait.
   const demand = demandIn(input);
+  const queued = queuedPools(demand.waits, now);
+  // Inventory: managed nodes with their hardware, eligibility, caps and pin.
+  const managed = managedNodesIn(input, queued);
+  cache.keepOnly(managed);
   // Policy: a profile for every eligible node.
   const profiles = assignProfiles(managed, demand.performancePods, input);
   // Guard and target: the state that each node may change to now, and its spec and labels.
@@ -48,6 +54,8 @@ export function planCluster(input: PlanningInput): ClusterPlan {
     at: now,
     hpCount: profiles.hpCount,
     demand,
+    queued,
+    fit: profiles.fit,
     current,
     nodes,
     leftovers: leftoversIn(snapshot, settings, nodes),

@@ -1,3 +1,4 @@
+import type { ArrivalHistory } from "../policy/index.ts";
 import type { FacilityPower, PowerReading } from "../twin/index.ts";
 import type { Celsius, Instant, Watts } from "../units/index.ts";
 import type { ClusterSnapshot } from "./cluster-snapshot.ts";
@@ -14,6 +15,8 @@ export interface PlanningInput {
   readonly trends: PowerTrends;
   /** Saves time only: an empty cache gives the same plan. */
   readonly cache: PlanCache;
+  /** For fit_aware_v1: recent arrivals of performance pods. */
+  readonly arrivals?: ArrivalHistory | undefined;
   readonly now: Instant;
 }
 

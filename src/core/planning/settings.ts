@@ -1,5 +1,5 @@
 import type { Catalogue } from "../inventory/index.ts";
-import type { CapHardware, EligibilitySettings, GuardOptions, PolicySettings, ProfileCaps } from "../policy/index.ts";
+import type { CapsOf, EligibilitySettings, GuardOptions, PolicySettings } from "../policy/index.ts";
 import type { PowerSourceMode, TwinModel } from "../twin/index.ts";
 import type { Milliseconds } from "../units/index.ts";
 
@@ -9,7 +9,7 @@ export interface PlanningSettings {
   /** The minimum time that a promoted node keeps the performance profile. */
   readonly minDwell: Milliseconds;
   readonly guard: GuardOptions;
-  readonly capsOf: (hardware: CapHardware) => ProfileCaps;
+  readonly capsOf: CapsOf;
   /** The keys of the labels on Nodes. */
   readonly labels: { readonly powerProfile: string; readonly draining: string };
   readonly gpuProductLabels: readonly string[];

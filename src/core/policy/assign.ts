@@ -1,5 +1,4 @@
-import type { Instant } from "../units/index.ts";
-import { asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
+import { asHeld, asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
 
 /**
  * Chooses the nodes for the `hpCount` performance places: first nodes pinned to performance, then one node of each family
@@ -34,9 +33,6 @@ export function assignProfiles(ordered: readonly PlanNode[], hpCount: number): P
     return { name, profile: "eco", reason: afterThePerformanceNodes(hpCount) };
   });
 }
-
-const asHeld = (until: Instant): string =>
-  `promoted less than PROFILE_MIN_DWELL ago: performance until ${new Date(until).toISOString()}`;
 
 function afterThePerformanceNodes(hpCount: number): string {
   if (hpCount === 0) return "the policy asks for no performance node";

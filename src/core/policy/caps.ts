@@ -5,7 +5,10 @@ import { type Percent, percent, percentOf, type Watts, watts } from "../units/in
 /** The caps of a NodeTwin's spec; an absent cap means uncapped. */
 export type CapIntents = Pick<NodeTwinSpec, "cpu" | "gpu">;
 /** The caps of a node under each profile. */
-export type ProfileCaps = Readonly<Record<Profile, CapIntents>>;
+export interface ProfileCaps extends Readonly<Record<Profile, CapIntents>> {
+  /** If eco caps change with the queues: the highest of them. Published caps up to these count as eco caps. */
+  readonly ecoCeiling?: CapIntents | undefined;
+}
 
 export interface CapSettings {
   readonly cpu: {

@@ -83,6 +83,7 @@ describe("X-96 a plan with held nodes", () => {
         type,
         staticHpFrac: 0.5,
         queue: { hpBaseFrac: 0.5, hpMin: 0, hpMax: 99, perfPerHpNode: 1 },
+        fitReserve: 0.9,
         reconcileInterval: milliseconds(60_000),
       },
       { performancePods: 0, now: instant(0) },

@@ -109,6 +109,7 @@ describe("X-46 a node that cannot accept pods now", () => {
         type: "static_partition",
         staticHpFrac: 0.5,
         queue: { hpBaseFrac: 0, hpMin: 0, hpMax: 0, perfPerHpNode: 1 },
+        fitReserve: 0.9,
         reconcileInterval: milliseconds(60_000),
       },
       { performancePods: 0, now: instant(0) },

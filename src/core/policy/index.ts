@@ -1,3 +1,4 @@
+export { ArrivalHistory } from "./arrival-history.ts";
 export {
   type CapHardware,
   type CapIntents,
@@ -7,6 +8,7 @@ export {
   type ProfileCaps,
 } from "./caps.ts";
 export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
+export { type CapsOf, profileCaps } from "./eco-caps.ts";
 export {
   blockingTaintOf,
   type Eligibility,
@@ -14,7 +16,9 @@ export {
   eligibilityOf,
   lastTargetProfile,
 } from "./eligibility.ts";
+export type { FitDemand, FitResult } from "./fit-aware.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
+export type { NodeFit } from "./node-fit.ts";
 export {
   hasSameCaps,
   isTwinOf,

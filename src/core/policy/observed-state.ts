@@ -64,11 +64,11 @@ function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerS
 
 /**
  * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
- * eco caps only if today's eco caps would not lower them. Otherwise performance is the safe assumption.
+ * eco caps only if they are at most today's eco caps, or the eco caps of a queue. Otherwise performance is the safe assumption.
  */
-function profileOfCaps(spec: CapIntents, { performance, eco }: ProfileCaps): Profile {
+function profileOfCaps(spec: CapIntents, { performance, eco, ecoCeiling = eco }: ProfileCaps): Profile {
   if (hasSameCaps(spec, performance)) return "performance";
-  return isWithin(cpuOf(spec), cpuOf(eco)) && isWithin(gpuOf(spec), gpuOf(eco)) ? "eco" : "performance";
+  return isWithin(cpuOf(spec), cpuOf(ecoCeiling)) && isWithin(gpuOf(spec), gpuOf(ecoCeiling)) ? "eco" : "performance";
 }
 
 interface Cap {

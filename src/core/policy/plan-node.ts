@@ -1,6 +1,7 @@
 import type { Profile } from "../api/index.ts";
 import { byDensity, type Density } from "../inventory/index.ts";
 import type { Instant } from "../units/index.ts";
+import type { NodeFit } from "./node-fit.ts";
 
 /** The input of a policy about one eligible node. */
 export interface PlanNode {
@@ -12,6 +13,8 @@ export interface PlanNode {
   readonly pin?: Profile | undefined;
   /** The node was promoted recently and stays at performance until this time (PROFILE_MIN_DWELL). Pins take precedence. */
   readonly heldUntil?: Instant | undefined;
+  /** For fit_aware_v1 only. */
+  readonly fit?: NodeFit | undefined;
 }
 
 export interface PlannedNode {
@@ -35,5 +38,8 @@ const pinned: Readonly<Record<Profile, string>> = {
   performance: "pinned to performance by its NodePowerProfile",
   eco: "pinned to eco by its NodePowerProfile",
 };
+
+export const asHeld = (until: Instant): string =>
+  `promoted less than PROFILE_MIN_DWELL ago: performance until ${new Date(until).toISOString()}`;
 
 export const asPinned = (name: string, pin: Profile): PlannedNode => ({ name, profile: pin, reason: pinned[pin] });

@@ -11,6 +11,7 @@ const settings: PolicySettings = {
   type: "static_partition",
   staticHpFrac: 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
+  fitReserve: 0.9,
   reconcileInterval: milliseconds(60_000),
 };
 const quiet = { performancePods: 0, now: instant(0) };

@@ -1,5 +1,6 @@
 import type { Instant } from "../units/index.ts";
 import { assignProfiles } from "./assign.ts";
+import { type FitDemand, type FitResult, planFit } from "./fit-aware.ts";
 import { inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
 import { queueAware } from "./queue-aware.ts";
 import { ruleSwap, swapPhase } from "./rule-swap.ts";
@@ -11,6 +12,8 @@ export interface Plan {
   readonly hpCount: number;
   /** In density order, each name once. */
   readonly nodes: readonly PlannedNode[];
+  /** What fit_aware_v1 found for pending performance pods. */
+  readonly fit?: FitResult | undefined;
 }
 
 /** The input of a plan besides the nodes. A plan has no memory: the same input gives the same plan. */
@@ -18,6 +21,8 @@ export interface PlanInput {
   /** Active performance-sensitive pods in the cluster, including pending ones. */
   readonly performancePods: number;
   readonly now: Instant;
+  /** For fit_aware_v1. Without it no pod is known. */
+  readonly fit?: FitDemand | undefined;
 }
 
 export const planProfiles = (nodes: readonly PlanNode[], settings: PolicySettings, input: PlanInput): Plan =>
@@ -36,6 +41,7 @@ const byCount =
 const policies: Readonly<Record<PolicyType, Policy>> = {
   static_partition: byCount((nodes, { staticHpFrac }) => staticPartition(nodes, staticHpFrac)),
   queue_aware_v1: byCount((nodes, { queue }, { performancePods }) => queueAware(nodes, performancePods, queue)),
+  fit_aware_v1: (ordered, { fitReserve }, { now, fit }) => planFit(ordered, fit ?? { pods: [] }, fitReserve, now),
   rule_swap_v1: (ordered, { reconcileInterval }, { now }) => {
     const nodes = ruleSwap(ordered, swapPhase(now, reconcileInterval));
     return { hpCount: nodes.filter(({ profile }) => profile === "performance").length, nodes };

@@ -17,6 +17,7 @@ const plan = (nodes: Parameters<typeof planProfiles>[0], now: number) =>
       type: "rule_swap_v1",
       staticHpFrac: 0,
       queue: { hpBaseFrac: 0, hpMin: 0, hpMax: 0, perfPerHpNode: 1 },
+      fitReserve: 0.9,
       reconcileInterval: milliseconds(60_000),
     },
     { performancePods: 0, now: instant(now) },

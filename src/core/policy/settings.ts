@@ -1,7 +1,7 @@
 import type { Milliseconds } from "../units/index.ts";
 
 /** `rule_swap_v1` is for debugging: it forces transitions. */
-export const policyTypes = ["static_partition", "queue_aware_v1", "rule_swap_v1"] as const;
+export const policyTypes = ["static_partition", "queue_aware_v1", "fit_aware_v1", "rule_swap_v1"] as const;
 export type PolicyType = (typeof policyTypes)[number];
 
 /** Validated when the configuration is read. A policy still returns a defined plan for any values. */
@@ -10,6 +10,8 @@ export interface PolicySettings {
   /** The share of nodes that static_partition keeps at performance. */
   readonly staticHpFrac: number;
   readonly queue: QueueSettings;
+  /** The quantile of arriving performance pods that fit_aware_v1 keeps room for, 0 to 1. */
+  readonly fitReserve: number;
   /** The duration of a phase of rule_swap_v1. */
   readonly reconcileInterval: Milliseconds;
 }

@@ -23,7 +23,11 @@ export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCa
   if (pin === undefined) return caps;
   const { profile, cpu, gpu } = pin;
   if ((cpu ?? gpu?.powerCap) === undefined) return caps;
-  return { ...caps, [profile]: { ...(cpu && { cpu }), ...(gpu && { gpu }) } };
+  return {
+    ...caps,
+    [profile]: { ...(cpu && { cpu }), ...(gpu && { gpu }) },
+    ...(profile === "eco" && { ecoCeiling: undefined }),
+  };
 }
 
 /** The spec of a node's NodeTwin. */

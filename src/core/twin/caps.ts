@@ -1,4 +1,5 @@
 import type { NodeTwinSpec } from "../api/index.ts";
+import { packageCapFloor } from "../inventory/index.ts";
 import { isNonNegative, isPositive, type Percent, percent, type Watts } from "../units/index.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 
@@ -13,20 +14,31 @@ const UNCAPPED = percent(100);
 /** Whether predictions can use the value and the API accepts it. */
 export const isPercentage = (pct: Percent): boolean => isNonNegative(pct) && pct <= UNCAPPED;
 
-/** Watts take precedence over a percentage, as in the agent, and are converted to percent of the maximum. */
-export function effectiveCaps(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, hardware: PowerEnvelope): EffectiveCaps {
+/**
+ * Watts take precedence over a percentage, as in the agent, and are converted to percent of the maximum. The agent sets no cap
+ * below the minimum of a device, so none is predicted.
+ */
+export function effectiveCaps(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, { cpu, gpu }: PowerEnvelope): EffectiveCaps {
   const cap = spec.gpu?.powerCap;
+  const ofPackage = { max: cpu.maxWattsPerSocket, min: packageCapFloor(cpu) };
   return {
-    cpuPct: capShare(spec.cpu?.packagePowerCapWatts, spec.cpu?.packagePowerCapPctOfMax, hardware.cpu.maxWattsPerSocket),
+    cpuPct: capShare(spec.cpu?.packagePowerCapWatts, spec.cpu?.packagePowerCapPctOfMax, ofPackage),
     // Without GPUs a GPU cap has no effect.
     gpuPct:
-      (hardware.gpu?.count ?? 0) > 0
-        ? capShare(cap?.capWattsPerGpu, cap?.capPctOfMax, hardware.gpu?.maxWatts)
+      gpu !== undefined && gpu.count > 0
+        ? capShare(cap?.capWattsPerGpu, cap?.capPctOfMax, { max: gpu.maxWatts, min: gpu.minWatts })
         : UNCAPPED,
   };
 }
 
-function capShare(capWatts: Watts | undefined, pctOfMax: Percent | undefined, max: Watts | undefined): Percent {
-  const share = isPositive(capWatts) && isPositive(max) ? (capWatts * 100) / max : pctOfMax;
-  return isPositive(share) ? percent(Math.min(UNCAPPED, share)) : UNCAPPED;
+interface CapRange {
+  readonly max: Watts;
+  readonly min: Watts | undefined;
+}
+
+function capShare(capWatts: Watts | undefined, pctOfMax: Percent | undefined, { max, min }: CapRange): Percent {
+  const asked = isPositive(capWatts) && isPositive(max) ? (capWatts * 100) / max : pctOfMax;
+  if (!isPositive(asked)) return UNCAPPED;
+  const least = isPositive(min) && isPositive(max) ? (min * 100) / max : 0;
+  return percent(Math.min(UNCAPPED, Math.max(asked, least)));
 }

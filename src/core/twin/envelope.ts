@@ -3,9 +3,11 @@ import { type Watts, watts } from "../units/index.ts";
 
 /** The hardware properties that predictions need; a HardwareView has them. */
 export interface PowerEnvelope {
-  readonly cpu: Pick<HardwareView["cpu"], "sockets" | "maxWattsPerSocket">;
+  readonly cpu: Pick<HardwareView["cpu"], "sockets" | "maxWattsPerSocket" | "minWattsPerSocket">;
   /** Absent, or a count of 0, on a node without GPUs. */
-  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "maxWatts"> | undefined;
+  readonly gpu?:
+    | (Pick<NonNullable<HardwareView["gpu"]>, "count" | "maxWatts"> & { readonly minWatts?: Watts | undefined })
+    | undefined;
 }
 
 /** Power of all CPUs and of all GPUs. */

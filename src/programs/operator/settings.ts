@@ -29,6 +29,7 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
       hpMax: config.QUEUE_HP_MAX,
       perfPerHpNode: config.QUEUE_PERF_PER_HP_NODE,
     },
+    fitReserve: 0.9,
     reconcileInterval: config.RECONCILE_INTERVAL,
   },
   minDwell: config.PROFILE_MIN_DWELL,

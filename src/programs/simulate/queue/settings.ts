@@ -11,6 +11,7 @@ const policyOf = (name: PolicyName): PolicySettings => ({
   type: name === "none" ? "static_partition" : name,
   staticHpFrac: name === "none" ? 1 : 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
+  fitReserve: 0.9,
   reconcileInterval: milliseconds(60_000),
 });
 

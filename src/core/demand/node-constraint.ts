@@ -1,0 +1,98 @@
+import type { Labels, NodeSelectorRequirement, NodeSelectorTerm, NodeTaint, Pod, Toleration } from "../api/index.ts";
+import { validTerms } from "./constraint.ts";
+import { itemsOf, specOf } from "./pod-parts.ts";
+
+/**
+ * The nodes that a pod may run on, apart from their free resources: node selector, required node affinity and tolerations.
+ * Everything else that kube-scheduler checks is missing: pod affinity, topology spread, volumes, host ports, claims for
+ * devices, and the filters of other extenders.
+ */
+export interface NodeConstraint {
+  readonly selector?: Labels;
+  /** ORed. Undefined if no affinity is required; an empty list matches no node. */
+  readonly terms?: readonly NodeSelectorTerm[];
+  readonly tolerations?: readonly Toleration[];
+}
+
+/** The part of a node that constraints refer to. */
+export interface ConstrainedNode {
+  readonly name: string;
+  readonly labels?: Labels | undefined;
+  readonly taints?: readonly NodeTaint[] | undefined;
+}
+
+export function nodeConstraintOf(pod: Pod): NodeConstraint {
+  const spec = specOf(pod);
+  const selector = spec.nodeSelector && Object.keys(spec.nodeSelector).length > 0 ? spec.nodeSelector : undefined;
+  const terms = validTerms(spec);
+  const tolerations = itemsOf(spec.tolerations);
+  if (selector === undefined && terms === undefined && tolerations.length === 0) return unconstrained;
+  return {
+    ...(selector && { selector }),
+    ...(terms && { terms }),
+    ...(tolerations.length > 0 && { tolerations }),
+  };
+}
+
+const unconstrained: NodeConstraint = {};
+
+/** Whether kube-scheduler's node affinity and taint filters let the pod run on the node. */
+export function admitsNode({ selector, terms, tolerations }: NodeConstraint, node: ConstrainedNode): boolean {
+  const { labels = {} } = node;
+  if (selector !== undefined)
+    for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
+  if (terms !== undefined && !terms.some((term) => matchesTerm(term, node, labels))) return false;
+  for (const taint of node.taints ?? []) {
+    if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
+    if (tolerations?.some((toleration) => tolerates(toleration, taint)) !== true) return false;
+  }
+  return true;
+}
+
+const matchesTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm, node: ConstrainedNode, labels: Labels) =>
+  itemsOf(matchFields).every((field) => field.key === "metadata.name" && matches(field, node.name)) &&
+  itemsOf(matchExpressions).every((expression) =>
+    matches(expression, Object.hasOwn(labels, expression.key) ? labels[expression.key] : undefined),
+  );
+
+/** The expression is valid: `validTerms` has dropped terms with other ones. */
+function matches({ operator, values }: NodeSelectorRequirement, value: string | undefined): boolean {
+  const given = itemsOf(values);
+  switch (operator) {
+    case "In":
+      return value !== undefined && given.includes(value);
+    case "NotIn":
+      return value === undefined || !given.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    case "Gt":
+    case "Lt": {
+      if (value === undefined || !/^-?\d+$/.test(value)) return false;
+      return operator === "Gt" ? Number(value) > Number(given[0]) : Number(value) < Number(given[0]);
+    }
+    default:
+      return false;
+  }
+}
+
+function tolerates({ key = "", operator = "Equal", value = "", effect = "" }: Toleration, taint: NodeTaint): boolean {
+  if (effect !== "" && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  if (operator === "Exists") return true;
+  // Without a key only `Exists` is valid.
+  return operator === "Equal" && key !== "" && value === (taint.value ?? "");
+}
+
+/** The only nodes that the constraint can admit, by name; undefined if it does not name them. Pods of a DaemonSet have one. */
+export function namedNodesOf({ terms }: NodeConstraint): readonly string[] | undefined {
+  if (terms === undefined) return undefined;
+  const names: string[] = [];
+  for (const { matchFields } of terms) {
+    const named = itemsOf(matchFields).find(({ key, operator }) => key === "metadata.name" && operator === "In");
+    if (named === undefined) return undefined;
+    names.push(...itemsOf(named.values));
+  }
+  return names;
+}

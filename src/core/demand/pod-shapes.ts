@@ -1,0 +1,51 @@
+import type { Pod } from "../api/index.ts";
+import { fitRequests, type ResourceTotals } from "./fit-requests.ts";
+import { isGpuResource } from "./gpu-boards.ts";
+import { type NodeConstraint, nodeConstraintOf } from "./node-constraint.ts";
+
+/** The resources that kube-scheduler reserves for a pod. */
+export interface PodRequests {
+  readonly amounts: ResourceTotals;
+  /** GPUs of all kinds, as many as the pod requests. */
+  readonly gpus: number;
+}
+
+export function podRequests(amounts: ResourceTotals): PodRequests {
+  let gpus = 0;
+  for (const [resource, amount] of amounts) if (isGpuResource(resource)) gpus += amount;
+  return { amounts, gpus };
+}
+
+/** Beyond this many different shapes the table starts anew. Objects in use stay valid; only the sharing is lost. */
+const MOST_SHAPES = 4096;
+
+/**
+ * Lets pods with equal requests or equal constraints share one object. A cluster has thousands of pods but few different
+ * shapes. It saves memory, and a plan can group pods by identity.
+ */
+export class PodShapes {
+  readonly #requests = new Map<string, PodRequests>();
+  readonly #constraints = new Map<string, NodeConstraint>();
+
+  requestsOf(pod: Pod): PodRequests {
+    const { requests } = fitRequests(pod);
+    const key = Array.from(requests, ([resource, amount]) => `${resource}=${amount}`)
+      .toSorted()
+      .join(" ");
+    return shared(this.#requests, key, () => podRequests(requests));
+  }
+
+  constraintOf(pod: Pod): NodeConstraint {
+    const constraint = nodeConstraintOf(pod);
+    return shared(this.#constraints, JSON.stringify(constraint), () => constraint);
+  }
+}
+
+function shared<Shape>(table: Map<string, Shape>, key: string, create: () => Shape): Shape {
+  const known = table.get(key);
+  if (known !== undefined) return known;
+  if (table.size >= MOST_SHAPES) table.clear();
+  const shape = create();
+  table.set(key, shape);
+  return shape;
+}

@@ -1,0 +1,48 @@
+import type { ResourceList } from "../api/index.ts";
+import { podRequests, type ResourceTotals } from "../demand/index.ts";
+import { capsUnder, type NodeFit } from "../policy/index.ts";
+import { cappedPower, effectiveCaps } from "../twin/index.ts";
+import { isPositive, parseQuantity, watts } from "../units/index.ts";
+import type { ManagedNode } from "./node-plan.ts";
+import type { PlanningInput } from "./planning-input.ts";
+
+/** What fit_aware_v1 needs to know about a node. A node without a NodeTwin starts at performance. */
+export function nodeFitOf(managed: ManagedNode, { snapshot, settings, cache }: PlanningInput): NodeFit {
+  const isPerformance = (snapshot.twin(managed.name)?.spec.profile ?? "performance") === "performance";
+  const results = cache.of(managed.name);
+  const last = results.fit;
+  if (last?.managed === managed && last.isPerformance === isPerformance) return last.fit;
+  const { metadata, spec, status } = managed.node;
+  const { powerProfile, draining } = settings.labels;
+  const allocatable = totalsOf(status?.allocatable ?? status?.capacity);
+  const fit: NodeFit = {
+    labels: { ...metadata.labels, [powerProfile]: "performance", [draining]: "false" },
+    taints: spec?.taints ?? [],
+    allocatable,
+    gpus: podRequests(allocatable).gpus,
+    performance: isPerformance,
+    liftedWatts: liftedWattsOf(managed),
+  };
+  results.fit = { managed, isPerformance, fit };
+  return fit;
+}
+
+function totalsOf(list: ResourceList | undefined): ResourceTotals {
+  const totals = new Map<string, number>();
+  for (const [resource, text] of Object.entries(list ?? {})) {
+    const parsed = parseQuantity(String(text));
+    if (parsed.ok && parsed.value > 0) totals.set(resource, parsed.value);
+  }
+  return totals;
+}
+
+function liftedWattsOf({ shape: { hardware, caps }, pin }: ManagedNode): NodeFit["liftedWatts"] {
+  const { performance, eco } = capsUnder(pin, caps);
+  const high = cappedPower(hardware, effectiveCaps(performance, hardware));
+  const low = cappedPower(hardware, effectiveCaps(eco, hardware));
+  const between = (device: "cpu" | "gpu") => {
+    const lifted = (high?.[device] ?? 0) - (low?.[device] ?? 0);
+    return watts(isPositive(lifted) ? lifted : 0);
+  };
+  return { cpu: between("cpu"), gpu: between("gpu") };
+}

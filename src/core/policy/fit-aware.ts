@@ -1,0 +1,238 @@
+import type { NodeConstraint, PodRequests, PodSummary } from "../demand/index.ts";
+import { type Instant, milliseconds } from "../units/index.ts";
+import type { ArrivalHistory, PodGroup } from "./arrival-history.ts";
+import { FitTable, tiers } from "./fit-table.ts";
+import { asHeld, asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
+
+/** What fit_aware_v1 needs to know about the pods. */
+export interface FitDemand {
+  /** All pods. Those without requests take no room. */
+  readonly pods: Iterable<PodSummary>;
+  /** Without it the reserve is one node per family. */
+  readonly arrivals?: ArrivalHistory | undefined;
+}
+
+/** Pending performance pods by what the plan has for them. */
+export interface FitResult {
+  /** Fit on nodes that are performance already. */
+  readonly onPerformance: number;
+  /** Fit on nodes that this plan promotes. */
+  readonly onPromoted: number;
+  /** Fit on no node that may be performance. */
+  readonly unplaced: number;
+}
+
+interface FitPlan {
+  readonly hpCount: number;
+  readonly nodes: readonly PlannedNode[];
+  readonly fit: FitResult;
+}
+
+const reasons = {
+  running: "runs performance pods",
+  pending: "chosen for pending performance pods",
+  waiting: "a performance pod fits on other nodes but is not bound there",
+  reserve: "reserve for arriving performance pods",
+  family: "reserve of its family",
+  unneeded: "no performance pod needs it",
+} as const;
+
+/** A pass handles at most this many pending pods and constraints, the oldest first. The next pass handles the others. */
+const MOST_PENDING = 10_000;
+const MOST_CONSTRAINTS = 512;
+
+/** A pod that fits on paper and still has no node after this time has a constraint that the plan does not know. */
+const UNEXPLAINED_WAIT = milliseconds(120_000);
+const MOST_UNEXPLAINED = 16;
+
+/**
+ * Performance where it is needed: a node is performance while it runs performance pods, was chosen for a pending one, or
+ * belongs to the reserve. All other nodes are eco.
+ *
+ * Pending pods go to performance nodes first. One that fits on none promotes the eco node whose promotion costs least. Then
+ * the same is done for the reserve. Nodes that were promoted a short time ago stay performance and have room for both.
+ */
+export function planFit(
+  ordered: readonly PlanNode[],
+  { pods, arrivals }: FitDemand,
+  reserveQuantile: number,
+  now: Instant,
+): FitPlan {
+  const active: PodSummary[] = [];
+  for (const pod of pods) if (pod.active) active.push(pod);
+  const pending = pendingGroups(active);
+  const reserve = largestFirst(arrivals?.reserve(reserveQuantile, now) ?? []);
+  const table = new FitTable(ordered, active, resourcesOf([...pending, ...reserve]));
+  const plan = new Promotions(ordered, table);
+  plan.keepRunning(active);
+
+  let onPerformance = 0;
+  let onPromoted = 0;
+  let unplaced = 0;
+  const fitting: PendingGroup[] = [];
+  for (const group of pending) {
+    const placed = plan.place(group, reasons.pending);
+    onPerformance += placed.onPerformance;
+    onPromoted += placed.onPromoted;
+    unplaced += group.count - placed.onPerformance - placed.onPromoted;
+    if (placed.onPerformance > 0 && placed.onPromoted === 0) fitting.push(group);
+  }
+  plan.tryOthers(fitting, now);
+  for (const group of reserve) plan.place(group, reasons.reserve);
+  plan.keepFamilies();
+  const nodes = plan.nodes();
+  const hpCount = nodes.filter(({ profile }) => profile === "performance").length;
+  return { hpCount, nodes, fit: { onPerformance, onPromoted, unplaced } };
+}
+
+interface PendingGroup extends PodGroup {
+  readonly oldest: Instant | undefined;
+}
+
+/** Pending performance pods of the same shape together, large ones first. */
+function pendingGroups(pods: readonly PodSummary[]): readonly PendingGroup[] {
+  let pending = pods.filter(
+    ({ node, performanceSensitive, requests }) => node === undefined && performanceSensitive && requests !== undefined,
+  );
+  if (pending.length > MOST_PENDING)
+    pending = pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MOST_PENDING);
+  const groups: { -readonly [Key in keyof PendingGroup]: PendingGroup[Key] }[] = [];
+  const known = new Map<NodeConstraint, Map<PodRequests, (typeof groups)[number]>>();
+  for (const { requests, nodes = ANY_NODE, createdAt } of pending) {
+    if (requests === undefined) continue;
+    let byRequests = known.get(nodes);
+    if (byRequests === undefined) {
+      if (known.size >= MOST_CONSTRAINTS) continue;
+      known.set(nodes, (byRequests = new Map()));
+    }
+    const group = byRequests.get(requests);
+    if (group === undefined) {
+      const first = { requests, nodes, count: 1, oldest: createdAt };
+      byRequests.set(requests, first);
+      groups.push(first);
+    } else {
+      group.count++;
+      if (createdAt !== undefined && !(createdAt >= (group.oldest ?? Infinity))) group.oldest = createdAt;
+    }
+  }
+  return largestFirst(groups);
+}
+
+const ANY_NODE: NodeConstraint = {};
+
+const sizeOf = ({ requests }: PodGroup): number => requests.gpus * 1e6 + (requests.amounts.get("cpu") ?? 0);
+
+/** Large pods first: small ones fit into what they leave. */
+const largestFirst = <Group extends PodGroup>(groups: readonly Group[]): readonly Group[] =>
+  groups.toSorted((a, b) => sizeOf(b) - sizeOf(a));
+
+function resourcesOf(groups: readonly PodGroup[]): Set<string> {
+  const names = new Set<string>();
+  for (const { requests } of groups) for (const resource of requests.amounts.keys()) names.add(resource);
+  return names;
+}
+
+/** The nodes that a plan needs at performance, and why. */
+class Promotions {
+  readonly #ordered: readonly PlanNode[];
+  readonly #table: FitTable;
+  readonly #why: (string | undefined)[];
+  /** Eco nodes that this plan promotes for pods. */
+  readonly #promoted = new Set<number>();
+
+  constructor(ordered: readonly PlanNode[], table: FitTable) {
+    this.#ordered = ordered;
+    this.#table = table;
+    this.#why = ordered.map(() => undefined);
+    for (const [index, { pin, heldUntil, fit }] of ordered.entries()) {
+      if (pin === "eco") continue;
+      const isNeeded = pin === "performance" || heldUntil !== undefined;
+      const otherwise = fit?.performance === true ? tiers.performance : tiers.eco;
+      table.tiers[index] = isNeeded ? tiers.needed : otherwise;
+    }
+  }
+
+  keepRunning(pods: readonly PodSummary[]): void {
+    const busy = new Set<string>();
+    for (const { node, performanceSensitive } of pods) if (performanceSensitive && node !== undefined) busy.add(node);
+    for (const [index, { name, pin }] of this.#ordered.entries())
+      if (busy.has(name) && pin === undefined) this.#need(index, reasons.running);
+  }
+
+  /** Reserves room for pods of one shape. A node that took one of them takes the next one too, as long as it fits. */
+  place({ requests, nodes, count }: PodGroup, why: string): Pick<FitResult, "onPerformance" | "onPromoted"> {
+    const table = this.#table;
+    let onPerformance = 0;
+    let onPromoted = 0;
+    let index = -1;
+    for (let pod = 0; pod < count; pod++) {
+      if (index === -1 || !table.fits(index, requests)) {
+        index = table.bestFit(requests, nodes, tiers.needed);
+        if (index === -1) index = table.bestFit(requests, nodes, tiers.performance);
+        if (index === -1) {
+          index = table.cheapest(requests, nodes);
+          if (index === -1) break;
+          this.#promoted.add(index);
+        }
+        this.#need(index, why);
+      }
+      table.take(index, requests);
+      if (this.#promoted.has(index)) onPromoted++;
+      else onPerformance++;
+    }
+    return { onPerformance, onPromoted };
+  }
+
+  /**
+   * Promotes another node for each shape whose oldest pod waits without a visible reason: the next cheapest one every
+   * UNEXPLAINED_WAIT, so that in the end every node was tried.
+   */
+  tryOthers(pending: readonly PendingGroup[], now: Instant): void {
+    let tried = 0;
+    for (const { requests, nodes, oldest } of pending) {
+      const step = oldest === undefined ? 0 : Math.floor((now - oldest) / UNEXPLAINED_WAIT);
+      if (step < 1) continue;
+      const candidates = this.#table.byCost(requests, nodes);
+      const index = candidates[(step - 1) % Math.max(1, candidates.length)];
+      if (index === undefined) continue;
+      this.#need(index, reasons.waiting);
+      if (++tried >= MOST_UNEXPLAINED) return;
+    }
+  }
+
+  /** Every family that runs pods keeps a performance node with room, if any of its nodes has room. */
+  keepFamilies(): void {
+    const table = this.#table;
+    const families = new Map<string, number[]>();
+    const inUse = new Set<string>();
+    for (const [index, { family }] of this.#ordered.entries()) {
+      const members = families.get(family);
+      if (members === undefined) families.set(family, [index]);
+      else members.push(index);
+      if ((table.podCount[index] ?? 0) > 0) inUse.add(family);
+    }
+    for (const family of inUse) {
+      const members = families.get(family) ?? [];
+      if (table.cheapestWithRoom(members, tiers.needed) !== -1) continue;
+      let index = table.cheapestWithRoom(members, tiers.performance);
+      if (index === -1) index = table.cheapestWithRoom(members, tiers.eco);
+      if (index !== -1) this.#need(index, reasons.family);
+    }
+  }
+
+  /** Every node with its profile. */
+  nodes(): PlannedNode[] {
+    return this.#ordered.map(({ name, pin, heldUntil }, index) => {
+      if (pin !== undefined) return asPinned(name, pin);
+      const why = this.#why[index] ?? (heldUntil && asHeld(heldUntil));
+      return why === undefined
+        ? { name, profile: "eco", reason: reasons.unneeded }
+        : { name, profile: "performance", reason: why };
+    });
+  }
+
+  #need(index: number, why: string): void {
+    this.#table.tiers[index] = tiers.needed;
+    this.#why[index] ??= why;
+  }
+}

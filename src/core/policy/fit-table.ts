@@ -1,0 +1,213 @@
+import { admitsNode, type NodeConstraint, namedNodesOf, type PodRequests, type PodSummary } from "../demand/index.ts";
+import type { PlanNode } from "./plan-node.ts";
+
+/** How strongly a node is performance. Pods go to the lowest number that has room. */
+export const tiers = { needed: 0, performance: 1, eco: 2, excluded: 3 } as const;
+export type Tier = (typeof tiers)[keyof typeof tiers];
+
+/** Quantities are multiples of one billionth. */
+const ROUNDING = 1e-9;
+
+interface Column {
+  readonly free: Float64Array;
+  readonly whole: Float64Array;
+}
+
+/** The resources that are always counted: shares of them in use decide about costs. */
+const CPU = "cpu";
+const MEMORY = "memory";
+const PODS = "pods";
+
+/**
+ * Free resources of all nodes, in columns. It answers where a pod fits best. All answers are deterministic: equal nodes are
+ * taken in the given order.
+ */
+export class FitTable {
+  readonly tiers: Uint8Array;
+  /** Active pods on each node. */
+  readonly podCount: Uint32Array;
+  readonly #nodes: readonly PlanNode[];
+  readonly #indexes: ReadonlyMap<string, number>;
+  readonly #columns = new Map<string, Column>();
+  readonly #cpu: Column;
+  readonly #memory: Column;
+  readonly #pods: Column;
+  readonly #gpu: Column;
+  readonly #admitted = new Map<NodeConstraint, Uint8Array>();
+
+  constructor(nodes: readonly PlanNode[], pods: Iterable<PodSummary>, resources: Iterable<string>) {
+    this.#nodes = nodes;
+    this.#indexes = new Map(nodes.map(({ name }, index) => [name, index]));
+    this.tiers = new Uint8Array(nodes.length).fill(tiers.excluded);
+    this.podCount = new Uint32Array(nodes.length);
+    const column = (of: (node: PlanNode) => number): Column => {
+      const whole = Float64Array.from(nodes, of);
+      return { whole, free: whole.slice() };
+    };
+    for (const resource of new Set([CPU, MEMORY, PODS, ...resources])) {
+      // A node that does not report how many pods it takes has no limit.
+      const unknown = resource === PODS ? Infinity : 0;
+      this.#columns.set(
+        resource,
+        column(({ fit }) => fit?.allocatable.get(resource) ?? unknown),
+      );
+    }
+    this.#cpu = this.#columnOf(CPU);
+    this.#memory = this.#columnOf(MEMORY);
+    this.#pods = this.#columnOf(PODS);
+    this.#gpu = column(({ fit }) => fit?.gpus ?? 0);
+    for (const { active, node, requests } of pods) {
+      const index = active && node !== undefined ? this.#indexes.get(node) : undefined;
+      if (index === undefined) continue;
+      this.podCount[index] = (this.podCount[index] ?? 0) + 1;
+      if (requests !== undefined) this.take(index, requests);
+    }
+  }
+
+  #columnOf(resource: string): Column {
+    const column = this.#columns.get(resource);
+    if (column === undefined) throw new Error(`no column for ${resource}`);
+    return column;
+  }
+
+  /** Reserves the pod's resources on the node. */
+  take(index: number, { amounts, gpus }: PodRequests): void {
+    for (const [resource, amount] of amounts) {
+      const column = this.#columns.get(resource);
+      if (column !== undefined) column.free[index] = at(column.free, index) - amount;
+    }
+    this.#pods.free[index] = at(this.#pods.free, index) - 1;
+    this.#gpu.free[index] = at(this.#gpu.free, index) - gpus;
+  }
+
+  fits(index: number, requests: PodRequests): boolean {
+    return hasFree(index, this.#needsOf(requests));
+  }
+
+  #needsOf({ amounts }: PodRequests): readonly Need[] {
+    const needs: Need[] = [{ free: this.#pods.free, amount: 1 }];
+    for (const [resource, amount] of amounts)
+      if (amount > 0) needs.push({ free: this.#columns.get(resource)?.free ?? NONE, amount: amount - ROUNDING });
+    return needs;
+  }
+
+  /** A node for one more small pod: a core, and a GPU on nodes that have some. */
+  hasRoom(index: number): boolean {
+    return (
+      at(this.#pods.free, index) >= 1 &&
+      at(this.#cpu.free, index) >= 1 &&
+      (at(this.#gpu.whole, index) === 0 || at(this.#gpu.free, index) >= 1)
+    );
+  }
+
+  /** The node of this tier that the pod fills best; -1 if it fits on none. */
+  bestFit(requests: PodRequests, nodes: NodeConstraint, tier: Tier): number {
+    return this.#lowest(requests, nodes, tier, (index) => this.#remainder(index, requests));
+  }
+
+  /** The eco node whose promotion costs least; -1 if the pod fits on none. */
+  cheapest(requests: PodRequests, nodes: NodeConstraint): number {
+    return this.#lowest(requests, nodes, tiers.eco, (index) => this.#promotionCost(index, requests));
+  }
+
+  /** All eco nodes that the pod fits on, cheapest first. */
+  byCost(requests: PodRequests, nodes: NodeConstraint): number[] {
+    const admitted = this.#admittedBy(nodes);
+    const needs = this.#needsOf(requests);
+    const costs = new Map<number, number>();
+    for (let index = 0; index < this.tiers.length; index++)
+      if (this.tiers[index] === tiers.eco && admitted[index] === 1 && hasFree(index, needs))
+        costs.set(index, this.#promotionCost(index, requests));
+    return Array.from(costs.keys()).toSorted((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0) || a - b);
+  }
+
+  /** The node with room among `members` whose promotion costs least; -1 if none has room. */
+  cheapestWithRoom(members: readonly number[], tier: Tier): number {
+    let best = -1;
+    let least = Infinity;
+    for (const index of members) {
+      if (this.tiers[index] !== tier || !this.hasRoom(index)) continue;
+      const cost = this.#promotionCost(index, NOTHING);
+      if (cost < least) [best, least] = [index, cost];
+    }
+    return best;
+  }
+
+  #lowest(requests: PodRequests, nodes: NodeConstraint, tier: Tier, scoreOf: (index: number) => number): number {
+    const admitted = this.#admittedBy(nodes);
+    const needs = this.#needsOf(requests);
+    let best = -1;
+    let least = Infinity;
+    for (let index = 0; index < admitted.length; index++) {
+      if (this.tiers[index] !== tier || admitted[index] !== 1 || !hasFree(index, needs)) continue;
+      const score = scoreOf(index);
+      if (best === -1 || score < least) [best, least] = [index, score];
+    }
+    return best;
+  }
+
+  /** What the pod leaves free: GPUs first, then shares of CPU and memory. Pods without GPUs use nodes with GPUs last. */
+  #remainder(index: number, { amounts, gpus }: PodRequests): number {
+    const shares =
+      shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0) + shareLeft(this.#memory, index, amounts.get(MEMORY) ?? 0);
+    if (gpus > 0) return (at(this.#gpu.free, index) - gpus) * 2 + shares;
+    return at(this.#gpu.whole, index) > 0 ? shares + 1e6 : shares;
+  }
+
+  /**
+   * The watts that a promotion costs: what the caps allow more, for the share of the devices in use once the pod runs. Lifting
+   * the caps of an idle device costs nothing. Pods without GPUs use nodes with GPUs last.
+   */
+  #promotionCost(index: number, { amounts, gpus }: PodRequests): number {
+    const { cpu = 0, gpu = 0 } = this.#nodes[index]?.fit?.liftedWatts ?? {};
+    const busyCpu = 1 - shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);
+    const busyGpu = at(this.#gpu.whole, index) > 0 ? 1 - shareLeft(this.#gpu, index, gpus) : 0;
+    const cost = cpu * busyCpu + gpu * busyGpu;
+    return gpus === 0 && at(this.#gpu.whole, index) > 0 ? cost + 1e6 : cost;
+  }
+
+  #admittedBy(nodes: NodeConstraint): Uint8Array {
+    let admitted = this.#admitted.get(nodes);
+    if (admitted === undefined) this.#admitted.set(nodes, (admitted = this.#admit(nodes)));
+    return admitted;
+  }
+
+  #admit(constraint: NodeConstraint): Uint8Array {
+    const admitted = new Uint8Array(this.#nodes.length);
+    const check = (index: number): void => {
+      const { name, fit } = this.#nodes[index] ?? {};
+      if (name === undefined || fit === undefined) return;
+      if (admitsNode(constraint, { name, labels: fit.labels, taints: fit.taints })) admitted[index] = 1;
+    };
+    const named = namedNodesOf(constraint);
+    if (named === undefined) for (let index = 0; index < admitted.length; index++) check(index);
+    else
+      for (const name of named) {
+        const index = this.#indexes.get(name);
+        if (index !== undefined) check(index);
+      }
+    return admitted;
+  }
+}
+
+interface Need {
+  readonly free: Float64Array;
+  readonly amount: number;
+}
+
+const NONE = new Float64Array(0);
+
+function hasFree(index: number, needs: readonly Need[]): boolean {
+  for (const { free, amount } of needs) if (!((free[index] ?? 0) >= amount)) return false;
+  return true;
+}
+
+const NOTHING: PodRequests = { amounts: new Map(), gpus: 0 };
+
+const at = (column: Float64Array, index: number): number => column[index] ?? 0;
+
+/** The share of a resource that stays free, 0 to 1; 0 if the node has none. */
+function shareLeft({ free, whole }: Column, index: number, amount: number): number {
+  const all = at(whole, index);
+  return all > 0 ? Math.min(1, Math.max(0, (at(free, index) - amount) / all)) : 0;
+}
