@@ -1,5 +1,5 @@
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
-import { extenderPermissions } from "../src/programs/extender/permissions.ts";
+import { energyExtenderPermissions, extenderPermissions } from "../src/programs/extender/permissions.ts";
 import { fleetPermissions } from "../src/programs/fleet/permissions.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
 
@@ -17,6 +17,7 @@ export function permissionsReference(): string {
     ["agent, `agent.mode=pool`", agentPermissions("pool")],
     ["operator", operatorPermissions("the release's namespace")],
     ["extender", extenderPermissions],
+    ["extender, `extender.env.SCORING=energy`", energyExtenderPermissions],
     ["fleet, for test clusters only", fleetPermissions("`fleet.namespace`")],
   ];
   const sections = programs.map(([title, rules]) => `## ${title}\n\n${HEADER}${rules.map(row).join("")}`);

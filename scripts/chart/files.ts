@@ -1,7 +1,7 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
-import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
+import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -36,7 +36,11 @@ export async function chartFiles(): Promise<[string, string][]> {
       rbacFile("operator"),
       rbacTemplate("operator", ".Values.operator.enabled", operatorPermissions("{{ .Release.Namespace }}")),
     ],
-    [rbacFile("extender"), rbacTemplate("extender", "true", extenderPermissions)],
+    [
+      rbacFile("extender"),
+      rbacTemplate("extender", `(not ${byEnergy})`, extenderPermissions) +
+        rbacTemplate("extender", byEnergy, energyExtenderPermissions),
+    ],
     [
       rbacFile("uninstall"),
       rbacTemplate(
@@ -52,5 +56,8 @@ export async function chartFiles(): Promise<[string, string][]> {
     ],
   ];
 }
+
+/** Whether the extender needs to read pods. */
+const byEnergy = `(eq (.Values.extender.env.SCORING | default "headroom") "energy")`;
 
 const rbacFile = (program: string) => `charts/joulie/templates/generated/rbac-${program}.yaml`;

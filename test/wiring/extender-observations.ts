@@ -90,6 +90,13 @@ export const scores = async (variables: RawValues): Promise<unknown> =>
     };
   });
 
+/** The same for a pod of 64 cores, once the extender has had time to read the pods. */
+export const ranking = async (variables: RawValues): Promise<unknown> =>
+  asking(variables, async ({ trial, extender }) => {
+    await trial.advance(2);
+    return extender.scores(podOf("standard", { cpu: "64" }), NODES);
+  });
+
 /** Whether the extender queries the API again during a minute without events. */
 export const askedAgain = async (variables: RawValues): Promise<boolean> =>
   asking(variables, async ({ trial, asked }) => {

@@ -31,6 +31,12 @@ const table: VariableTable = {
   HARDWARE_CATALOG_PATH: { value: `${seen.FOLDER}/catalogue.yaml`, observe: seen.labelled, byDefault: 25, changed: 43 },
   CACHE_TTL: { value: "10m", observe: seen.askedAgain, byDefault: true, changed: false },
   TWIN_STALENESS_THRESHOLD: { ...scoring, value: "1m", changed: { cores: { calm: 53, draining: 40, old: 50 } } },
+  SCORING: {
+    value: "energy",
+    observe: seen.ranking,
+    byDefault: { calm: 53, draining: 40, old: 53 },
+    changed: { calm: 100, draining: 100, old: 100 },
+  },
   EXTENDER_MAX_BODY_BYTES: { value: "2Ki", observe: seen.longRequest, byDefault: 200, changed: 413 },
   MARGINAL_CPU_UTIL_COEFF: { ...scoring, value: "0.2", changed: { cores: { calm: 56, draining: 43, old: 56 } } },
   MARGINAL_GPU_UTIL_COEFF_STANDARD: { ...scoring, value: "0.2", changed: { gpus: 51, gpusOfPerformance: 41 } },

@@ -180,7 +180,11 @@ describe("the names of the contract", () => {
       },
       managedByOperator: "operator",
       pinnedPolicyName: "pinned",
-      annotations: { workloadClass: "joulie.io/workload-class", stop: "joulie.io/stop" },
+      annotations: {
+        workloadClass: "joulie.io/workload-class",
+        expectedDuration: "joulie.io/expected-duration",
+        stop: "joulie.io/stop",
+      },
       declaredHardwareLabels: {
         cpuModel: "joulie.io/hw.cpu-model",
         cpuSockets: "joulie.io/hw.cpu-sockets",

@@ -19,7 +19,9 @@ export function assignProfiles(
     !byFit && // It depends on the time and on all pods.
     last.performancePods === performancePods &&
     last.managed.length === managed.length &&
-    managed.every((node, index) => node === last.managed[index] && heldUntil[index] === last.heldUntil[index]);
+    managed.every(
+      (node, index) => isSameForPolicy(node, last.managed[index]) && heldUntil[index] === last.heldUntil[index],
+    );
   if (isSame) return last.assigned;
   const eligible = managed.flatMap((node, index): PlanNode[] => {
     const { name, eligibility, shape, pin } = node;
@@ -34,3 +36,12 @@ export function assignProfiles(
   cache.profiles = { managed, heldUntil, performancePods, assigned };
   return assigned;
 }
+
+/** A new version of a Node rarely differs in the values that a policy uses. */
+const isSameForPolicy = (one: ManagedNode, other: ManagedNode | undefined): boolean =>
+  one === other ||
+  (one.name === other?.name &&
+    one.eligibility === other.eligibility &&
+    one.pin?.profile === other.pin?.profile &&
+    one.shape.density.total === other.shape.density.total &&
+    one.shape.hardware.family === other.shape.hardware.family);

@@ -16,8 +16,8 @@ import { powerReadingOf } from "./power-reading.ts";
 export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningInput): Map<string, NodePlan> {
   const { trends, telemetry, now } = input;
   const readings = targets.map((target) => powerReadingOf(target, input));
-  const racked = targets.map(({ name, managed, budget: capEstimate }, index) => {
-    return { name, rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
+  const racked = targets.map(({ managed, budget: capEstimate }, index) => {
+    return { rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
   });
   const totalOf = supplyTotals(racked, telemetry.facility.racks);
   const zones = new Map<string, ZoneConditions>();

@@ -9,7 +9,6 @@ export const psuStress = (total: Watts | undefined, rackCapacity: Watts = defaul
   isNonNegative(total) && isPositive(rackCapacity) ? toScore((total * 100) / rackCapacity) : undefined;
 
 export interface RackedNode {
-  readonly name: string;
   /** The value of joulie.io/rack. */
   readonly rack?: string | undefined;
   /**
@@ -33,11 +32,7 @@ export function supplyTotals(
   rackReadings: ReadonlyMap<string, Watts> = new Map(),
 ): (rack: string | undefined) => Watts | undefined {
   const sums = new Map<string, number>();
-  const names = new Set<string>();
-  for (const { name, rack = "", measured, capEstimate } of nodes) {
-    // A duplicate name counts as one node.
-    if (names.has(name)) continue;
-    names.add(name);
+  for (const { rack = "", measured, capEstimate } of nodes) {
     const power = isNonNegative(measured) ? measured : capEstimate;
     if (isNonNegative(power)) sums.set(rack, (sums.get(rack) ?? 0) + power);
   }

@@ -34,8 +34,12 @@ export class PowerTrend {
     if (!isNonNegative(sample.power) || !isRecent(sample, now)) return;
     if (newest?.source !== sample.source) samples.length = 0;
     while (samples[0] !== undefined && !isRecent(samples[0], now)) samples.shift();
-    const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
-    samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
+    const last = samples.at(-1);
+    if (last === undefined || last.at < sample.at) samples.push(sample);
+    else {
+      const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
+      samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
+    }
     if (samples.length > MOST_SAMPLES) samples.shift();
   }
 

@@ -3,6 +3,7 @@ import {
   type Address,
   address,
   bytes,
+  choice,
   configOf,
   debugEndpoints,
   differ,
@@ -18,6 +19,8 @@ import {
   path,
   powerProfileLabel,
 } from "../../platform/config/index.ts";
+
+const scorings = ["headroom", "energy"] as const;
 
 export const extenderConfig = configOf(
   {
@@ -44,6 +47,10 @@ export const extenderConfig = configOf(
       HARDWARE_CATALOG_PATH: hardwareCatalogPath(),
     }),
     ...group("Scoring", {
+      SCORING: choice(scorings, {
+        default: "headroom",
+        about: "Rank nodes by their free power budget (headroom) or by the joules the pod adds there (energy).",
+      }),
       MARGINAL_CPU_UTIL_COEFF: number({
         default: "0.7",
         min: 0,

@@ -1,5 +1,5 @@
 import type { WorkloadClass } from "../../core/demand/index.ts";
-import { debugReport, type ScoringSettings } from "../../core/scoring/index.ts";
+import { debugReport, type EnergyOutcome, type ScoringSettings } from "../../core/scoring/index.ts";
 import { type Instant, inSeconds, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { ProgramMetrics } from "../../platform/metrics/index.ts";
@@ -28,6 +28,8 @@ export class ExtenderMetrics {
   readonly #requests;
   readonly #refused;
   readonly #closedConnections;
+  readonly #scorings;
+  readonly #fallbackNodes;
   readonly #columns;
   /** The last score of each slot, by class. */
   readonly #scores: Record<WorkloadClass, Int16Array> = { performance: noScores(64), standard: noScores(64) };
@@ -39,6 +41,8 @@ export class ExtenderMetrics {
     facts: {
       readonly silence: () => Milliseconds | undefined;
       readonly budget: { readonly held: number; readonly waiting: number };
+      /** Undefined unless nodes are ranked by joules. */
+      readonly pods: () => { readonly count: number; readonly assumed: number } | undefined;
     },
   ) {
     this.#metrics = metrics;
@@ -55,6 +59,8 @@ export class ExtenderMetrics {
     };
     this.#refused = metrics.counter(definitions.refused);
     this.#closedConnections = metrics.counter(definitions.closedConnections);
+    this.#scorings = metrics.counter(definitions.scorings);
+    this.#fallbackNodes = metrics.counter(definitions.fallbackNodes);
     const score = metrics.nodes.gauge(definitions.finalScore);
     this.#columns = {
       score: {
@@ -70,6 +76,8 @@ export class ExtenderMetrics {
     });
     metrics.reading(definitions.waiting, () => facts.budget.waiting);
     metrics.reading(definitions.held, () => facts.budget.held);
+    metrics.reading(definitions.pods, () => facts.pods()?.count);
+    metrics.reading(definitions.assumedPods, () => facts.pods()?.assumed);
   }
 
   recordAnswer(verb: Verb, workloadClass: WorkloadClass, took: Milliseconds): void {
@@ -84,6 +92,12 @@ export class ExtenderMetrics {
 
   countClosedConnections(count: number): void {
     this.#closedConnections.inc(count);
+  }
+
+  /** With SCORING=energy: which formula answered, and why it was not energy. */
+  recordScoring(scoring: "energy" | "headroom", reason: string, outcome?: EnergyOutcome): void {
+    this.#scorings.inc({ scoring, reason });
+    if (outcome !== undefined && outcome.unknown > 0) this.#fallbackNodes.inc(outcome.unknown);
   }
 
   recordScores(workloadClass: WorkloadClass, slots: Int32Array, scores: Int16Array, end: number): void {

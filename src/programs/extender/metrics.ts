@@ -66,6 +66,30 @@ export const definitions = {
     type: "gauge",
     labels: [],
   }),
+  scorings: metric({
+    name: "joulie_scheduler_energy_requests_total",
+    help: "/prioritize requests with SCORING=energy, by the formula that answered; the reason says why it was headroom: forbidden, unsynced or stale pods.",
+    type: "counter",
+    labels: ["scoring", "reason"],
+  }),
+  fallbackNodes: metric({
+    name: "joulie_scheduler_energy_unknown_nodes_total",
+    help: "Candidates with unknown hardware that got the headroom score although SCORING is energy.",
+    type: "counter",
+    labels: [],
+  }),
+  pods: metric({
+    name: "joulie_scheduler_pods",
+    help: "Pods on nodes that count for SCORING=energy, assumed ones included.",
+    type: "gauge",
+    labels: [],
+  }),
+  assumedPods: metric({
+    name: "joulie_scheduler_assumed_pods",
+    help: "Pods that count on the node ranked first for them, until their binding appears or two seconds have passed.",
+    type: "gauge",
+    labels: [],
+  }),
   waiting: metric({
     name: "joulie_scheduler_waiting_requests",
     help: "Requests that wait for memory.",

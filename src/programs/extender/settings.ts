@@ -1,4 +1,4 @@
-import type { ScoringSettings } from "../../core/scoring/index.ts";
+import { defaultEnergySettings, type EnergySettings, type ScoringSettings } from "../../core/scoring/index.ts";
 import type { ExtenderConfig } from "./config.ts";
 
 /** Maps the configuration to the settings of core/scoring. */
@@ -14,3 +14,7 @@ export const scoringSettingsOf = (config: ExtenderConfig): ScoringSettings => ({
   scoreMax: config.SCORE_MAX,
   nodeLabels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
 });
+
+/** Undefined unless nodes are ranked by joules. */
+export const energySettingsOf = (config: ExtenderConfig): EnergySettings | undefined =>
+  config.SCORING === "energy" ? defaultEnergySettings : undefined;

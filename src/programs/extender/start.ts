@@ -12,6 +12,7 @@ import { DebugAccess, type Served, serve, untilStopped } from "../../platform/se
 import type { ExtenderConfig } from "./config.ts";
 import { Decider, type ExtenderReply } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
+import { EnergyScorer } from "./decisions/energy-scorer.ts";
 import { reportOnce } from "./decisions/report-once.ts";
 import { ExtenderMetrics } from "./extender-metrics.ts";
 import { extenderPages } from "./pages/pages.ts";
@@ -25,8 +26,9 @@ import {
 } from "./server/server.ts";
 import { StalledRequests } from "./server/stalled-requests.ts";
 import { tlsFilesOf } from "./server/tls.ts";
-import { scoringSettingsOf } from "./settings.ts";
+import { energySettingsOf, scoringSettingsOf } from "./settings.ts";
 import { ClusterCache } from "./state/cluster-cache.ts";
+import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/request-reader.ts";
 
 /** The dependencies of the extender. */
@@ -88,27 +90,50 @@ export async function start(config: ExtenderConfig): Promise<number> {
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const settings = scoringSettingsOf(config);
+  const energySettings = energySettingsOf(config);
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
   const limits = { ...defaultServerLimits, ...world.limits };
   const budget = new MemoryBudget(2 * maxBodyBytes, limits.waiting);
   const programMetrics = new ProgramMetrics(ioClock);
-  const metrics = new ExtenderMetrics(programMetrics, ioClock, { silence: () => state.silence, budget });
+  const metrics = new ExtenderMetrics(programMetrics, ioClock, {
+    silence: () => state.silence,
+    budget,
+    pods: () => pods,
+  });
+  const client = new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME });
   const state: ClusterCache = new ClusterCache({
-    client: new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME }),
+    client,
     clock: ioClock,
     random,
     log,
     settings,
+    energy: energySettings,
     catalogue,
     cacheTtl: config.CACHE_TTL,
     onLeave: (name, slot) => metrics.removeNode(name, slot),
   });
+  const { energyKernel: kernel } = state;
+  const pods =
+    kernel &&
+    new PlacedPods({
+      kernel,
+      client,
+      clock,
+      ioClock,
+      random,
+      log,
+      idleLimit: config.CACHE_TTL,
+      stalenessThreshold: settings.stalenessThreshold,
+    });
+  const energy =
+    kernel && pods && energySettings && new EnergyScorer({ kernel, pods, settings: energySettings, metrics, log });
   const decisions = new DecisionLog(DECISION_LOG_SIZE);
   const decider = new Decider({
     state,
     decisions,
     metrics,
+    energy,
     clock,
     onUnknownClass: reportOnce((text) =>
       log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
@@ -162,6 +187,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     });
     log.info({ url: server.url, metrics: served.url }, "serving /filter and /prioritize for kube-scheduler");
     state.start();
+    pods?.start();
     await until(signal);
     server.stopKeepAlive();
     await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
@@ -169,7 +195,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     // First the requests in progress, which still need the cache.
     await server?.close();
     eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), reader.close()]);
+    await Promise.all([served?.close(), state.stop(), pods?.stop(), reader.close()]);
   }
 }
 

@@ -56,9 +56,9 @@ export const operatorConfig = configOf(
         about: "The Lease by which one of several operators leads.",
       }),
       TWIN_HEARTBEAT: duration({
-        default: "2m20s",
+        default: "3m45s",
         about:
-          "How often an unchanged NodeTwin is refreshed to show it is current. At most half of TWIN_STALENESS_THRESHOLD, so that one refresh may fail.",
+          "How often an unchanged NodeTwin is refreshed to show it is current. Leave a minute below TWIN_STALENESS_THRESHOLD for retries and a change of leader.",
       }),
       TWIN_STALENESS_THRESHOLD: duration({
         default: "5m",

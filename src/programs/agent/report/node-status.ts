@@ -1,6 +1,14 @@
 import type { ControlResult } from "../../../core/api/index.ts";
+import { nextHeartbeat } from "../../../core/control/index.ts";
 import { agentHeartbeat } from "../../../core/twin/index.ts";
-import { type Instant, isNonNegative, type Milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
+import {
+  type Instant,
+  isNonNegative,
+  type Milliseconds,
+  milliseconds,
+  type Percent,
+  type Watts,
+} from "../../../core/units/index.ts";
 import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { DevicePowerReading } from "../telemetry/node-power.ts";
@@ -78,6 +86,17 @@ function moved(from: Watts | undefined, to: Watts | undefined): boolean {
   return by > 0 && (by >= MIN_CHANGE_WATTS || by >= MIN_CHANGE_SHARE * from);
 }
 
-/** Whether an unchanged status must be written now, because at the next tick it would be stale for the operator. */
-export const isHeartbeatDue = (published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean =>
-  next.at - published.at + interval > agentHeartbeat;
+/** A tick this close before a slot, as a share of the tick interval, is the tick of the slot. */
+const NEAREST = 0.5;
+/** A write is not repeated for a slot this close. Above NEAREST: otherwise ticks that drift across the limit would write twice. */
+const ALREADY_WRITTEN = 0.75;
+
+/**
+ * Whether an unchanged status must be written now: this is the tick of the node's slot, or at the next tick the status would be
+ * older than `agentHeartbeat`. Slots are as many ticks apart as fit into it.
+ */
+export function isHeartbeatDue(node: string, published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean {
+  if (next.at - published.at + interval > agentHeartbeat) return true;
+  const period = milliseconds(Math.floor(agentHeartbeat / interval) * interval);
+  return next.at + NEAREST * interval >= nextHeartbeat(node, published.at, period, ALREADY_WRITTEN * interval);
+}

@@ -50,14 +50,15 @@ export class StatusReporter {
 
   /** `twinUid` is undefined if the node has no NodeTwin. */
   report(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
-    const { interval } = this.#options;
-    if (twinUid !== undefined && needsWrite(this.#twin, twinUid, status, interval)) this.#writeTwin(status, twinUid);
+    const { node, interval } = this.#options;
+    if (twinUid !== undefined && twinNeedsWrite(node, this.#twin, twinUid, status, interval))
+      this.#writeTwin(status, twinUid);
     const { nodeProfile } = routing;
     const slow = milliseconds(interval * PROFILE_HEARTBEATS);
     const profileUid = nodeProfile?.metadata.uid ?? "";
     if (
       nodeProfile !== undefined &&
-      (needsWrite(this.#profile, profileUid, status, slow, true) || isSuperseded(nodeProfile))
+      (profileNeedsWrite(this.#profile, profileUid, status, slow) || isSuperseded(nodeProfile))
     )
       this.#writeProfile(status, nodeProfile, profileUid);
     this.#markSuperseded(routing);
@@ -142,17 +143,26 @@ export class StatusReporter {
   }
 }
 
-function needsWrite(
+function twinNeedsWrite(
+  node: string,
   written: WrittenStatus | undefined,
   uid: string,
   next: NodeStatus,
   interval: Milliseconds,
-  slow = false,
+): boolean {
+  if (written?.uid !== uid) return true;
+  return isWorthPublishing(written.status, next) || isHeartbeatDue(node, written.status, next, interval);
+}
+
+function profileNeedsWrite(
+  written: WrittenStatus | undefined,
+  uid: string,
+  next: NodeStatus,
+  heartbeat: Milliseconds,
 ): boolean {
   if (written?.uid !== uid) return true;
   const { status } = written;
-  if (slow) return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= interval;
-  return isWorthPublishing(status, next) || isHeartbeatDue(status, next, interval);
+  return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= heartbeat;
 }
 
 const withoutPower = ({ cpu, gpu, at }: NodeStatus): NodeStatus => ({

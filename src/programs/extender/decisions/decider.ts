@@ -7,11 +7,14 @@ import { HttpError } from "../server/http-error.ts";
 import type { ClusterCache, KnownNode } from "../state/cluster-cache.ts";
 import { type Candidates, type ExtenderRequest, filterReply, prioritizeReply } from "../wire/index.ts";
 import { type Decision, type DecisionLog, podName } from "./decision-log.ts";
+import type { EnergyScorer } from "./energy-scorer.ts";
 
 export interface DeciderOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly metrics: ExtenderMetrics;
+  /** Set if nodes are ranked by joules. */
+  readonly energy?: EnergyScorer | undefined;
   /** The clock for the age of twins. */
   readonly clock: Clock;
   /** Called with a class annotation that is neither performance nor standard; it may have any type. */
@@ -43,7 +46,7 @@ export class Decider {
     const scoredPod = this.#readPod(pod);
     const { workloadClass } = scoredPod;
     const { slots, codes } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     if (workloadClass === "standard") codes.fill(0);
     else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
     this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
@@ -51,17 +54,20 @@ export class Decider {
   }
 
   prioritize({ pod, candidates }: ExtenderRequest): ExtenderReply {
-    const { state, decisions, metrics, clock } = this.#options;
+    const { state, decisions, metrics, energy: scorer, clock } = this.#options;
     const { kernel } = state;
     const scoredPod = this.#readPod(pod);
     const { workloadClass, demand } = scoredPod;
     const { slots, scores } = decisions.workspace(candidates.count);
-    candidates.slots(state.index, slots);
+    candidates.slots(state.kernel, slots);
     // Once per request: freshness and pressure depend on the current time.
     const batch = kernel.beginBatch(clock.now());
-    kernel.scoreMany(slots, demand, workloadClass, scores);
+    const energy = scorer?.score(pod, scoredPod, slots, scores);
+    if (energy === undefined) kernel.scoreMany(slots, demand, workloadClass, scores);
     metrics.recordScores(workloadClass, slots, scores, kernel.end);
-    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, best: this.#best(slots, scores) });
+    const best = this.#best(slots, scores);
+    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, energy, best });
+    if (energy !== undefined && best[0] !== undefined) scorer?.assume(pod, energy, best[0].node.name);
     return { workloadClass, chunks: prioritizeReply(candidates, scores) };
   }
 
@@ -87,7 +93,9 @@ export class Decider {
     const { state } = this.#options;
     return highest(scores, EXPLAINED).flatMap((i) => {
       const node: KnownNode | undefined = state.at(slots[i] as number);
-      return node === undefined ? [] : { node, score: scores[i] as number };
+      if (node === undefined) return [];
+      const load = state.energyKernel?.loadAt(slots[i] as number);
+      return { node, score: scores[i] as number, ...(load && { load }) };
     });
   }
 
@@ -95,7 +103,7 @@ export class Decider {
     verb: Verb,
     pod: unknown,
     { workloadClass, demand }: ScoredPod,
-    found: Pick<Decision, "slots" | "verdicts" | "best" | "batch">,
+    found: Pick<Decision, "slots" | "verdicts" | "best" | "batch" | "energy">,
   ): void {
     const { state, decisions, clock } = this.#options;
     decisions.record({

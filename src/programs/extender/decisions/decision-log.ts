@@ -1,7 +1,8 @@
-import type { Batch, ScoredPod } from "../../../core/scoring/index.ts";
+import type { Batch, NodeLoad, ScoredPod } from "../../../core/scoring/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { Verb } from "../extender-metrics.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
+import type { EnergyDecision } from "./energy-scorer.ts";
 
 /** One answer in compact form. The explanation is computed when a debug page is requested. */
 export interface Decision {
@@ -11,6 +12,8 @@ export interface Decision {
   readonly asked: ScoredPod;
   /** The batch that the scores were computed with; undefined for a filter request. */
   readonly batch?: Batch | undefined;
+  /** Set if the extender ranks nodes by joules. */
+  readonly energy?: EnergyDecision | undefined;
   readonly candidates: number;
   /** The candidates' slots, -1 for unknown nodes. Empty if there were too many candidates to store. */
   readonly slots: Int32Array;
@@ -19,7 +22,14 @@ export interface Decision {
   /** The node names by slot at that time. */
   readonly names: readonly (string | undefined)[];
   /** Snapshots of the best nodes at that time, best first. */
-  readonly best: readonly { readonly node: KnownNode; readonly score: number }[];
+  readonly best: readonly RankedNode[];
+}
+
+export interface RankedNode {
+  readonly node: KnownNode;
+  readonly score: number;
+  /** What ran there, if nodes are ranked by joules and the node's hardware is known. */
+  readonly load?: NodeLoad | undefined;
 }
 
 /** Arrays in which an answer is computed. They become part of the recorded decision without a copy. */

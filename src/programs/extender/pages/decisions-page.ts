@@ -1,5 +1,13 @@
-import { rejections, type ScoringSettings, scoreNode } from "../../../core/scoring/index.ts";
-import type { Decision, DecisionLog } from "../decisions/decision-log.ts";
+import {
+  type Batch,
+  type EnergyContext,
+  marginalJoules,
+  rejections,
+  type ScoringSettings,
+  scoreNode,
+} from "../../../core/scoring/index.ts";
+import type { Decision, DecisionLog, RankedNode } from "../decisions/decision-log.ts";
+import type { EnergyDecision } from "../decisions/energy-scorer.ts";
 
 /** `?pod=` shows all nodes. */
 const NODES_SHOWN = 5;
@@ -50,14 +58,49 @@ function explain(decision: Decision, settings: ScoringSettings): object {
     ...(batch === undefined
       ? { rejected: rejectedOf(decision) }
       : {
+          ...(decision.energy && energyOf(decision.energy)),
           cluster: { clusterTrendWPerMin: batch.clusterTrend, perfPressure: batch.perfPressure },
-          best: decision.best.map(({ node, score }) => ({
-            node: node.name,
-            score,
-            breakdown: scoreNode(asked, node, batch, settings),
+          best: decision.best.map((ranked) => ({
+            node: ranked.node.name,
+            score: ranked.score,
+            breakdown:
+              joulesOf(decision.energy, ranked, batch, settings) ?? scoreNode(asked, ranked.node, batch, settings),
+            ...(isUnknown(decision.energy, ranked) && { fallback: UNKNOWN_HARDWARE }),
           })),
         }),
   };
+}
+
+const UNKNOWN_HARDWARE = "headroom: neither the catalogue nor the agent knows the power of this node's hardware";
+
+/** Which formula answered, and why it was not the configured one. */
+const energyOf = ({ pod, durationProblem, fallback, outcome, settings }: EnergyDecision): object => ({
+  scoring: fallback === undefined ? "energy" : "headroom",
+  ...(fallback !== undefined && { fallback }),
+  expectedDurationSeconds: pod.duration ?? settings.duration,
+  ...(durationProblem !== undefined && { durationProblem }),
+  ...(outcome && {
+    leastJoules: outcome.least,
+    mostJoules: outcome.most,
+    nodesOverCap: outcome.overCap,
+    nodesScoredByHeadroom: outcome.unknown,
+  }),
+});
+
+const isUnknown = (energy: EnergyDecision | undefined, { load }: RankedNode): boolean =>
+  energy !== undefined && energy.fallback === undefined && load === undefined;
+
+/** The joules of a node, unless it was scored by headroom. */
+function joulesOf(
+  energy: EnergyDecision | undefined,
+  { node, load }: RankedNode,
+  { now }: Batch,
+  { stalenessThreshold, facilityMetrics }: ScoringSettings,
+): object | undefined {
+  if (energy?.mix === undefined || load === undefined) return undefined;
+  const context: EnergyContext = { now, mix: energy.mix, stalenessThreshold, facilityMetrics };
+  const { usedCpus, usedBoards } = load;
+  return { ...marginalJoules(energy.pod, { ...node, pods: load }, context, energy.settings), usedCpus, usedBoards };
 }
 
 function rejectedOf(decision: Decision): readonly object[] {

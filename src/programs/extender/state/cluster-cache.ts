@@ -4,6 +4,8 @@ import { type Catalogue, type HardwareView, hardwareView } from "../../../core/i
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
   type CandidateNode,
+  EnergyKernel,
+  type EnergySettings,
   readTwin,
   rejectionCode,
   ScoringKernel,
@@ -14,7 +16,6 @@ import { formatDuration, type Milliseconds, milliseconds, type RandomSource } fr
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { NameIndex } from "../wire/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 import { TwinRefreshMonitor } from "./twin-refresh-monitor.ts";
@@ -35,6 +36,8 @@ export interface ClusterCacheOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly settings: ScoringSettings;
+  /** Set if nodes are ranked by joules. */
+  readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the list is read again, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
@@ -51,8 +54,8 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
-  /** From node names to the slots of the kernel. */
-  readonly index = new NameIndex();
+  /** The same kernel, if nodes are ranked by joules. */
+  readonly energyKernel: EnergyKernel | undefined;
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
@@ -71,8 +74,9 @@ export class ClusterCache {
   #namesAreShared = false;
 
   constructor(options: ClusterCacheOptions) {
-    const { client, clock, random, log, settings, catalogue, cacheTtl, onLeave } = options;
-    this.kernel = new ScoringKernel(settings);
+    const { client, clock, random, log, settings, energy, catalogue, cacheTtl, onLeave } = options;
+    this.energyKernel = energy && new EnergyKernel(settings, energy);
+    this.kernel = this.energyKernel ?? new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
     this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
@@ -177,7 +181,6 @@ export class ClusterCache {
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
     this.#setName(slot, name);
-    this.index.set(name, slot);
     this.#put(slot, { name, labels, ...this.#hardwarePart(node), ...this.#twinPart(node) });
   }
 
@@ -185,7 +188,6 @@ export class ClusterCache {
     const slot = this.kernel.slotOf(name);
     if (slot < 0) return;
     this.kernel.remove(name);
-    this.index.delete(name);
     this.#put(slot, undefined);
     this.#onLeave(name, slot);
   }

@@ -1,4 +1,3 @@
-import type { NameIndex } from "./name-index.ts";
 import type { RowTable } from "./row-table.ts";
 
 /** Columns of a row: byte positions in the body. A start of 0 means absent: position 0 holds the body's first brace. */
@@ -13,6 +12,11 @@ export const PROFILE_END = 5;
 export const DRAINING_START = 6;
 export const DRAINING_END = 7;
 export const NODE_ROW = 8;
+
+/** Looks up the slot of a node by its name; -1 for an unknown name. */
+export interface SlotIndex {
+  slotOf(name: string): number;
+}
 
 /**
  * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
@@ -90,19 +94,17 @@ export class Candidates {
   }
 
   /** Writes the slot of each candidate to the same position in `out`, -1 for an unknown name. */
-  slots(index: NameIndex, out: Int32Array): void {
-    const { body } = this;
-    const { count, cells, width } = this.#currentTable();
-    for (let i = 0, row = 0; i < count; i++, row += width) {
-      const start = cells[row + NAME_START] as number;
-      const end = cells[row + NAME_END] as number;
-      if (end >= 0) {
-        out[i] = index.slotOf(body, start, end);
-      } else {
-        const name = Buffer.from(this.#text(start, end));
-        out[i] = index.slotOf(name, 0, name.length);
-      }
+  slots(index: SlotIndex, out: Int32Array): void {
+    const { count } = this.#currentTable();
+    if (count === 0) return;
+    if (this.kind === "nodes") {
+      for (let i = 0; i < count; i++) out[i] = index.slotOf(this.name(i));
+      return;
     }
+    // One JSON.parse of the list is faster than a Buffer.toString for each name.
+    const list = `[${this.body.toString("utf8", this.startOf(0), this.endOf(count - 1))}]`;
+    const names = JSON.parse(list) as readonly string[];
+    for (let i = 0; i < count; i++) out[i] = index.slotOf(names[i] as string);
   }
 
   #currentTable(): RowTable {

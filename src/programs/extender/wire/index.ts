@@ -1,6 +1,5 @@
 export type { Candidates } from "./candidates.ts";
 export { KnownNodes } from "./known-nodes.ts";
-export { NameIndex } from "./name-index.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
 export { type ExtenderRequest, readRequest } from "./request.ts";
 export { AmbiguousKeyError, RequestError } from "./request-error.ts";

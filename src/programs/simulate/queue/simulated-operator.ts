@@ -102,7 +102,7 @@ export class SimulatedOperator {
     const last = this.#published.get(name);
     // The spec depends on the state only: hardware and settings never change here.
     const isNewSpec = last?.next.state !== next.state || last.next.caps !== next.caps;
-    if (!isNewSpec && !isWorthPublishing(twin?.status, plan.status) && now - last.at < HEARTBEAT_MS) return;
+    if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isWorthPublishing(twin?.status, plan.status)) return;
     this.#published.set(name, { next, at: now });
     const status = statusToPublish(plan, twin?.status, now);
     this.#snapshot.writeTwin({ metadata: { name }, spec, status });

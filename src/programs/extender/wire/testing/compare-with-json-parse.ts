@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { NameIndex } from "../name-index.ts";
 import { type ExtenderRequest, readRequest, scanRequest } from "../request.ts";
 import { AmbiguousKeyError, RequestError } from "../request-error.ts";
 import type { ScanOptions } from "../scan.ts";
@@ -45,12 +44,11 @@ export function expectSameAsJsonParse({ pod, candidates }: ExtenderRequest, body
   }
 }
 
-/** Looks every name up by its bytes and compares the slots with those of a Map. */
+/** Looks every name up through the candidates and compares the slots with those of a Map. */
 function expectSameSlots({ candidates }: ExtenderRequest, body: Buffer): void {
   const names = Array.from({ length: candidates.count }, (_, i) => candidates.name(i));
   const slotByName = new Map(names.map((name, slot) => [name, slot]));
-  const index = new NameIndex();
-  for (const [name, slot] of slotByName) index.set(name, slot);
+  const index = { slotOf: (name: string) => slotByName.get(name) ?? -1 };
   const slots = new Int32Array(candidates.count);
   candidates.slots(index, slots);
   if (!names.every((name, i) => slots[i] === slotByName.get(name)))

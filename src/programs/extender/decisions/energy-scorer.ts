@@ -1,0 +1,79 @@
+import type { Pod } from "../../../core/api/index.ts";
+import { expectedDurationOf } from "../../../core/demand/index.ts";
+import type {
+  EnergyKernel,
+  EnergyOutcome,
+  EnergySettings,
+  GpuMix,
+  PlacedPod,
+  ScoredPod,
+} from "../../../core/scoring/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import type { ExtenderMetrics } from "../extender-metrics.ts";
+import type { PlacedPods, PodWatchProblem } from "../state/placed-pods.ts";
+import { podKey } from "../state/watched-pod.ts";
+
+export interface EnergyScorerOptions {
+  readonly kernel: EnergyKernel;
+  readonly pods: PlacedPods;
+  readonly settings: EnergySettings;
+  readonly metrics: ExtenderMetrics;
+  readonly log: Logger;
+}
+
+/** How SCORING=energy answered one request. */
+export interface EnergyDecision {
+  readonly pod: PlacedPod;
+  /** Why the pod's declared duration is ignored. */
+  readonly durationProblem?: string | undefined;
+  /** Why all nodes have the `headroom` score. */
+  readonly fallback?: string | undefined;
+  readonly outcome?: EnergyOutcome | undefined;
+  readonly mix?: GpuMix | undefined;
+  readonly settings: EnergySettings;
+}
+
+/** Scores by marginal joules, or by headroom while the pods of the cluster are unknown. */
+export class EnergyScorer {
+  readonly #options: EnergyScorerOptions;
+  #reported: PodWatchProblem | undefined;
+
+  constructor(options: EnergyScorerOptions) {
+    this.#options = options;
+  }
+
+  /** Writes the scores of the current batch. */
+  score(pod: unknown, asked: ScoredPod, slots: Int32Array, scores: Int16Array): EnergyDecision {
+    const { kernel, pods, settings, metrics } = this.#options;
+    const { duration, problem: durationProblem } = expectedDurationOf(pod as Pod);
+    const { cpuCores, gpus } = asked.demand;
+    const placed: PlacedPod = { demand: { cpuCores, gpus }, duration };
+    const record = { pod: placed, settings, ...(durationProblem !== undefined && { durationProblem }) };
+    pods.prepare(keyOf(pod));
+    const problem = pods.unavailable;
+    this.#report(problem);
+    if (problem !== undefined) {
+      kernel.scoreMany(slots, asked.demand, asked.workloadClass, scores);
+      metrics.recordScoring("headroom", problem);
+      return { ...record, fallback: pods.explain(problem) };
+    }
+    const outcome = kernel.scoreEnergy(slots, placed, asked.workloadClass, scores);
+    metrics.recordScoring("energy", "none", outcome);
+    return { ...record, outcome, mix: kernel.gpuMix };
+  }
+
+  /** Counts the pod on the node that was ranked first. */
+  assume(pod: unknown, { pod: placed, fallback }: EnergyDecision, node: string): void {
+    if (fallback === undefined) this.#options.pods.assume(keyOf(pod), node, placed);
+  }
+
+  #report(problem: PodWatchProblem | undefined): void {
+    if (problem === this.#reported) return;
+    const { log, pods } = this.#options;
+    if (problem === undefined) log.info("scoring by energy");
+    else log.warn({ reason: pods.explain(problem) }, "SCORING=energy: scoring by headroom");
+    this.#reported = problem;
+  }
+}
+
+const keyOf = (pod: unknown): string => podKey((pod as { readonly metadata?: Parameters<typeof podKey>[0] }).metadata);
