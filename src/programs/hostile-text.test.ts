@@ -159,7 +159,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     let text = "";
     const write = (more: string) => (text += more);
     const config = configured(simulateConfig, { TRACE: `/nowhere/${HOSTILE}` });
-    await simulate(config, { clock: new VirtualClock(), out: write, err: write });
+    await simulate(config, { clock: new VirtualClock(), out: write, err: write, writeFile: async () => ok(undefined) });
     expect(harmIn(text)).toEqual([]);
   });
 });

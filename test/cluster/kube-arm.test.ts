@@ -29,7 +29,11 @@ const group = (prefix: string, count: number, cores: number, gib: number, gpus: 
 describe("the arm kube against a real kube-scheduler with its default plugins", () => {
   let plane: ControlPlane;
   // Of three shapes, so that LeastAllocated and BalancedAllocation disagree.
-  const nodes = [...group("lean", 20, 96, 256, 0), ...group("rich", 12, 64, 512, 0), ...group("board", 8, 128, 2048, 8)];
+  const nodes = [
+    ...group("lean", 20, 96, 256, 0),
+    ...group("rich", 12, 64, 512, 0),
+    ...group("board", 20, 128, 2048, 8),
+  ];
 
   beforeAll(async () => {
     plane = await startControlPlane({ crds: false, scheduler: {} });

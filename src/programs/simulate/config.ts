@@ -48,7 +48,7 @@ const members = {
   ...flagsOnly("Jobs and machines", {
     TRACE: path({
       about:
-        "A CSV file of jobs, optionally compressed, with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec; unset = generate jobs.",
+        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec, the pod list of Alibaba's GPU trace of 2023, or the job log of Microsoft's Philly traces; unset = generate jobs.",
     }),
     CLUSTER: choice(clusters, {
       default: "exp04",
@@ -105,6 +105,7 @@ const members = {
       about: "Number of consecutive seeds; confidence intervals are computed over them.",
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
+    HTML: path({ about: "Also writes a report with plots to this file; it needs no other file." }),
   }),
 };
 
@@ -203,6 +204,12 @@ export const simulateConfig = configOf(members, [
     holds: ({ SEEDS, TRACE }) => SEEDS === 1 || TRACE === undefined,
     problem: "is set together with {TRACE}, whose jobs are the same for every seed: an interval would be meaningless",
     allowed: "one of the two",
+  },
+  {
+    reads: ["HTML", "MODE"],
+    holds: ({ HTML, MODE }) => HTML === undefined || MODE === "queue",
+    problem: "is set, but {MODE} records nothing to plot",
+    allowed: "with --mode queue",
   },
   {
     reads: ["CLUSTER", "MODE"],

@@ -17,7 +17,7 @@ import type { ClusterMachine } from "./machines.ts";
 import { misjudgedBy } from "./misjudged-hardware.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { ratedWatts } from "./rated-work.ts";
-import { AGENT_SEC, PASS_SEC } from "./settings.ts";
+import { AGENT_SEC, PASS_SEC, RETRY_SEC, TRIGGER_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedOperator } from "./simulated-operator.ts";
 
@@ -77,6 +77,7 @@ class Simulation {
   readonly #window: number[];
   #peakWatts = 0;
   #now = 0;
+  #triggeredPass = Number.POSITIVE_INFINITY;
   #done = 0;
 
   constructor(setup: QueueSetup, { arm, policy }: Contender) {
@@ -100,7 +101,7 @@ class Simulation {
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
-      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy });
+      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds });
       const scheduler = new EnergyScheduler(
         site,
         kernel,
@@ -110,15 +111,16 @@ class Simulation {
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
       return;
     }
-    // The joulie arm needs twins: it has an operator even with policy none.
-    const operator = arm === "joulie" || policy !== "none" ? new SimulatedOperator(machines, site, policy) : undefined;
-    this.#operator = operator;
-    if (arm === "joulie" && operator !== undefined) {
+    if (arm === "joulie") {
+      // It needs twins, so it has an operator even with policy none.
+      const operator = new SimulatedOperator(machines, site, policy, { kinds });
+      this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => new JoulieCandidates(kind, site, kernel, slots));
       return;
     }
+    this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy, { kinds });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
@@ -137,11 +139,12 @@ class Simulation {
     let arrived = 0;
     let nextPass = 0;
     let nextAgents = Number.POSITIVE_INFINITY;
+    let nextTry = Number.POSITIVE_INFINITY;
     let busyAt = 0;
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
       const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
       const nextMark = this.#window[0] ?? Number.POSITIVE_INFINITY;
-      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents, nextMark);
+      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, this.#triggeredPass, nextAgents, nextTry, nextMark);
       this.#settle();
       if (nextMark <= this.#now) this.#mark();
       if (nextAgents <= this.#now) {
@@ -150,14 +153,30 @@ class Simulation {
         // Lifting caps may end a job at this moment.
         this.#settle();
       }
+      const firstNew = arrived;
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
-      if (nextPass <= this.#now) {
-        nextPass += PASS_SEC;
-        nextAgents = this.#now + AGENT_SEC;
+      const isDue = nextPass <= this.#now;
+      if (isDue || this.#triggeredPass <= this.#now) {
+        this.#triggeredPass = Number.POSITIVE_INFINITY;
+        // An agent that is about to look at its target does not start anew.
+        nextAgents = Math.min(nextAgents, this.#now + AGENT_SEC);
+        nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
+        if (isDue) this.#readMeters();
         this.#pass();
+      }
+      if (isDue) {
+        nextPass += PASS_SEC;
         onProgress(this.#done / length);
       }
+      if (nextTry <= this.#now) {
+        nextTry = Number.POSITIVE_INFINITY;
+        // Nodes may have become performance nodes.
+        if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+      }
       this.#place();
+      if (this.#operator?.fitsPods === true && this.#hasWaiting(firstNew, arrived)) {
+        this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
+      }
       this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
       if (this.#site.nextAt < Number.POSITIVE_INFINITY || arrived < length) busyAt = this.#now;
       else if (this.#now - busyAt > STUCK_SEC) return;
@@ -166,7 +185,17 @@ class Simulation {
 
   #arrive(job: number): void {
     const kind = this.#kindOf[job] as number;
-    if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
+    if (this.#fitsSomewhere[kind] !== true) return;
+    this.#backlog.add(job, kind);
+    this.#operator?.arrived(job, kind, this.#now);
+  }
+
+  /** Whether a performance job that just arrived has no node. */
+  #hasWaiting(first: number, end: number): boolean {
+    for (let job = first; job < end; job++) {
+      if (this.#trace.performance[job] === 1 && Number.isNaN(this.#startedAt[job])) return true;
+    }
+    return false;
   }
 
   /** Processes all events that are due. */
@@ -181,6 +210,7 @@ class Simulation {
     this.#changed(node);
     if (ended === undefined) return;
     this.#energy?.ended(ended);
+    this.#operator?.ended(ended.index);
     this.#endedAt[ended.index] = this.#now;
     this.#done++;
     const cores = this.#site.freeCores[node] as number;
@@ -210,13 +240,16 @@ class Simulation {
     });
   }
 
-  /** Ends a minute: reads the meters, runs the operator pass and updates trends. */
-  #pass(): void {
+  /** Ends a minute. */
+  #readMeters(): void {
     this.#wattsByMinute.push(this.#site.totalWatts);
-    this.#operator?.pass(this.#now, this.#backlog.performanceJobs);
-    if (this.#scoring?.beginStep() === true || this.#operator !== undefined) this.#fields.invalidateAll();
-    // Nodes may have become performance nodes.
-    if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+    if (this.#scoring?.beginStep() === true) this.#fields.invalidateAll();
+  }
+
+  #pass(): void {
+    if (this.#operator === undefined) return;
+    this.#operator.pass(this.#now, this.#backlog.performanceJobs);
+    this.#fields.invalidateAll();
   }
 
   #place(): void {
@@ -231,6 +264,7 @@ class Simulation {
       this.#startedAt[job] = this.#now;
       const started = jobAt(this.#trace, job);
       this.#energy?.started(node, started);
+      this.#operator?.bound(job, kind, node, this.#now);
       this.#site.start(node, started, this.#now);
       this.#changed(node);
       // A job of zero length ends before the next one starts.

@@ -29,6 +29,8 @@ export interface JobRow {
   readonly cpuUtil: number;
   readonly gpuUtil: number;
   readonly durationSec: number;
+  /** Absent = like `performance`: jobs that ask for full speed are taken for training and computation. */
+  readonly computeBound?: boolean | undefined;
 }
 
 /** Larger traces are mistakes or decompression bombs: 10 million jobs take 500 MB. */
@@ -54,8 +56,7 @@ export class TraceBuilder {
     this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
-    // Traces do not tell what a job waits for. Those that ask for full speed are taken for training and computation.
-    this.#columns.computeBound[at] = job.performance ? 1 : 0;
+    this.#columns.computeBound[at] = (job.computeBound ?? job.performance) ? 1 : 0;
     this.#columns.board[at] = ANY_BOARD;
     this.#columns.cpuUtil[at] = job.cpuUtil;
     this.#columns.gpuUtil[at] = job.gpuUtil;
@@ -65,6 +66,15 @@ export class TraceBuilder {
   build(): Trace {
     return { length: this.#length, ...copied(this.#columns, this.#length, this.#length) };
   }
+}
+
+/** A trace of jobs in any order: sorted by submission, and starting with the first one. */
+export function traceOfJobs(jobs: readonly JobRow[]): Trace {
+  const sorted = jobs.toSorted((one, other) => one.submitSec - other.submitSec);
+  const first = sorted[0]?.submitSec ?? 0;
+  const builder = new TraceBuilder();
+  for (const job of sorted) builder.add({ ...job, submitSec: job.submitSec - first });
+  return builder.build();
 }
 
 /** The jobs submitted up to and including a time. */
