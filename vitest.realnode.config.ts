@@ -7,7 +7,7 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     include: ["test/realnode/**/*.test.ts"],
-    globalSetup: ["test/cluster/global-setup.ts"],
+    globalSetup: ["test/realnode/global-setup.ts"],
     testTimeout: 180_000,
     hookTimeout: 300_000,
     teardownTimeout: 60_000,

@@ -6,12 +6,14 @@ import { systemClock } from "../src/platform/clock/index.ts";
 import { EmbeddedApi } from "../src/platform/embedded/index.ts";
 import { KubeClient, resources } from "../src/platform/kube/index.ts";
 import { seededRandom } from "../src/platform/random/index.ts";
-import { nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
+import { hardwareLabels, nameOf, nodeOf, twinStatusOf } from "./extender-cluster.ts";
+import { bigPod } from "./kube-objects.ts";
 
-/** `change`: update one twin after another until `rest`. */
-export type ApiCommand = "change" | "rest";
+/** `change`: update one twin after another until `rest`. `bind`: replace one pod after another. */
+export type ApiCommand = "change" | "bind" | "rest";
 
 const size = Number(process.argv[2]);
+const pods = Number(process.argv[3] ?? 0);
 const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
 const hand = new KubeClient({
   transport: api.transport(),
@@ -26,15 +28,21 @@ const listening = await api.listen({ tls: "self-signed" });
 for (let index = 0; index < size; index++) {
   const { metadata, spec, status } = nodeOf(index);
   const { name, labels, annotations } = metadata;
-  await hand.create(resources.nodes, { metadata: { name, labels, annotations }, spec, status });
+  const declared = pods > 0 ? hardwareLabels(index) : {};
+  await hand.create(resources.nodes, {
+    metadata: { name, labels: { ...labels, ...declared }, annotations },
+    spec,
+    status,
+  });
   await hand.apply(resources.nodeTwins, { name }, { spec: { nodeName: name, profile: "performance" } });
   await publish(index, index);
 }
+for (let index = 0; index < pods; index++) await bind(index);
 process.on("message", (wish: ApiCommand) => {
   changes?.abort();
   if (wish === "rest") return;
   changes = new AbortController();
-  void change(changes.signal);
+  void (wish === "bind" ? rebind(changes.signal) : change(changes.signal));
 });
 process.on("disconnect", () => process.exit());
 process.send?.(listening.kubeconfig());
@@ -50,4 +58,28 @@ async function change(signal: AbortSignal): Promise<void> {
 async function publish(index: number, figures: number): Promise<void> {
   const status = twinStatusOf(figures, new Date(systemClock.now()).toISOString());
   await hand.apply(resources.nodeTwins, { name: nameOf(index) }, { status }, { subresource: "status" });
+}
+
+async function bind(index: number): Promise<void> {
+  const { metadata, spec, status } = bigPod(index, 1);
+  const { name, namespace, labels, annotations, ownerReferences } = metadata;
+  const { metadata: created } = await hand.create(
+    resources.pods,
+    {
+      metadata: { name, labels, annotations, ownerReferences },
+      spec: { ...spec, nodeName: nameOf((index * 7919) % size), terminationGracePeriodSeconds: 0 },
+    },
+    { namespace },
+  );
+  await hand.apply(resources.pods, { name: created.name, namespace }, { status }, { subresource: "status" });
+}
+
+/** About 200 pods per second end and start. */
+async function rebind(signal: AbortSignal): Promise<void> {
+  for (let round = 0; !signal.aborted; round++) {
+    const { name, namespace } = bigPod(round % pods, 1).metadata;
+    await hand.delete(resources.pods, { name, namespace });
+    await bind(round % pods);
+    await systemClock.sleep(milliseconds(5));
+  }
 }

@@ -72,3 +72,24 @@ export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
+
+const LONGEST_MS = 15_000;
+
+/** The times of requests one after the other: at most `count`, bounded in time. */
+export async function ask(
+  client: ExtenderBenchClient,
+  verb: string,
+  body: Buffer,
+  count: number,
+  before: () => void = () => undefined,
+): Promise<number[]> {
+  const times: number[] = [];
+  const deadline = performance.now() + LONGEST_MS;
+  while (times.length < count && performance.now() < deadline) {
+    before();
+    const { ms, status } = await client.ask(`/${verb}`, body);
+    if (status !== 200) throw new Error(`/${verb} answered ${status}`);
+    times.push(ms);
+  }
+  return times;
+}

@@ -1,5 +1,5 @@
 // The nodes of bench/extender.ts and bench/scheduling.ts: as kubelets report them, with twins that all differ.
-import type { NodeTwinStatus } from "../src/core/api/index.ts";
+import { declaredHardwareLabels, type NodeTwinStatus } from "../src/core/api/index.ts";
 import { bigNode } from "./kube-objects.ts";
 
 /** Differs between nodes but not between runs. */
@@ -15,6 +15,22 @@ const IMAGES = 2;
 const FIRST_VERSION = 10_000_000;
 
 export const nameOf = (index: number): string => nodeOf(index).metadata.name;
+
+/** Four kinds of servers. */
+const HARDWARE: readonly (readonly [cpu: string, gpu: string])[] = [
+  ["AMD-EPYC-9654", "NVIDIA-H100-80GB-HBM3"],
+  ["AMD-EPYC-7763", "NVIDIA-A100-SXM4-80GB"],
+  ["AMD-EPYC-9454", "NVIDIA-L40S"],
+  ["Intel-Xeon-Platinum-8480", "NVIDIA-H100-80GB-HBM3"],
+];
+export function hardwareLabels(index: number): Record<string, string> {
+  const [cpu = "", gpu = ""] = HARDWARE[index % HARDWARE.length] ?? [];
+  return {
+    [declaredHardwareLabels.cpuModel]: cpu,
+    [declaredHardwareLabels.cpuSockets]: "2",
+    [declaredHardwareLabels.gpuModel]: gpu,
+  };
+}
 
 /** A quarter each eco and draining, so that performance pods are rejected by some nodes. */
 export function twinStatusOf(index: number, lastUpdated: string): NodeTwinStatus {

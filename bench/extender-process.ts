@@ -6,6 +6,8 @@ import { bundle } from "../scripts/bundle.ts";
 import { startOptions } from "../src/programs/start-options.ts";
 import { freePorts } from "../test/controlplane/ports.ts";
 
+type Variables = Readonly<Record<string, string>>;
+
 const PATIENCE_MS = 60_000;
 
 const { node: nodeOptions, environment } = startOptions.extender;
@@ -26,14 +28,14 @@ export class ExtenderProcess {
   }
 
   /** Our extender from the bundle, as in the image; resolves when it has synced. */
-  static async ours(kubeconfig: string): Promise<ExtenderProcess> {
+  static async ours(kubeconfig: string, variables: Variables = {}): Promise<ExtenderProcess> {
     const main = join(import.meta.dirname, "../dist/joulie.mjs");
     await bundle(main);
-    return ExtenderProcess.bundled(main, kubeconfig);
+    return ExtenderProcess.bundled(main, kubeconfig, variables);
   }
 
   /** The extender of a bundle, also of another version. */
-  static async bundled(main: string, kubeconfig: string): Promise<ExtenderProcess> {
+  static async bundled(main: string, kubeconfig: string, variables: Variables = {}): Promise<ExtenderProcess> {
     const [port = 0, metrics = 0] = await freePorts(2);
     const child = run([...nodeOptions, main, "extender"], {
       ...environment,
@@ -43,6 +45,7 @@ export class ExtenderProcess {
       LOG_LEVEL: "warn",
       // Twins are written once and must not become stale during a bench.
       TWIN_STALENESS_THRESHOLD: "2h",
+      ...variables,
     });
     const extender = new ExtenderProcess(child, port, metrics);
     await extender.#until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
@@ -62,6 +65,14 @@ export class ExtenderProcess {
       return true;
     });
     return extender;
+  }
+
+  /** Waits until a series of /metrics has this value. */
+  async measures(series: string, value: number): Promise<void> {
+    await this.#until(async () => {
+      const text = await (await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`)).text();
+      return text.includes(`\n${series} ${value}\n`);
+    });
   }
 
   async stop(): Promise<void> {

@@ -1,11 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
+import { fork } from "node:child_process";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { startCommand, startOptions } from "../src/programs/start-options.ts";
-import type { ApiCommand } from "./extender-api.ts";
-import { ExtenderBenchClient, quantile } from "./extender-client.ts";
+import { BenchCluster } from "./extender-api-process.ts";
+import { ask, ExtenderBenchClient, quantile } from "./extender-client.ts";
 import { bodyOf, ChangingBody, type Mode } from "./extender-cluster.ts";
 import { ExtenderProcess } from "./extender-process.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
@@ -17,7 +15,6 @@ const VERBS = ["filter", "prioritize"] as const;
 /** Enough for a 99th percentile where requests are short, and bounded where they are long. */
 const REQUESTS = { names: 600, "whole Nodes": 40 } as const;
 const WARM_UP = { names: 200, "whole Nodes": 5 } as const;
-const LONGEST_MS = 15_000;
 const LARGEST = 5000;
 
 const shown = (size: number) => size.toLocaleString("en");
@@ -31,7 +28,7 @@ export const scenario: Scenario = {
       "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN },
     };
     for (const size of SIZES) {
-      const cluster = await Cluster.open(size);
+      const cluster = await BenchCluster.open(size);
       try {
         const ours = await ExtenderProcess.ours(cluster.kubeconfig);
         try {
@@ -130,24 +127,6 @@ async function askAll(
   }
 }
 
-async function ask(
-  client: ExtenderBenchClient,
-  verb: string,
-  body: Buffer,
-  count: number,
-  before: () => void = () => undefined,
-): Promise<number[]> {
-  const times: number[] = [];
-  const deadline = performance.now() + LONGEST_MS;
-  while (times.length < count && performance.now() < deadline) {
-    before();
-    const { ms, status } = await client.ask(`/${verb}`, body);
-    if (status !== 200) throw new Error(`/${verb} answered ${status}`);
-    times.push(ms);
-  }
-  return times;
-}
-
 /** Known Nodes are only compared. Measures the cost when some or all of them are new to the extender. */
 async function changing(figures: Record<string, BenchFigure>, extender: ExtenderProcess): Promise<void> {
   const body = new ChangingBody(bodyOf("whole Nodes", LARGEST, "performance"));
@@ -172,7 +151,7 @@ async function changing(figures: Record<string, BenchFigure>, extender: Extender
 async function disturbed(
   figures: Record<string, BenchFigure>,
   extender: ExtenderProcess,
-  cluster: Cluster,
+  cluster: BenchCluster,
 ): Promise<void> {
   const body = bodyOf("names", LARGEST, "performance");
   const client = await ExtenderBenchClient.open(extender.port);
@@ -193,38 +172,5 @@ async function disturbed(
     }
   } finally {
     client.close();
-  }
-}
-
-/** Nodes and twins behind a Kubernetes API in a separate process. */
-class Cluster {
-  readonly kubeconfig: string;
-  readonly #folder: string;
-  readonly #api: ChildProcess;
-
-  private constructor(api: ChildProcess, kubeconfig: string) {
-    this.#api = api;
-    this.#folder = mkdtempSync(join(tmpdir(), "joulie-bench-"));
-    this.kubeconfig = join(this.#folder, "kubeconfig");
-    writeFileSync(this.kubeconfig, kubeconfig, { mode: 0o600 });
-  }
-
-  static async open(size: number): Promise<Cluster> {
-    const api = fork(join(import.meta.dirname, "extender-api.ts"), [String(size)], { stdio: "inherit" });
-    const said = once(api, "message") as Promise<[string]>;
-    const [kubeconfig] = await Promise.race([said, once(api, "exit")]);
-    if (typeof kubeconfig !== "string") throw new Error(`the API of the bench ended with ${kubeconfig}`);
-    return new Cluster(api, kubeconfig);
-  }
-
-  tell(wish: ApiCommand): void {
-    this.#api.send(wish);
-  }
-
-  async close(): Promise<void> {
-    const ended = once(this.#api, "exit");
-    this.#api.disconnect();
-    await ended;
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 }

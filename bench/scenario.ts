@@ -19,6 +19,8 @@ export interface Scenario {
   /** Measures every figure once, in one pass, so that all see the same machine load. */
   readonly measure: () => Promise<Record<string, BenchFigure>> | Record<string, BenchFigure>;
   readonly goals: readonly Goal[];
+  /** The table of a document, printed after the others. */
+  readonly document?: (figures: ReadonlyMap<string, { readonly unit: string; readonly median: number }>) => string;
   readonly close?: () => Promise<void> | void;
 }
 

@@ -82,7 +82,7 @@ export async function podsPerSecond(control: ControlPlane, run: SchedulerRun): P
 }
 
 /** Counts pods as they are bound. */
-class BoundPods {
+export class BoundPods {
   readonly #transport;
   readonly #reflector: Reflector<true>;
   #first = Number.NaN;
@@ -111,11 +111,16 @@ class BoundPods {
     await this.#reflector.synced(AbortSignal.timeout(30_000));
   }
 
-  async rate(pods: number): Promise<number> {
-    const deadline = performance.now() + RUN_LIMIT_MS;
+  /** Pods per second from the first to the last binding; ends with the last of `pods` or after the limit. */
+  async rate(pods: number, limitMs = RUN_LIMIT_MS): Promise<number> {
+    const deadline = performance.now() + limitMs;
     const { store } = this.#reflector;
     while (store.size < pods && performance.now() < deadline) await sleep(50);
     return (store.size / (this.#last - this.#first)) * 1000;
+  }
+
+  get bound(): number {
+    return this.#reflector.store.size;
   }
 
   async stop(): Promise<void> {

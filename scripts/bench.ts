@@ -44,6 +44,7 @@ const report = summarise(name, scenario, samples, {
   node: process.version,
 });
 console.log(renderReport(scenario.about, report));
+if (scenario.document !== undefined) console.log(`\n${scenario.document(new Map(Object.entries(report.figures)))}`);
 if (values.json) console.log(JSON.stringify(report));
 
 function readArguments() {

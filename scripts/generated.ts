@@ -1,10 +1,12 @@
 import { stringify } from "yaml";
-import { crdOf, crdReference, errorReference, kinds } from "../src/core/api/index.ts";
-import { configurationReference } from "../src/platform/config/index.ts";
-import { metricsReference } from "../src/platform/metrics/index.ts";
+import { crdOf, kinds } from "../src/core/api/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
 import { chartFiles } from "./chart/files.ts";
-import { permissionsReference } from "./permissions-reference.ts";
+import { configurationReference } from "./reference/configuration.ts";
+import { crdReference } from "./reference/crds.ts";
+import { errorReference } from "./reference/errors.ts";
+import { metricsReference } from "./reference/metrics.ts";
+import { permissionsReference } from "./reference/permissions.ts";
 
 /** Contents of all generated files, by path in the repository. */
 export async function generatedFiles(): Promise<Map<string, string>> {

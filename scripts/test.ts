@@ -1,10 +1,11 @@
 // npm test: runs all suites; the last line is `N passed, N failed` over all of them. `npm run test:unit [-- FILE…]`
 // runs one suite, optionally only some files.
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateControlPlane } from "../test/controlplane/build.ts";
+import { removeDeadNodes } from "../test/realnode/leftovers.ts";
 import { prepareMachine } from "../test/realnode/requirements.ts";
 import { allPassed, closingLines, countTests, sumCounts, type TestCount, type VitestReport } from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
@@ -30,7 +31,13 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   node: async (args) => {
     const binary = await locateControlPlane();
     const machine = binary.available ? prepareMachine() : { ready: false as const, reason: binary.reason };
-    return machine.ready ? vitest(nodeConfig, args) : skipped(nodeConfig, "a real Kubernetes node", machine.reason);
+    if (!machine.ready) return skipped(nodeConfig, "a real Kubernetes node", machine.reason);
+    try {
+      return await vitest(nodeConfig, args);
+    } finally {
+      // Containers and mounts outlive an interrupted test process.
+      await removeDeadNodes(isInterrupted ? 15_000 : 0);
+    }
   },
 };
 
@@ -40,25 +47,38 @@ if (only !== undefined && !Object.hasOwn(suites, only)) {
   process.exit(2);
 }
 
+let running: ChildProcess | undefined;
+let isInterrupted = false;
+// A terminal signals vitest as well; a signal sent to this process alone must be forwarded. Then the run still cleans up.
+process.on("SIGINT", () => (isInterrupted = true));
+process.on("SIGTERM", () => {
+  isInterrupted = true;
+  running?.kill("SIGTERM");
+});
+
 const counts: TestCount[] = [];
 for (const [name, run] of Object.entries(suites)) {
-  if (only !== undefined && name !== only) continue;
+  if (isInterrupted || (only !== undefined && name !== only)) continue;
   console.log(`\n── ${name} ──`);
   counts.push(await run(args));
 }
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
-process.exit(allPassed(total) ? 0 : 1);
+process.exit(allPassed(total) && !isInterrupted ? 0 : 1);
 
 async function vitest(config: string, extra: string[]): Promise<TestCount> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
   const report = join(folder, "report.json");
   try {
-    const { status } = spawnSync(
-      "vitest",
-      ["run", "--config", config, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...extra],
-      { stdio: ["ignore", "inherit", "inherit"] },
-    );
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    const child = spawn("vitest", ["run", "--config", config, ...reporters, ...extra], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    running = child;
+    const status = await new Promise<number | null>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("exit", resolve);
+    });
     return countTests(readReport(report), status);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -39,10 +39,19 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--namespace", // of joulie scheduler-config, which reads no variables
   "--timeout", // of joulie uninstall, which reads no variables
   "--keep-objects", // of joulie uninstall
+  "--name", // of joulie check, which reads no variables
+  "--programs",
+  "--node-selector",
+  "--report-only",
   "--service",
   "--port",
   "--scheduler-name",
   "--tls",
+  "--host",
+  "--lease", // of joulie uninstall
+  "--ca-file",
+  "--cert-file",
+  "--key-file",
   "--whole-nodes",
 ]);
 

@@ -18,7 +18,7 @@ const sources = new Map(
 
 /** Error classes that no user sees: a caller handles them, or they become the status of an HTTP response. */
 const INTERNAL_CLASSES = new Set([
-  "AmbiguousKeyError", // the extender's reader falls back to a slower one
+  "AmbiguousKeyError", // the extender reads the request again, by other rules
   "ClientGoneError", // the client closed the connection
   "HostFileError", // becomes the message of a blocked or failed cap
   "HttpError", // an HTTP answer of the extender
@@ -26,7 +26,6 @@ const INTERNAL_CLASSES = new Set([
   "NoNodeFits", // becomes the PodScheduled condition of the embedded scheduler
   "NvmlError", // becomes the message of a blocked or failed cap
   "FailedStep", // carries the error of a write to the operator's queue
-  "PowerCut", // a test's journal
   "QueryError", // an HTTP answer of the fleet
   "RequestError", // an HTTP answer of the extender
   "WriteSuperseded", // the operator plans the node again

@@ -38,11 +38,11 @@ const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_DEFAULTS, string>> = 
 /** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
 function tables(): string {
   const sources: Source[] = [];
-  const told = ({ provenance, source }: Pick<Figure, "provenance" | "source">): string => {
+  const reported = ({ provenance, source }: Pick<Figure, "provenance" | "source">): string => {
     if (!sources.includes(source)) sources.push(source);
     return `${provenance} [${sources.indexOf(source) + 1}]`;
   };
-  const cell = (figure: Figure): string => `${figure.value} ${told(figure)}`;
+  const cell = (figure: Figure): string => `${figure.value} ${reported(figure)}`;
   const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
     [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   const classRow = ({ name, figures, load }: DeviceClass): readonly string[] => [
@@ -51,7 +51,7 @@ function tables(): string {
     cell(figures.slowest),
     cell(figures.voltageFloor),
     cell(figures.floorClock),
-    `${load.kind} ${told(load)}`,
+    `${load.kind} ${reported(load)}`,
   ];
   const clocks = ["Static share s", "Slowest clock", "Voltage floor", "Floor reached at", "Load curve"];
   const parts = [

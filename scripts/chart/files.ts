@@ -1,16 +1,45 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
-import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
-import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
-import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
-import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
+import { type InstalledProgram, programPermissions } from "../../src/programs/permissions.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
-import { uninstallPermissions } from "../../src/programs/uninstall/permissions.ts";
 import { imageConfig } from "../image/layout.ts";
 import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
-import { chartValues, reservedVariables } from "./values.ts";
+import { chartValues, reservedVariables, shortestGrace } from "./values.ts";
+
+interface RbacFile {
+  /** When the chart creates the ServiceAccount and its roles. */
+  readonly condition: string;
+  /** The Helm hooks whose Jobs need them; otherwise they are part of the release. */
+  readonly hook?: string;
+  /** The ServiceAccount, if it has another name than the program. */
+  readonly account?: string;
+}
+
+/** Whether the extender needs to read pods. */
+const byEnergy = '(eq (.Values.extender.env.SCORING | default "headroom") "energy")';
+
+/** The compiler asks for the row of a new program. */
+const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
+  agent: { condition: '.Values.agent.enabled (eq .Values.agent.mode "daemonset")' },
+  "agent-pool": { condition: '.Values.agent.enabled (eq .Values.agent.mode "pool")', account: "agent" },
+  operator: { condition: ".Values.operator.enabled" },
+  extender: { condition: `(not ${byEnergy})` },
+  "extender-energy": { condition: byEnergy, account: "extender" },
+  fleet: { condition: ".Values.fleet.enabled" },
+  check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
+  crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },
+  uninstall: { condition: ".Values.uninstall.enabled", hook: "pre-delete,post-delete" },
+};
+
+/** Template expressions in the place of names. */
+const names = {
+  namespace: "{{ .Release.Namespace }}",
+  service: "{{ .Values.extender.service.name }}",
+  workloadNamespace: "{{ .Values.fleet.namespace }}",
+  lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
+};
 
 /** The chart's generated files, by path in the repository. */
 export async function chartFiles(): Promise<[string, string][]> {
@@ -20,44 +49,17 @@ export async function chartFiles(): Promise<[string, string][]> {
     extender: extenderConfig,
     fleet: fleetConfig,
   });
-  const agent = (mode: "daemonset" | "pool") =>
-    rbacTemplate(
-      "agent",
-      `.Values.agent.enabled (eq .Values.agent.mode "${mode}")`,
-      agentPermissions(mode, "{{ .Release.Namespace }}"),
-    );
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],
     ["charts/joulie/values.schema.json", valuesSchema(values)],
     ["docs/reference/chart.md", valuesReference(values, reservedVariables)],
-    ["charts/joulie/templates/generated/_start.tpl", startTemplate(imageConfig.entrypoint, startOptions)],
-    [rbacFile("agent"), `${agent("daemonset")}${agent("pool")}`],
     [
-      rbacFile("operator"),
-      rbacTemplate("operator", ".Values.operator.enabled", operatorPermissions("{{ .Release.Namespace }}")),
+      "charts/joulie/templates/generated/_start.tpl",
+      startTemplate(imageConfig.entrypoint, startOptions, shortestGrace),
     ],
-    [
-      rbacFile("extender"),
-      rbacTemplate("extender", `(not ${byEnergy})`, extenderPermissions) +
-        rbacTemplate("extender", byEnergy, energyExtenderPermissions),
-    ],
-    [
-      rbacFile("uninstall"),
-      rbacTemplate(
-        "uninstall",
-        ".Values.uninstall.enabled",
-        uninstallPermissions("{{ .Release.Namespace }}"),
-        "pre-delete,post-delete",
-      ),
-    ],
-    [
-      rbacFile("fleet"),
-      rbacTemplate("fleet", ".Values.fleet.enabled", fleetPermissions("{{ .Values.fleet.namespace }}")),
-    ],
+    ...Object.entries(rbacFiles).map(([program, { condition, hook, account = program }]): [string, string] => [
+      `charts/joulie/templates/generated/rbac-${program}.yaml`,
+      rbacTemplate(account, condition, programPermissions[program as InstalledProgram](names), hook),
+    ]),
   ];
 }
-
-/** Whether the extender needs to read pods. */
-const byEnergy = `(eq (.Values.extender.env.SCORING | default "headroom") "energy")`;
-
-const rbacFile = (program: string) => `charts/joulie/templates/generated/rbac-${program}.yaml`;

@@ -1,4 +1,5 @@
 import { Document, stringify } from "yaml";
+import type { PermissionRule } from "../../src/platform/kube/index.ts";
 import type { StartOptions } from "../../src/programs/start-options.ts";
 import type { JsonSchema, Leaf, Section } from "./annotated.ts";
 
@@ -50,13 +51,16 @@ export function valuesSchema(values: Section): string {
 /** docs/reference/chart.md */
 export function valuesReference(values: Section, reserved: ReadonlySet<string>): string {
   const rows: string[] = [];
+  const variables: string[] = [];
   const write = (members: Section["members"], prefix: string) => {
     for (const [name, member] of Object.entries(members)) {
       if (member.kind === "section") write(member.members, `${prefix}${name}.`);
-      else
-        rows.push(
-          `| \`${prefix}${name}\` | \`${JSON.stringify(member.default)}\` | ${member.about.replaceAll("|", "\\|")} |`,
-        );
+      else {
+        rows.push(`| \`${prefix}${name}\` | \`${JSON.stringify(member.default)}\` | ${cell(member.about)} |`);
+        const { properties = {} } = member.schema as { properties?: Record<string, { description: string }> };
+        for (const [variable, { description }] of Object.entries(properties))
+          variables.push(`| \`${prefix}${name}.${variable}\` | ${cell(description)} |`);
+      }
     }
   };
   write(values.members, "");
@@ -73,13 +77,22 @@ ${[...reserved].map((name) => `\`${name}\``).join(", ")}.
 | Value | Default | What it does |
 | --- | --- | --- |
 ${rows.join("\n")}
+
+## Variables
+
+| Value | What it does |
+| --- | --- |
+${variables.join("\n")}
 `;
 }
+
+const cell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** How the container of a program starts: `joulie.start.PROGRAM` is its command, `joulie.startEnvironment.PROGRAM` its variables. */
 export function startTemplate(
   [node, bundle]: readonly [string, string],
   programs: Readonly<Record<string, StartOptions>>,
+  shortestGrace: number,
 ): string {
   const define = (name: string, body: string) => `{{- define "joulie.${name}" -}}\n${body}{{- end }}\n`;
   const variables = (environment: StartOptions["environment"]) =>
@@ -91,15 +104,7 @@ export function startTemplate(
         `command: [${[node, ...options, bundle].map((part) => JSON.stringify(part)).join(", ")}]\n`,
       ) + define(`startEnvironment.${program}`, variables(environment).join("")),
   );
-  return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts. Change it there. */}}\n${templates.join("")}`;
-}
-
-export interface Rule {
-  readonly namespace?: string;
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
+  return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts and the agent's shutdown-times.ts. Change it there. */}}\n${templates.join("")}${define("shortestGrace", `${shortestGrace}\n`)}`;
 }
 
 /** Helm creates these objects for the hook, before its Job, and deletes them afterwards. */
@@ -110,7 +115,12 @@ const hookAnnotations = (hook: string) => ({
 });
 
 /** ServiceAccount, roles and bindings of one program, as a template. Namespaces may contain template expressions. */
-export function rbacTemplate(program: string, condition: string, rules: readonly Rule[], hook?: string): string {
+export function rbacTemplate(
+  program: string,
+  condition: string,
+  rules: readonly PermissionRule[],
+  hook?: string,
+): string {
   const name = `{{ include "joulie.fullname" . }}-${program}`;
   const metadata = (namespace?: string) => ({
     name,

@@ -1,4 +1,6 @@
+import { inSeconds } from "../../src/core/units/index.ts";
 import type { ConfigSchema } from "../../src/platform/config/index.ts";
+import { longestShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
   flag,
@@ -41,8 +43,8 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "SIMULATOR_ADDR",
 ]);
 
-/** The agent's way to the end takes up to 23 s: 5 for what is under way, 1 to break it off, 12 to restore, 5 to report. */
-const shortestGrace = 30;
+/** An agent needs this long to stop, and a moment to notice the signal. */
+export const shortestGrace = Math.ceil(inSeconds(longestShutdown)) + 3;
 
 const placement = (what: string) => ({
   nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),
@@ -154,7 +156,11 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       replicas: integer(2, "Replicas; 0 is rejected.", 0),
       ...placement("the extender"),
       resources: resources("100m", "160Mi", "512Mi"),
-      minAvailable: integer(1, "Replicas that a voluntary disruption leaves, in a PodDisruptionBudget.", 0),
+      minAvailable: integer(
+        1,
+        "Replicas that a voluntary disruption leaves, in a PodDisruptionBudget; without effect unless there are more.",
+        0,
+      ),
       service: section("The Service that kube-scheduler asks.", {
         name: text("joulie-scheduler-extender", "Its name."),
         port: integer(9876, "Its port.", 1),
@@ -182,13 +188,30 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       resources: resources("100m", "256Mi", "512Mi"),
       env: env("fleet"),
     }),
+    check: section(
+      "After an installation or upgrade, a Job runs `joulie check` and prints in one line what is missing.",
+      {
+        enabled: flag(true, "Whether the Job runs. It changes nothing."),
+        timeout: text("1m", "How long it waits until nothing is missing."),
+        strict: flag(
+          false,
+          "Fail the installation or upgrade if something is missing. Otherwise the Job only reports it.",
+        ),
+      },
+    ),
+    crds: section("Helm installs the CustomResourceDefinitions in crds/, but never upgrades them.", {
+      upgrade: flag(false, "Before an upgrade, a Job runs `joulie crds apply`. It may change Joulie's CRDs only."),
+    }),
     uninstall: section("Before `helm uninstall` a Job restores all original limits and removes what Joulie wrote.", {
       enabled: flag(true, "Whether the Job runs. Without it agents still restore limits when they stop."),
       keepObjects: flag(false, "Keep NodeTwin and NodeHardware objects."),
       timeout: text("2m", "How long agents may take to confirm. Then `helm uninstall` fails, and nothing is removed."),
     }),
     rbac: section("Access to the Kubernetes API.", {
-      create: flag(true, "Create ServiceAccounts, roles and bindings, with the fewest rights that work."),
+      create: flag(
+        true,
+        "Create ServiceAccounts, roles and bindings, with the fewest rights that work. Otherwise create them yourself, under the same names.",
+      ),
       serviceAccountAnnotations: stringMap({}, "Annotations of the ServiceAccounts."),
     }),
     admissionPolicies: section("ValidatingAdmissionPolicies.", {
@@ -201,7 +224,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     }),
     networkPolicies: section("NetworkPolicies for incoming connections.", {
       enabled: flag(true, "Allow only the ports that programs serve."),
-      metricsFrom: list([], "Peers that may read metrics, as in a NetworkPolicy; empty = all."),
+      metricsFrom: list(
+        [],
+        "Peers that may read metrics, as in a NetworkPolicy; empty = all. `joulie check` asks through the API server.",
+      ),
       schedulerFrom: list(
         [],
         "Peers that may ask the extender; empty = all. kube-scheduler often uses a host's address.",

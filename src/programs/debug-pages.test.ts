@@ -43,25 +43,25 @@ async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Pr
 
 const programs: Readonly<Record<string, (variables: Variables) => Promise<Running>>> = {
   operator: async (variables) => {
-    const trial = await OperatorTestHarness.begin();
-    endings.push(async () => trial.end());
-    const posted = watchPosts(trial);
-    const { logs } = trial.start(variables);
+    const harness = await OperatorTestHarness.begin();
+    endings.push(async () => harness.end());
+    const posted = watchPosts(harness);
+    const { logs } = harness.start(variables);
     return { url: `${await urlIn(logs)}/debug/plan`, posted, logs };
   },
   agent: async (variables) => {
-    const trial = new AgentTestHarness();
-    endings.push(async () => trial.close());
-    await trial.createNode("a");
-    const posted = watchPosts(trial);
-    const { logs } = trial.start(variables);
+    const harness = new AgentTestHarness();
+    endings.push(async () => harness.close());
+    await harness.createNode("a");
+    const posted = watchPosts(harness);
+    const { logs } = harness.start(variables);
     return { url: `${await urlIn(logs)}/debug/node`, posted, logs };
   },
   extender: async (variables) => {
-    const trial = new ExtenderHarness();
-    endings.push(async () => trial.end());
-    const posted = watchPosts(trial);
-    const extender = await trial.start(variables);
+    const harness = new ExtenderHarness();
+    endings.push(async () => harness.end());
+    const posted = watchPosts(harness);
+    const extender = await harness.start(variables);
     return { url: `${extender.url}/debug/decisions`, posted, logs: extender.logs };
   },
 };

@@ -78,7 +78,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
         duration: undefined,
         power: { drawn: watts(1), capped: 2, uncapped: 3 },
         pue: 1,
-        classes: { performance: 1, eco: 1, draining: 1, unknown: 0 },
+        classes: { performance: 1, eco: 1, draining: 1, asleep: 0, unknown: 0 },
         drains: { deferred: 0, completed: 0, takenBack: 0 },
         draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
         pods: { waiting: 0, running: 0, performance: 0, finished: 0 },

@@ -23,7 +23,7 @@ const main = join(import.meta.dirname, "../main.ts");
 const SERVING = /"msg":"(?:serving|answering)/;
 
 /** What a program says until it serves or ends. */
-async function said(program: string, allow: string): Promise<string> {
+async function output(program: string, allow: string): Promise<string> {
   const env = {
     PATH: process.env["PATH"],
     KUBECONFIG: kubeconfig,
@@ -48,7 +48,7 @@ async function said(program: string, allow: string): Promise<string> {
 
 describe.each(["operator", "agent", "extender", "simulator"])("%s", (program) => {
   it("sends a kubeconfig's token over http:// only where KUBE_ALLOW_INSECURE_TOKEN says so", async () => {
-    const [refused, allowed] = await Promise.all([said(program, "false"), said(program, "true")]);
+    const [refused, allowed] = await Promise.all([output(program, "false"), output(program, "true")]);
     expect(refused).toContain("use https, or set KUBE_ALLOW_INSECURE_TOKEN to true");
     expect(refused).not.toMatch(SERVING);
     expect(allowed).toMatch(SERVING);

@@ -10,11 +10,33 @@ import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts
 import { helmOf } from "../controlplane/helm.ts";
 
 const namespace = "joulie-system";
-const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const joulie = "/apis/joulie.io/v1alpha1";
+const events = "/apis/events.k8s.io/v1/namespaces/default/events";
+const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+
+/** How each verb of RBAC is asked for. Nothing is changed for good, also if the server allowed it. */
+const verbs = {
+  get: { method: "GET", named: true },
+  list: { method: "GET", named: false },
+  watch: { method: "GET", named: false, query: "watch=true&timeoutSeconds=1" },
+  create: { method: "POST", named: false },
+  update: { method: "PUT", named: true },
+  patch: { method: "PATCH", named: true },
+  delete: { method: "DELETE", named: true },
+  deletecollection: { method: "DELETE", named: false },
+} as const;
 
 interface ResourceList {
-  readonly resources: readonly { readonly name: string; readonly namespaced: boolean }[];
+  readonly resources: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[];
+}
+
+interface Question {
+  readonly verb: keyof typeof verbs;
+  readonly groupVersion: string;
+  /** With the subresource. */
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespace: string | undefined;
 }
 
 let plane: ControlPlane;
@@ -41,6 +63,7 @@ beforeAll(async () => {
     await plane.api.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { schedulableClass: "eco" } });
     await plane.api.create(`${joulie}/telemetryprofiles`, profile(name, { scope: "node", nodeName: name }));
   }
+  for (const name of ["n1", "n2"]) await plane.api.create(events, event(name, name));
   await plane.api.create(`${joulie}/nodehardwares`, { ...meta("NodeHardware", "n2"), spec: { nodeName: "n2" } });
   await plane.api.create(`${joulie}/telemetryprofiles`, profile("all", { scope: "cluster" }));
   // The API server compiles a new policy a moment after it is written.
@@ -62,6 +85,8 @@ const meta = (kind: string, name: string) => ({ apiVersion: "joulie.io/v1alpha1"
 const twin = (name: string) => ({ ...meta("NodeTwin", name), spec: { nodeName: name, profile: "eco" } });
 const profile = (name: string, target: object) => ({ ...meta("TelemetryProfile", name), spec: { target } });
 
+const seen = (count: number) => ({ count, lastObservedTime: "2030-01-01T00:00:00.000000Z" });
+
 const controlStatus = { cpu: { result: "applied" } };
 const reportOn = (name: string) => async () =>
   agent.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { controlStatus } });
@@ -77,54 +102,99 @@ async function status(call: () => Promise<unknown>): Promise<number> {
   }
 }
 
-describe("an agent's token", () => {
-  it("allows no verb on any resource beyond the agent's permissions", async () => {
-    const groups = await plane.api.get<{ groups: { name: string; preferredVersion: { groupVersion: string } }[] }>(
-      "/apis",
-    );
-    const lists = [
-      { group: "", path: "/api/v1" },
-      ...groups.groups.map(({ name, preferredVersion }) => ({
-        group: name,
-        path: `/apis/${preferredVersion.groupVersion}`,
-      })),
-    ];
-    const allowed: string[] = [];
-    for (const { group, path } of lists) {
-      const { resources } = await plane.api.get<ResourceList>(path);
-      const questions = resources.flatMap(({ name, namespaced }) =>
-        verbs.flatMap((verb) =>
-          (namespaced ? ["default", "kube-system", namespace] : [undefined]).map((where) => ({ verb, name, where })),
-        ),
-      );
-      await Promise.all(
-        questions.map(async ({ verb, name, where }) => {
-          const [resource, subresource] = name.split("/");
-          const resourceAttributes = { group, resource, subresource, verb, namespace: where };
-          const review = await agent.create<{ status: { allowed: boolean } }>(
-            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-            { spec: { resourceAttributes } },
-          );
-          if (review.status.allowed)
-            allowed.push(`${verb} ${group}/${name}${where === undefined ? "" : ` in ${where}`}`);
-        }),
-      );
-    }
-    // The review names no object, so the rule for the agent's own namespace does not apply.
-    const rules = agentPermissions("daemonset").filter(({ resourceNames }) => resourceNames === undefined);
-    const own = rules.flatMap((rule) =>
-      rule.apiGroups.flatMap((group) =>
-        rule.resources.flatMap((name) =>
-          rule.verbs.map(
-            (verb) => `${verb} ${group}/${name}${rule.namespace === undefined ? "" : ` in ${rule.namespace}`}`,
-          ),
-        ),
+/** Every verb × resource × namespace that the API server knows. */
+async function everyQuestion(): Promise<Question[]> {
+  const { groups } = await plane.api.get<{ groups: { preferredVersion: { groupVersion: string } }[] }>("/apis");
+  const groupVersions = ["v1", ...groups.map(({ preferredVersion }) => preferredVersion.groupVersion)];
+  const lists = await Promise.all(
+    groupVersions.map(async (groupVersion) => ({
+      groupVersion,
+      ...(await plane.api.get<ResourceList>(groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`)),
+    })),
+  );
+  return lists.flatMap(({ groupVersion, resources }) =>
+    resources.flatMap(({ name: resource, kind, namespaced }) =>
+      (namespaced ? ["default", "kube-system", namespace] : [undefined]).flatMap((where) =>
+        (Object.keys(verbs) as Question["verb"][]).map((verb) => ({
+          verb,
+          groupVersion,
+          resource,
+          kind,
+          namespace: where,
+        })),
       ),
+    ),
+  );
+}
+
+/** The server's answer to the agent, for an object called `name`: 403 if RBAC or the policy refuses. */
+async function answerTo({ verb, groupVersion, resource, kind, namespace: where }: Question, name: string) {
+  const {
+    method,
+    named,
+    query,
+  }: { method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"; named: boolean; query?: string } = verbs[verb];
+  const [plural, subresource] = resource.split("/");
+  const base = groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
+  const place = where === undefined ? "" : `/namespaces/${where}`;
+  // A subresource belongs to an object, whatever is done to it.
+  const at = named || subresource !== undefined ? `/${name}` : "";
+  const path = `${base}${place}/${plural}${at}${subresource === undefined ? "" : `/${subresource}`}`;
+  const body = method === "POST" || method === "PUT" ? { ...about(plural, name), apiVersion: groupVersion, kind } : {};
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const hasBody = method !== "GET" && method !== "DELETE";
+  return agent.status(method, `${path}?${query ?? "dryRun=All"}`, hasBody ? body : undefined, type);
+}
+
+/** A valid object about the node, where the agent may create some. */
+function about(plural: string | undefined, name: string): object {
+  if (plural === "events") return event(`new-${name}`, name);
+  return { metadata: { name: plural === "nodehardwares" ? `${name}-new` : name }, spec: { nodeName: `${name}-new` } };
+}
+
+const event = (name: string, node: string) => ({
+  apiVersion: "events.k8s.io/v1",
+  kind: "Event",
+  metadata: { name, namespace: "default" },
+  eventTime: "2030-01-01T00:00:00.000000Z",
+  action: "CapCpu",
+  reason: "ControlFailed",
+  type: "Warning",
+  reportingController: "joulie.io/agent",
+  reportingInstance: "agent-n1",
+  regarding: { apiVersion: "v1", kind: "Node", name: node },
+});
+
+describe("an agent's token", () => {
+  it("is refused every verb on every resource except reads and reviews, if the object is not about its node", async () => {
+    const questions = await everyQuestion();
+    expect(questions.length).toBeGreaterThan(1000);
+    const allowed: string[] = [];
+    await Promise.all(
+      questions.map(async (question) => {
+        if ((await answerTo(question, "n2")) === 403) return;
+        const { verb, groupVersion, resource, namespace: where } = question;
+        const group = groupVersion.includes("/") ? groupVersion.replace(/\/.*/, "") : "";
+        allowed.push(`${verb} ${group}/${resource}${where === undefined ? "" : ` in ${where}`}`);
+      }),
     );
+    const isRead = (verb: string) => ["get", "list", "watch"].includes(verb);
+    const granted = agentPermissions("daemonset")
+      // The rule for the agent's own namespace names one object, and the questions are about another.
+      .filter(({ resourceNames }) => resourceNames === undefined)
+      .flatMap(({ apiGroups: [group = ""], resources: [resource = ""], verbs: own }) =>
+        own.map((verb) => ({ verb, group, resource })),
+      )
+      .filter(({ verb, resource }) => isRead(verb) || /^(tokenreviews|subjectaccessreviews)$/.test(resource))
+      .map(({ verb, group, resource }) => `${verb} ${group}/${resource}`);
     // Kubernetes lets every authenticated user ask about itself.
-    const self = allowed.filter((line) => /selfsubject/.test(line));
-    expect(allowed.filter((line) => !self.includes(line)).toSorted()).toEqual(own.toSorted());
+    const about = allowed.filter((line) => !/ \S*\/selfsubject/.test(line));
+    expect(about.toSorted()).toEqual(granted.toSorted());
   }, 300_000);
+
+  it.each(["/metrics", "/logs", "/debug/pprof/", "/configz"])("may not read %s of the API server", async (path) => {
+    expect(await agent.status("GET", path)).toBe(403);
+  });
 
   it.each<[string, number, () => Promise<unknown>]>([
     ["report on its own node's caps", 0, reportOn("n1")],
@@ -174,6 +244,25 @@ describe("an agent's token", () => {
       403,
       async () => agent.mergePatch(`${joulie}/telemetryprofiles/all/status`, { status: { control: controlStatus } }),
     ],
+    ["report an Event about its own node", 0, async () => agent.create(events, event("mine", "n1"))],
+    ["report an Event about another node", 403, async () => agent.create(events, event("other", "n2"))],
+    [
+      "report an Event about a pod",
+      403,
+      async () => {
+        const regarding = { apiVersion: "v1", kind: "Pod", namespace: "default", name: "n1" };
+        return agent.create(events, { ...event("pod", "n1"), regarding });
+      },
+    ],
+    ["count another node's Event", 403, async () => agent.mergePatch(`${events}/n2`, { series: seen(2) })],
+    [
+      // Kubernetes itself rejects a change of an Event's subject.
+      "make another node's Event its own",
+      422,
+      async () => agent.mergePatch(`${events}/n2`, { regarding: { kind: "Node", name: "n1" } }),
+    ],
+    ["count its own node's Event", 0, async () => agent.mergePatch(`${events}/n1`, { series: seen(2) })],
+    ["review a token, for its debug page", 0, async () => agent.create(tokenReviews, { spec: { token: "x" } })],
     ["label its own node", 403, async () => agent.mergePatch("/api/v1/nodes/n1", { metadata: { labels: { a: "b" } } })],
     ["read Secrets", 403, async () => agent.get("/api/v1/secrets")],
     ["delete its own node's twin", 403, async () => agent.remove(`${joulie}/nodetwins/n1`)],

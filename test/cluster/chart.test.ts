@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { helmOf } from "../controlplane/helm.ts";
@@ -36,6 +37,8 @@ const valueSets: Readonly<Record<string, object>> = {
     scheduler: { enabled: true, image: "registry.example/kube-scheduler:v1.36.3" },
     extender: { tls: { enabled: true, secretName: "extender-tls" } },
   },
+  "a CRD upgrade and a strict check": { crds: { upgrade: true }, check: { strict: true, timeout: "5m" } },
+  "one extender": { extender: { replicas: 1 }, check: { enabled: false } },
   "no agent": { agent: { enabled: false } },
   "no operator": { operator: { enabled: false } },
   "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false } },
@@ -128,6 +131,8 @@ describe("the chart", () => {
     [{ image: { tag: "latest" } }, "image.tag is latest"],
     [{ image: { tag: "1.0.0", digest: `sha256:${"0".repeat(64)}` } }, "image.tag and image.digest are both set"],
     [{ image: { digest: "sha256:12" } }, "image/digest"],
+    [{ image: { repository: "registry.example/joulie:latest" } }, "contains a tag or digest"],
+    [{ scheduler: { enabled: true, image: "registry.example/kube-scheduler:latest" } }, "scheduler.image is latest"],
     [{ agent: { terminationGracePeriodSeconds: 29 } }, "terminationGracePeriodSeconds is 29"],
     [{ extender: { replicas: 0 } }, "extender.replicas is 0"],
     [{ extender: { tls: { enabled: true } } }, "needs extender.tls.secretName"],
@@ -145,11 +150,94 @@ describe("the chart", () => {
     expect(agent).toMatchObject({ spec: { template: { spec: { nodeSelector: { "joulie.io/managed": "true" } } } } });
   });
 
+  it("lets the extender read pods only if it scores by energy, and adapts its own kube-scheduler", async () => {
+    const rulesOf = async (values: object) => {
+      const role = objects(await render(values)).find(
+        ({ kind, metadata }) => kind === "ClusterRole" && metadata.name.endsWith("-extender"),
+      ) as { readonly rules?: readonly { readonly resources: readonly string[] }[] } | undefined;
+      return role?.rules?.flatMap(({ resources }) => resources);
+    };
+    const energy = { extender: { env: { SCORING: "energy" } }, scheduler: { enabled: true } };
+    expect(await rulesOf({})).not.toContain("pods");
+    expect(await rulesOf(energy)).toContain("pods");
+    const text = await render(energy);
+    expect(text).toContain("MostAllocated");
+    expect(text).toContain("weight: 10");
+    expect(await render({ scheduler: { enabled: true } })).not.toContain("MostAllocated");
+  });
+
   it("SCH-53 always deploys the extender", async () => {
     for (const values of Object.values(valueSets)) {
       const names = objects(await render(values)).map(({ kind, metadata }) => `${kind} ${metadata.name}`);
       expect(names.some((name) => /^Deployment .*-extender$/.test(name))).toBe(true);
     }
+  });
+
+  it("gives the pods of a pool their names in a headless Service", async () => {
+    const rendered = objects(await render({ agent: { mode: "pool" } }));
+    const find = (kind: string) =>
+      rendered.find((object) => object.kind === kind && object.metadata.name === "joulie-agent");
+    expect(find("StatefulSet")).toMatchObject({ spec: { serviceName: "joulie-agent" } });
+    const { spec } = find("Service") as unknown as { spec: { clusterIP: string; selector: object } };
+    expect(spec.clusterIP).toBe("None");
+    expect(find("StatefulSet")).toMatchObject({ spec: { template: { metadata: { labels: spec.selector } } } });
+    expect(
+      objects(await render({})).some(({ metadata, kind }) => kind === "Service" && metadata.name === "joulie-agent"),
+    ).toBe(false);
+  });
+
+  it.each([
+    [2, 1, 1],
+    [1, 1, 0],
+    [1, 0, 1],
+  ])(
+    "keeps nodes drainable: %d extenders, %d of them always available, have %d budgets",
+    async (replicas, minAvailable, count) => {
+      const rendered = objects(await render({ extender: { replicas, minAvailable } }));
+      expect(rendered.filter(({ kind }) => kind === "PodDisruptionBudget")).toHaveLength(count);
+    },
+  );
+
+  it.each([false, true])(
+    "runs kube-scheduler with the configuration of `joulie scheduler-config`, TLS: %s",
+    async (tls) => {
+      const values = { scheduler: { enabled: true }, extender: { tls: { enabled: tls, secretName: tls ? "x" : "" } } };
+      const found = objects(await render(values)).find(({ kind }) => kind === "ConfigMap") as unknown as {
+        data: { "config.yaml": string };
+      };
+      const { leaderElection, ...config } = parse(found.data["config.yaml"]) as { leaderElection: object };
+      expect(leaderElection).toEqual({ leaderElect: false });
+      const text = schedulerConfigText({
+        namespace: "joulie-system",
+        service: "joulie-scheduler-extender",
+        port: "9876",
+        schedulerName: "joulie-scheduler",
+        tls,
+        ...(tls && { caFile: "/etc/kubernetes/extender/ca.crt" }),
+        wholeNodes: false,
+      });
+      // In the cluster the short name works for every cluster domain.
+      expect(config).toEqual(parse(text.replace(".svc.cluster.local:", ".svc:")));
+    },
+  );
+
+  it("accepts known workload classes only, if asked to", async () => {
+    const rendered = objects(await render({ admissionPolicies: { workloadClass: "Deny" } }));
+    const policies = rendered.filter(
+      ({ kind, metadata }) => kind.startsWith("ValidatingAdmissionPolicy") && metadata.name.endsWith("-workload-class"),
+    );
+    expect(policies).toHaveLength(2);
+    await plane.kubectl(["apply", "-f", "-"], { input: policies.map((one) => JSON.stringify(one)).join("\n---\n") });
+    const create = async (workloadClass: string | undefined) => {
+      const annotations = workloadClass === undefined ? {} : { "joulie.io/workload-class": workloadClass };
+      const spec = { containers: [{ name: "main", image: "none" }] };
+      const pod = { apiVersion: "v1", kind: "Pod", metadata: { generateName: "p-", annotations }, spec };
+      return plane.api.status("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod);
+    };
+    // The API server compiles a new policy a moment after it is written.
+    await vi.waitUntil(async () => (await create("perfomance")) === 422, { timeout: 30_000, interval: 100 });
+    for (const known of ["performance", "standard", undefined]) expect(await create(known)).toBe(201);
+    await plane.kubectl(["delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", "--all"]);
   });
 
   it.each([1, 5])("X-66 sets POOL_SHARDS to %d replicas", async (replicas) => {
@@ -175,6 +263,13 @@ describe("the chart", () => {
     for (const [name, value] of Object.entries(environment)) expect(container?.env).toContainEqual({ name, value });
   });
 
+  it("hands numbers and flags to programs as they are written", async () => {
+    const env = { DVFS_MIN_FREQ_KHZ: 1_500_000, DVFS_EMA_ALPHA: 0.5, RESTORE_ON_EXIT: false, TARGET_LEASE: "10m" };
+    const agent = objects(await render({ agent: { env } })).find(({ kind }) => kind === "DaemonSet");
+    for (const [name, value] of Object.entries(env))
+      expect(agent?.spec?.template?.spec.containers[0].env).toContainEqual({ name, value: String(value) });
+  });
+
   it("X-102 restores limits and cleans up before it is uninstalled, and clears the stop afterwards", async () => {
     const env = { POWER_PROFILE_LABEL: "power/profile" };
     const jobs = objects(await render({ operator: { env }, uninstall: { keepObjects: true } })).filter(
@@ -182,11 +277,71 @@ describe("the chart", () => {
     );
     const args = jobs.map((job) => job.spec?.template?.spec.containers[0].args?.join(" "));
     const start = "uninstall --namespace joulie-system --timeout 2m";
-    expect(args).toEqual([
+    expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator)`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator) --lease joulie-operator`,
     ]);
-    expect(objects(await render({ uninstall: { enabled: false } })).filter(({ kind }) => kind === "Job")).toEqual([]);
+    const without = objects(await render({ uninstall: { enabled: false }, check: { enabled: false } }));
+    expect(without.filter(({ kind }) => kind === "Job")).toEqual([]);
+  });
+
+  it.each([
+    [{}, "--programs agent,operator,extender", "--report-only"],
+    [{ agent: { mode: "pool" }, operator: { enabled: false } }, "--programs agent-pool,extender", "--report-only"],
+    [{ operator: { env: { NODE_SELECTOR: "team=a" } }, check: { strict: true } }, "--node-selector team=a", ""],
+  ])("checks the installation of %j afterwards", async (values, expected, reportOnly) => {
+    const job = objects(await render(values)).find(
+      ({ metadata, kind }) => kind === "Job" && metadata.name === "joulie-check",
+    );
+    expect(job).toMatchObject({ metadata: { annotations: { "helm.sh/hook": "post-install,post-upgrade" } } });
+    const args = job?.spec?.template?.spec.containers[0].args?.join(" ") ?? "";
+    expect(args).toContain(
+      `check --namespace joulie-system --name joulie ${expected.startsWith("--programs") ? expected : ""}`,
+    );
+    expect(args).toContain(expected);
+    expect(args.endsWith("--report-only")).toBe(reportOnly !== "");
+  });
+
+  it("upgrades CRDs before an upgrade, if asked to", async () => {
+    const jobs = objects(await render({ crds: { upgrade: true } })).filter(
+      ({ metadata }) => metadata.name === "joulie-crds",
+    );
+    expect(jobs.map(({ kind }) => kind).toSorted()).toEqual([
+      "ClusterRole",
+      "ClusterRoleBinding",
+      "Job",
+      "ServiceAccount",
+    ]);
+    for (const job of jobs) expect(job).toMatchObject({ metadata: { annotations: { "helm.sh/hook": "pre-upgrade" } } });
+  });
+
+  it("is installed, upgraded and uninstalled by Helm, and the notes name the Pod Security level", async () => {
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    // No kubelet runs the Jobs here.
+    const how = ["--namespace", "joulie-system", "--no-hooks"];
+    const installed = await real("install", ...release, "--no-hooks");
+    expect(installed).toContain("installed in mode observe: it measures and plans, and sets no power cap");
+    expect(installed).toContain("needs the Pod Security level privileged");
+    expect(installed).toContain("kubectl annotate namespace joulie-system joulie.io/stop=true");
+    expect(installed).toContain("joulie check --namespace joulie-system --name joulie");
+    // A StatefulSet replaces the DaemonSet.
+    const values = ["--set", "mode=enforce,agent.mode=pool"];
+    const upgraded = await real("upgrade", ...release, "--no-hooks", ...values);
+    expect(upgraded).toContain("installed in mode enforce.");
+    expect(upgraded).toContain("The level restricted is enough.");
+    const kindsLeft = async () => {
+      const namespaced =
+        "daemonsets,statefulsets,deployments,services,serviceaccounts,networkpolicies,pdb,roles,rolebindings";
+      const wide = "clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings";
+      const mine = ["--selector", "app.kubernetes.io/instance=joulie", "--output", "name", "--all-namespaces"];
+      const { stdout } = await plane.kubectl(["get", `${namespaced},${wide}`, ...mine]);
+      return stdout.split("\n").filter((line) => line !== "");
+    };
+    const upgradedKinds = await kindsLeft();
+    expect(upgradedKinds).toContain("statefulset.apps/joulie-agent");
+    expect(upgradedKinds).not.toContain("daemonset.apps/joulie-agent");
+    await real("uninstall", "joulie", ...how);
+    expect(await kindsLeft()).toEqual([]);
   });
 
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {

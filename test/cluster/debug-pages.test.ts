@@ -56,11 +56,11 @@ describe("debug pages", () => {
   it("accept only tokens of users with RBAC permission to get the path", async () => {
     const rules = [{ nonResourceURLs: ["/debug/decisions"], verbs: ["get"] }];
     const reader = await plane.identity(rules, { name: "reader" });
-    const stranger = await plane.identity([], { name: "stranger" });
+    const unprivileged = await plane.identity([], { name: "stranger" });
     // The API server needs a moment to apply a new role, and the extender caches a denial for ten seconds.
     await vi.waitFor(async () => expect(await statusOf("/debug/decisions", reader.token)).toBe(200), soon);
     expect(await statusOf("/debug/scoring", reader.token)).toBe(403);
-    expect(await statusOf("/debug/decisions", stranger.token)).toBe(403);
+    expect(await statusOf("/debug/decisions", unprivileged.token)).toBe(403);
     expect(await statusOf("/debug/decisions", "made-up")).toBe(401);
     expect(await statusOf("/debug/decisions")).toBe(403);
   });

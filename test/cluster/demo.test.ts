@@ -44,14 +44,14 @@ class Demo {
 
   /** Waits for matching output; rejects if the demo exits before. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
-    const said = new Promise<RegExpExecArray>((resolve) => {
+    const output = new Promise<RegExpExecArray>((resolve) => {
       this.#waiting = { pattern, resolve };
       this.#look();
     });
     const over = this.ended.then(({ stderr }): never => {
       throw new Error(`it never said ${pattern}: ${stderr}`);
     });
-    return Promise.race([said, over]);
+    return Promise.race([output, over]);
   }
 
   interrupt(signal: "SIGINT" | "SIGHUP" = "SIGINT"): void {
@@ -145,14 +145,14 @@ describe("the demo", () => {
     async (_, signal) => {
       const child = spawn(process.execPath, [joulie, "demo", "--nodes", "3"], { stdio: ["ignore", "pipe", "inherit"] });
       const code = new Promise((resolve) => void child.on("close", resolve));
-      let said = "";
+      let output = "";
       for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-        said += chunk.toString();
+        output += chunk.toString();
         // Leaving the loop closes the pipe, like `| head`.
-        if (said.includes("KUBECONFIG=")) break;
+        if (output.includes("KUBECONFIG=")) break;
       }
       if (signal !== undefined) child.kill(signal);
-      const [, kubeconfig = ""] = /KUBECONFIG=(\S+)/.exec(said) ?? [];
+      const [, kubeconfig = ""] = /KUBECONFIG=(\S+)/.exec(output) ?? [];
       expect(kubeconfig).not.toBe("");
       expect(await code).toBe(0);
       expect(existsSync(join(kubeconfig, ".."))).toBe(false);

@@ -37,7 +37,7 @@ describe("kubectl on the embedded API", () => {
     return runKubectl(binary, { folder, kubeconfig }, args.split(" "), { input: text });
   };
   /** Runs kubectl and returns its output; fails on an error or a warning. */
-  const said = async (args: string, input?: object | readonly object[]) => {
+  const output = async (args: string, input?: object | readonly object[]) => {
     const { code, stdout, stderr } = await kubectl(args, input);
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
     return stdout;
@@ -72,31 +72,31 @@ describe("kubectl on the embedded API", () => {
   });
 
   it("api-resources: every kind with its short name", async () => {
-    const found = new Map(rows(await said("api-resources")).map((row) => [row.NAME, row]));
+    const found = new Map(rows(await output("api-resources")).map((row) => [row.NAME, row]));
     for (const { plural, kind, shortNames } of kinds) {
       expect(found.get(plural)).toMatchObject({ KIND: kind, SHORTNAMES: shortNames.join(","), NAMESPACED: "false" });
     }
     expect([...found.keys()]).toEqual(expect.arrayContaining(["nodes", "pods", "namespaces", "leases", "events"]));
-    expect(await said("version")).toContain("Server Version: v1.36.0+joulie.embedded");
+    expect(await output("version")).toContain("Server Version: v1.36.0+joulie.embedded");
   });
 
   it("apply --server-side, with and without --validate=false, and a conflict between two managers", async () => {
     const objects = [node("a.example"), twin("a.example"), pod("p")];
-    expect(await said("apply --server-side --validate=false -f -", objects)).toBe(
+    expect(await output("apply --server-side --validate=false -f -", objects)).toBe(
       "node/a.example serverside-applied\nnodetwin.joulie.io/a.example serverside-applied\npod/p serverside-applied\n",
     );
-    await said("apply --server-side -f -", objects);
+    await output("apply --server-side -f -", objects);
     const other = await kubectl("apply --server-side --field-manager other -f -", twin("a.example", "performance"));
     expect(other.code).toBe(1);
     expect(other.stderr).toContain('conflict with "kubectl": .spec.profile');
-    await said("apply --server-side --field-manager other --force-conflicts -f -", twin("a.example", "performance"));
+    await output("apply --server-side --field-manager other --force-conflicts -f -", twin("a.example", "performance"));
     const unknown = await kubectl("apply --server-side -f -", twin("b.example", "eco", { colour: "red" }));
     expect(unknown.stderr).toContain("spec.colour");
   });
 
   it("get, -o wide, -o json, by label and by field", async () => {
-    await said("apply --server-side --validate=false -f -", [node("w.example"), twin("w.example")]);
-    expect(rows(await said("get nodes"))).toContainEqual(
+    await output("apply --server-side --validate=false -f -", [node("w.example"), twin("w.example")]);
+    expect(rows(await output("get nodes"))).toContainEqual(
       expect.objectContaining({ NAME: "w.example", STATUS: "Unknown" }),
     );
     const powerMeasurement = { source: "agent", measuredNodePowerW: 417, nodeCappedPowerW: 1200 };
@@ -107,8 +107,8 @@ describe("kubectl on the embedded API", () => {
       predictedPsuStressScore: 60,
       powerMeasurement,
     };
-    await said(`patch nt w.example --subresource=status --type merge -p ${JSON.stringify({ status })}`);
-    const [row] = rows(await said("get nodetwins w.example"));
+    await output(`patch nt w.example --subresource=status --type merge -p ${JSON.stringify({ status })}`);
+    const [row] = rows(await output("get nodetwins w.example"));
     expect(row).toEqual({
       NAME: "w.example",
       CLASS: "eco",
@@ -119,23 +119,23 @@ describe("kubectl on the embedded API", () => {
       PSU: "60",
       AGE: expect.stringMatching(/^\d+s$/) as unknown,
     });
-    expect(rows(await said("get nt w.example -o wide"))[0]).toMatchObject({
+    expect(rows(await output("get nt w.example -o wide"))[0]).toMatchObject({
       PROFILE: "eco",
       SOURCE: "agent",
       "CPU-CAP": "60",
     });
-    const json = JSON.parse(await said("get nodes -l joulie.io/managed=true -o json")) as { items: unknown[] };
+    const json = JSON.parse(await output("get nodes -l joulie.io/managed=true -o json")) as { items: unknown[] };
     expect(json.items.length).toBeGreaterThan(0);
-    expect(await said("get nt --field-selector metadata.name=w.example -o name")).toBe(
+    expect(await output("get nt --field-selector metadata.name=w.example -o name")).toBe(
       "nodetwin.joulie.io/w.example\n",
     );
-    expect(await said("get nodes -l joulie.io/managed=true --chunk-size=1 -o name")).toContain("node/w.example\n");
+    expect(await output("get nodes -l joulie.io/managed=true --chunk-size=1 -o name")).toContain("node/w.example\n");
     const missing = await kubectl("get nt missing");
     expect(missing.stderr).toBe('Error from server (NotFound): nodetwins.joulie.io "missing" not found\n');
   });
 
   it("get -w: prints changes", async () => {
-    await said("apply --server-side --validate=false -f -", twin("watched"));
+    await output("apply --server-side --validate=false -f -", twin("watched"));
     const child = spawn(binary, ["kubectl", "get", "nt", "-w", "--no-headers", "-o", "wide"], {
       env: { ...process.env, HOME: folder, KUBECONFIG: kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
     });
@@ -147,7 +147,7 @@ describe("kubectl on the embedded API", () => {
         if (/watched .* performance /.test(seen)) break;
         if (patched || !/watched .* eco /.test(seen)) continue;
         patched = true;
-        await said(`patch nt watched --type merge -p {"spec":{"profile":"performance"}}`);
+        await output(`patch nt watched --type merge -p {"spec":{"profile":"performance"}}`);
       }
       expect(seen).toMatch(/watched .* eco [^]*watched .* performance /);
     } finally {
@@ -156,7 +156,7 @@ describe("kubectl on the embedded API", () => {
   });
 
   it("describe: a node with its pods and events, and a custom object", async () => {
-    await said("apply --server-side --validate=false -f -", [node("d.example"), twin("d.example"), pod("described")]);
+    await output("apply --server-side --validate=false -f -", [node("d.example"), twin("d.example"), pod("described")]);
     const transport = api.transport();
     const { signal } = new AbortController();
     const post = async (path: string, body: object) =>
@@ -171,22 +171,22 @@ describe("kubectl on the embedded API", () => {
       reportingController: "joulie.io/operator",
       regarding: { kind: "Node", name: "d.example", uid: "d.example" },
     });
-    const described = await said("describe node d.example");
+    const described = await output("describe node d.example");
     expect(described).toMatch(/Labels: +joulie.io\/managed=true/);
     expect(described).toMatch(/default +described/);
     expect(described).toMatch(/ProfileChanged.*the node goes to eco/);
-    expect(await said("describe nt d.example")).toMatch(/Profile: +eco/);
+    expect(await output("describe nt d.example")).toMatch(/Profile: +eco/);
   });
 
   it("patch, label, annotate, taint, cordon", async () => {
-    await said("apply --server-side --validate=false -f -", [node("l.example"), twin("l.example")]);
-    await said(`patch nt l.example --type merge -p {"spec":{"profile":"performance"}}`);
-    await said("label node l.example joulie.io/rack=r1");
-    await said("label node l.example joulie.io/rack=r2 --overwrite");
-    await said("annotate node l.example note=x");
-    await said("taint node l.example dedicated=gpu:NoSchedule");
-    await said("cordon l.example");
-    const shown = JSON.parse(await said("get node l.example -o json")) as {
+    await output("apply --server-side --validate=false -f -", [node("l.example"), twin("l.example")]);
+    await output(`patch nt l.example --type merge -p {"spec":{"profile":"performance"}}`);
+    await output("label node l.example joulie.io/rack=r1");
+    await output("label node l.example joulie.io/rack=r2 --overwrite");
+    await output("annotate node l.example note=x");
+    await output("taint node l.example dedicated=gpu:NoSchedule");
+    await output("cordon l.example");
+    const shown = JSON.parse(await output("get node l.example -o json")) as {
       metadata: { labels: object; annotations: object };
       spec: object;
     };
@@ -196,18 +196,18 @@ describe("kubectl on the embedded API", () => {
       unschedulable: true,
       taints: [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }],
     });
-    expect(await said("get nt l.example -o jsonpath={.spec.profile}")).toBe("performance");
-    await said("label node l.example joulie.io/rack-");
-    expect(await said("get node l.example -o jsonpath={.metadata.labels}")).not.toContain("rack");
+    expect(await output("get nt l.example -o jsonpath={.spec.profile}")).toBe("performance");
+    await output("label node l.example joulie.io/rack-");
+    expect(await output("get node l.example -o jsonpath={.metadata.labels}")).not.toContain("rack");
     const bad = await kubectl(`patch nt l.example --type merge -p {"spec":{"profile":"turbo"}}`);
     expect(bad.stderr).toContain('spec.profile: Unsupported value: "turbo": supported values: "performance", "eco"');
   });
 
   it("create namespace, which it sends as Protobuf", async () => {
-    expect(await said("create namespace team-a")).toBe("namespace/team-a created\n");
-    expect(rows(await said("get namespaces team-a"))[0]).toMatchObject({ STATUS: "Active" });
+    expect(await output("create namespace team-a")).toBe("namespace/team-a created\n");
+    expect(rows(await output("get namespaces team-a"))[0]).toMatchObject({ STATUS: "Active" });
     expect((await kubectl("create namespace team-a")).stderr).toContain('namespaces "team-a" already exists');
-    expect(await said("delete namespace team-a --timeout=10s")).toContain('namespace "team-a" deleted');
+    expect(await output("delete namespace team-a --timeout=10s")).toContain('namespace "team-a" deleted');
   });
 
   it("drain: cordons the node and evicts its pods", async () => {
@@ -215,17 +215,17 @@ describe("kubectl on the embedded API", () => {
       const { metadata, spec, ...rest } = pod(name);
       return { ...rest, metadata, spec: { ...spec, nodeName: "drained.example", terminationGracePeriodSeconds: 1 } };
     };
-    await said("apply --server-side --validate=false -f -", [node("drained.example"), here("e1"), here("e2")]);
+    await output("apply --server-side --validate=false -f -", [node("drained.example"), here("e1"), here("e2")]);
     const refused = await kubectl("drain drained.example --timeout=10s");
     expect(refused.stderr).toContain("cannot delete Pods that declare no controller");
     const { code, stdout } = await kubectl("drain drained.example --force --timeout=20s");
     expect(stdout).toContain("evicting pod default/e1");
     expect(stdout).toContain("node/drained.example drained");
     expect(code).toBe(0);
-    expect(rows(await said("get nodes drained.example"))[0]?.STATUS).toContain("SchedulingDisabled");
+    expect(rows(await output("get nodes drained.example"))[0]?.STATUS).toContain("SchedulingDisabled");
     const left = "get pods --field-selector spec.nodeName=drained.example -o name";
-    expect(await said(left)).toBe("");
-    await said("uncordon drained.example");
+    expect(await output(left)).toBe("");
+    await output("uncordon drained.example");
   });
 
   it("get events --sort-by=.lastTimestamp: the latest last", async () => {
@@ -249,22 +249,24 @@ describe("kubectl on the embedded API", () => {
       const path = "/apis/events.k8s.io/v1/namespaces/default/events";
       await transport.request({ method: "POST", path, body, signal });
     }
-    const table = await said("get events --sort-by=.lastTimestamp --field-selector involvedObject.name=sorted.example");
+    const table = await output(
+      "get events --sort-by=.lastTimestamp --field-selector involvedObject.name=sorted.example",
+    );
     expect(rows(table).map(({ REASON }) => REASON)).toEqual(["first", "second", "third"]);
   });
 
   it("explain: the fields of our kinds", async () => {
-    expect(await said("explain nodetwin.spec.cpu")).toContain("packagePowerCapPctOfMax\t<number>");
+    expect(await output("explain nodetwin.spec.cpu")).toContain("packagePowerCapPctOfMax\t<number>");
   });
 
   it("delete: one object, several, and by selector, and waits for their removal", async () => {
     const names = ["x1", "x2", "x3"];
     const labelled = names.map((name) => ({ ...twin(name), metadata: { name, labels: { gone: "soon" } } }));
-    await said("apply --server-side --validate=false -f -", [...labelled, pod("deleted")]);
-    await said("delete nt x1");
-    await said("delete nt -l gone=soon");
+    await output("apply --server-side --validate=false -f -", [...labelled, pod("deleted")]);
+    await output("delete nt x1");
+    await output("delete nt -l gone=soon");
     expect((await kubectl("get nt -l gone=soon")).stderr).toBe("No resources found\n");
-    await said("delete pod deleted --timeout=10s");
+    await output("delete pod deleted --timeout=10s");
     expect((await kubectl("delete nt x1")).code).toBe(1);
   });
 });

@@ -8,8 +8,8 @@ import { operatorPermissions } from "../../src/programs/operator/permissions.ts"
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { CutTransport } from "./cut-transport.ts";
+import { fastClock } from "./fast-clock.ts";
 import { draining, eco, type Listed, performance, profiles, Scene, settings, soon, twins } from "./fault-scene.ts";
-import { hurried } from "./hurried-clock.ts";
 
 const lease = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/joulie-operator";
 const admission = "/apis/admissionregistration.k8s.io/v1";
@@ -48,7 +48,7 @@ describe("the operator during faults of a real control plane", () => {
     await scene.bind("held", contested);
     const foreign = new Set<number>();
     const over = new AbortController();
-    const rival = async (path: string, patch: (round: number) => object) => {
+    const otherWriter = async (path: string, patch: (round: number) => object) => {
       // Always ends with the second of the two patches, so that every run ends in the same state.
       for (let round = 0; !over.signal.aborted || round % 2 === 1; round++) {
         const answer = await plane.api.mergePatch<{ metadata: { resourceVersion: string } }>(path, patch(round));
@@ -61,11 +61,11 @@ describe("the operator during faults of a real control plane", () => {
       { profile: "performance", scheduling: { draining: false } },
     ];
     const rivals = Promise.all([
-      rival(`${twins}/${contested}`, (round) => ({ spec: specs[round % 2] })),
-      rival(`/api/v1/nodes/${contested}`, (round) => ({
+      otherWriter(`${twins}/${contested}`, (round) => ({ spec: specs[round % 2] })),
+      otherWriter(`/api/v1/nodes/${contested}`, (round) => ({
         metadata: { labels: { [labels.powerProfile]: ["eco", "performance"][round % 2] } },
       })),
-      rival(`${profiles}/${contested}`, (round) => ({ metadata: { annotations: { round: String(round) } } })),
+      otherWriter(`${profiles}/${contested}`, (round) => ({ metadata: { annotations: { round: String(round) } } })),
     ]);
     for (const dense of [scene.nodes.slice(3), scene.nodes.slice(0, 3)]) {
       await scene.plan(dense);
@@ -175,7 +175,7 @@ describe("the operator during faults of a real control plane", () => {
 
   it("X-24 promotes but downgrades no node while only the pod watch is silent", async () => {
     // Timers run ten times as fast: two minutes take twelve seconds.
-    const ioClock = hurried(10);
+    const ioClock = fastClock(10);
     let cut: CutTransport | undefined;
     await scene.plan(scene.nodes.slice(0, 3));
     const operator = scene.start(identity, {}, { ioClock, network: (inner) => (cut = new CutTransport(inner)) });

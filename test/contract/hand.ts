@@ -53,11 +53,11 @@ export class Hand {
     });
     const parts: Uint8Array[] = [];
     for await (const part of answer.body) parts.push(part);
-    const said = Buffer.concat(parts).toString();
+    const output = Buffer.concat(parts).toString();
     return {
       status: answer.status,
       headers: answer.headers,
-      body: said.startsWith("{") ? JSON.parse(said) : said,
+      body: output.startsWith("{") ? JSON.parse(output) : output,
     };
   }
 

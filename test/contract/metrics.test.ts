@@ -30,53 +30,53 @@ function served(lines: readonly string[]): string[] {
 
 describe("the metrics of contract 4", () => {
   it("X-14 joulie operator serves each of its metrics, with the labels listed", async () => {
-    const trial = await OperatorTestHarness.begin();
-    for (const name of ["a", "b"]) await trial.createNode(name);
-    trial.usage = { a: "much" };
-    trial.api.faults.add({
+    const harness = await OperatorTestHarness.begin();
+    for (const name of ["a", "b"]) await harness.createNode(name);
+    harness.usage = { a: "much" };
+    harness.api.faults.add({
       fault: { kind: "status", code: 403 },
       when: ({ method, path }) => method === "PATCH" && path.startsWith("/api/v1/nodes/a"),
     });
-    const operator = trial.start();
-    await trial.advance(10);
+    const operator = harness.start();
+    await harness.advance(10);
     const seen = served(await operator.series("joulie_"));
-    await trial.end();
+    await harness.end();
     expect(listed("operator").length).toBeGreaterThanOrEqual(6);
     expect(seen).toEqual(expect.arrayContaining(listed("operator")));
   });
 
   it("X-14 joulie extender serves each of its metrics, with the labels listed", async () => {
-    const trial = new ExtenderHarness();
-    await trial.createNode("a");
-    await trial.twin("a", calmTwinStatus);
-    const extender = await trial.start();
+    const harness = new ExtenderHarness();
+    await harness.createNode("a");
+    await harness.twin("a", calmTwinStatus);
+    const extender = await harness.start();
     await extender.filter(pod("performance"), ["a"]);
     await extender.scores(pod("performance"), ["a"]);
     const seen = served(await extender.series("joulie_"));
-    await trial.end();
+    await harness.end();
     expect(listed("extender").length).toBeGreaterThanOrEqual(7);
     expect(seen).toEqual(expect.arrayContaining(listed("extender")));
   });
 
   it("X-14 joulie agent serves each of its metrics, with the labels listed", async () => {
-    const trial = new AgentTestHarness();
-    await trial.createNode("a");
-    await trial.target("a", { cpu: { packagePowerCapWatts: 210 } });
-    trial.machine.draw(600);
-    const agent = trial.start();
-    await trial.advance(45);
+    const harness = new AgentTestHarness();
+    await harness.createNode("a");
+    await harness.target("a", { cpu: { packagePowerCapWatts: 210 } });
+    harness.machine.draw(600);
+    const agent = harness.start();
+    await harness.advance(45);
     const underRapl = await agent.series("joulie_");
-    trial.machine.rapl.absent = "powercap is not mounted";
-    await trial.advance(70);
+    harness.machine.rapl.absent = "powercap is not mounted";
+    await harness.advance(70);
     const underDvfs = await agent.series("joulie_");
-    trial.machine.rapl.absent = undefined;
-    trial.machine.rapl.refusal = { result: "error", message: "EIO" };
+    harness.machine.rapl.absent = undefined;
+    harness.machine.rapl.refusal = { result: "error", message: "EIO" };
     await agent.stop();
-    const strict = trial.start({ TELEMETRY_CPU_CONTROL_MODE: "rapl" });
-    await trial.advance(45);
+    const strict = harness.start({ TELEMETRY_CPU_CONTROL_MODE: "rapl" });
+    await harness.advance(45);
     const afterErrors = await strict.series("joulie_");
-    trial.machine.rapl.refusal = undefined;
-    await trial.close();
+    harness.machine.rapl.refusal = undefined;
+    await harness.close();
     expect(listed("agent").length).toBeGreaterThanOrEqual(15);
     expect(served([...underRapl, ...underDvfs, ...afterErrors])).toEqual(expect.arrayContaining(listed("agent")));
   });

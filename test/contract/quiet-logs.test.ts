@@ -11,82 +11,82 @@ const names = Array.from({ length: NODES }, (_, index) => `node-${index}`);
 
 describe("logs at the default level", () => {
   it("X-61 the operator logs no line per node when all nodes change, become unmanaged or have their writes rejected", async () => {
-    const trial = await OperatorTestHarness.begin();
-    for (const name of names) await trial.createNode(name);
-    const first = trial.start({ STATIC_HP_FRAC: "1" });
-    await trial.advance(70);
+    const harness = await OperatorTestHarness.begin();
+    for (const name of names) await harness.createNode(name);
+    const first = harness.start({ STATIC_HP_FRAC: "1" });
+    await harness.advance(70);
     expect(first.logs.length).toBeLessThan(FEW);
     await first.stop();
 
-    const second = trial.start({ STATIC_HP_FRAC: "0" });
-    await trial.advance(130);
-    expect((await trial.shown("node-59")).spec).toBe("eco");
+    const second = harness.start({ STATIC_HP_FRAC: "0" });
+    await harness.advance(130);
+    expect((await harness.shown("node-59")).spec).toBe("eco");
     expect(second.logs.length).toBeLessThan(FEW);
 
     second.logs.splice(1);
-    const heal = trial.api.faults.add({
+    const heal = harness.api.faults.add({
       fault: { kind: "status", code: 403 },
       when: ({ method, path }) => method === "PATCH" && path.includes("/nodetwins/"),
     });
-    for (const name of names) await trial.label(name, { "joulie.io/hw.cpu-cores": "512" });
-    await trial.advance(130);
+    for (const name of names) await harness.label(name, { "joulie.io/hw.cpu-cores": "512" });
+    await harness.advance(130);
     expect((await second.series("write_errors_total")).length).toBeGreaterThan(0);
     expect(second.logs.length).toBeLessThan(FEW);
     heal();
 
     second.logs.splice(1);
-    for (const name of names) await trial.label(name, { "joulie.io/managed": null });
-    await trial.advance(130);
-    expect(await trial.findTwin("node-59")).toBeUndefined();
+    for (const name of names) await harness.label(name, { "joulie.io/managed": null });
+    await harness.advance(130);
+    expect(await harness.findTwin("node-59")).toBeUndefined();
     expect(second.logs.length).toBeLessThan(FEW);
-    await trial.end();
+    await harness.end();
   });
 
   it("X-61 the extender logs no line per node or per request", async () => {
-    const trial = new ExtenderHarness();
+    const harness = new ExtenderHarness();
     for (const name of names) {
-      await trial.createNode(name);
-      await trial.twin(name, calmTwinStatus);
+      await harness.createNode(name);
+      await harness.twin(name, calmTwinStatus);
     }
-    const extender = await trial.start();
+    const extender = await harness.start();
     for (let round = 0; round < 20; round++) {
       await extender.filter(pod("performance"), names);
       await extender.scores(pod("standard"), names);
     }
-    for (const name of names) await trial.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
-    await trial.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
+    for (const name of names) await harness.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
+    await harness.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
     expect(extender.logs.length).toBeLessThan(FEW);
-    await trial.end();
+    await harness.end();
   });
 
   it("X-61 a pool agent logs no line per node, whether the nodes respond or not", async () => {
-    const trial = new AgentTestHarness();
+    const harness = new AgentTestHarness();
     const service = new FakeControlService();
     await service.listen();
     const http = (endpoint: string) => ({ type: "http", http: { endpoint, timeoutSeconds: 2 } });
-    await trial.route("all", {
+    await harness.route("all", {
       target: { scope: "cluster" },
       sources: { cpu: http(service.telemetry) },
       controls: { cpu: http(service.control) },
     });
     for (const name of names) {
-      await trial.createNode(name);
-      await trial.target(name, { cpu: { packagePowerCapWatts: 240 } });
+      await harness.createNode(name);
+      await harness.target(name, { cpu: { packagePowerCapWatts: 240 } });
       service.node(name).power = 200;
     }
-    const agent = trial.start({ AGENT_MODE: "pool" });
-    await trial.until(() => names.every((name) => service.nodes.get(name)?.capWatts === 240));
+    const agent = harness.start({ AGENT_MODE: "pool" });
+    await harness.until(() => names.every((name) => service.nodes.get(name)?.capWatts === 240));
     expect(agent.logs.length).toBeLessThan(FEW);
     agent.logs.splice(1);
     for (const name of names) {
       service.silent.add(name);
-      await trial.target(name, { cpu: { packagePowerCapWatts: 200 } });
+      await harness.target(name, { cpu: { packagePowerCapWatts: 200 } });
     }
     const failed = async () => (await agent.series("joulie_reconcile_errors_total")).length;
-    await trial.until(async () => (await failed()) === NODES);
+    await harness.until(async () => (await failed()) === NODES);
     expect(agent.logs.length).toBeLessThan(FEW);
     service.silent.clear();
-    await trial.close();
+    await harness.close();
     await service.close();
   });
 });

@@ -17,6 +17,8 @@ export class ApiFailure extends Error {
 /** Distinguishes the harness from the programs under test in the audit log. */
 export const harnessAgent = "joulie-test-harness";
 
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
 const patchType = "application/merge-patch+json";
 const answerLimitMs = 60_000;
 
@@ -52,12 +54,18 @@ export class Api {
     await this.text("DELETE", path);
   }
 
-  async text(
-    method: "GET" | "POST" | "PATCH" | "DELETE",
-    path: string,
-    body?: unknown,
-    type?: string,
-  ): Promise<string> {
+  async text(method: Method, path: string, body?: unknown, type?: string): Promise<string> {
+    const { status, text } = await this.#send(method, path, body, type);
+    if (status < 300) return text;
+    throw new ApiFailure(`${method} ${path}`, status, messageIn(text));
+  }
+
+  /** The HTTP status of the answer. */
+  async status(method: Method, path: string, body?: unknown, type?: string): Promise<number> {
+    return (await this.#send(method, path, body, type)).status;
+  }
+
+  async #send(method: Method, path: string, body: unknown, type: string | undefined) {
     const answer = await this.#pool.request({
       method,
       path,
@@ -68,9 +76,7 @@ export class Api {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await answer.body.text();
-    if (answer.statusCode < 300) return text;
-    throw new ApiFailure(`${method} ${path}`, answer.statusCode, messageIn(text));
+    return { status: answer.statusCode, text: await answer.body.text() };
   }
 
   async close(): Promise<void> {

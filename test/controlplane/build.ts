@@ -70,7 +70,7 @@ export async function buildOnce(
   if (existsSync(path)) return;
   const folder = join(path, "..");
   mkdirSync(folder, { recursive: true });
-  const release = await takeTurn(join(folder, "lock"), say);
+  const release = await takeTurn(join(folder, "lock"), () => say(`another process builds ${what}; waiting for it`));
   try {
     if (existsSync(path)) return;
     say(`building ${what} for tests, once, into ${folder} (about ${minutes} minutes on 2 cores) …`);
@@ -116,12 +116,12 @@ function removeUnfinished(folder: string, program: string): void {
  * Allows one builder at a time across processes. Creating a link is atomic, so the lock always names its holder.
  * If two processes build at once, the binary is still complete, because a rename puts it in place.
  */
-async function takeTurn(lock: string, say: (line: string) => void): Promise<() => void> {
+async function takeTurn(lock: string, onWait: () => void): Promise<() => void> {
   const me = `${ownerMark()}-${randomUUID()}`;
   const mine = `${lock}.${me}`;
   writeFileSync(mine, me);
   const deadline = performance.now() + patienceMs;
-  let told = false;
+  let isWaiting = false;
   try {
     for (;;) {
       try {
@@ -134,8 +134,8 @@ async function takeTurn(lock: string, say: (line: string) => void): Promise<() =
       if (holder === undefined) continue;
       if (isGone(holder) === true || performance.now() > deadline) removeLock(lock, holder);
       else {
-        if (!told) say(`another process builds the control plane; waiting for it (${lock})`);
-        told = true;
+        if (!isWaiting) onWait();
+        isWaiting = true;
         await sleep(500);
       }
     }

@@ -25,7 +25,7 @@ import {
   scheduler,
   textOf,
 } from "./programs.ts";
-import { type AuditedRequest, newRequests, type RequestCount, readAudit, requestCounts } from "./requests.ts";
+import { type AuditedRequest, auditEnd, newRequests, type RequestCount, readAudit, requestCounts } from "./requests.ts";
 import { ServerProcess } from "./server-process.ts";
 
 export interface ControlPlaneOptions {
@@ -59,12 +59,15 @@ export interface ControlPlane {
   kubectl(args: readonly string[], options?: KubectlOptions & { as?: ClusterIdentity }): Promise<KubectlResult>;
   /** Requests of all clients that the API server completed during the work. */
   requestsDuring(work: () => Promise<void>): Promise<RequestCount[]>;
-  /** Requests so far with their users, without the harness's own requests; requires `audit`. */
-  audited(): AuditedRequest[];
+  /** Requests so far, or since an `auditEnd`, with their users and without the harness's own; requires `audit`. */
+  audited(from?: number): AuditedRequest[];
+  auditEnd(): number;
   /** Replaces the kube-scheduler, if any; false removes it. */
   schedule(config: SchedulerConfig | false): Promise<void>;
   /** The configuration of the running kube-scheduler. */
   schedulerConfig(): Promise<unknown>;
+  /** The metrics page of the running kube-scheduler. */
+  schedulerMetrics(): Promise<string>;
   /** Stops all programs and removes all files; a second call does nothing. */
   stop(): Promise<void>;
 }
@@ -143,6 +146,7 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
         placing = config === false ? undefined : await startScheduler(config);
       },
       schedulerConfig: async () => JSON.parse(await textOf(`https://127.0.0.1:${layout.ports.scheduler}/configz`)),
+      schedulerMetrics: async () => textOf(`https://127.0.0.1:${layout.ports.scheduler}/metrics`),
       controllerManager: controllers,
       identity: async (rules, how = {}) => createIdentity(adminApi, { folder, server: layout.server, ca }, rules, how),
       createNodes: async (names, how) => createNodes(adminApi, names, how),
@@ -154,7 +158,8 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
         await work();
         return newRequests(before, await counts());
       },
-      audited: () => readAudit(layout.files.audit),
+      audited: (from) => readAudit(layout.files.audit, from),
+      auditEnd: () => auditEnd(layout.files.audit),
       stop,
     };
   } catch (error) {

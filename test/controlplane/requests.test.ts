@@ -1,5 +1,8 @@
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newRequests, requestCounts } from "./requests.ts";
+import { auditEnd, newRequests, readAudit, requestCounts } from "./requests.ts";
 
 const line = (verb: string, code: string, dryRun: string, count: string) =>
   `apiserver_request_total{code="${code}",component="apiserver",dry_run="${dryRun}",group="joulie.io",resource="nodetwins",scope="resource",subresource="status",verb="${verb}",version="v1alpha1"} ${count}`;
@@ -21,5 +24,24 @@ describe("counts of requests", () => {
       { ...entry, verb: "APPLY", code: "200", count: 1 },
       { ...entry, verb: "GET", code: "404", count: 2 },
     ]);
+  });
+});
+
+describe("the audit log", () => {
+  it("is read from a mark on, whatever characters are before it", () => {
+    const folder = mkdtempSync(join(tmpdir(), "joulie-audit-"));
+    const file = join(folder, "audit.jsonl");
+    const event = (name: string) =>
+      `${JSON.stringify({ stage: "ResponseComplete", verb: "get", requestURI: `/${name}`, user: { username: "é…" }, requestReceivedTimestamp: "2030-01-01T00:00:00Z" })}\n`;
+    try {
+      expect([auditEnd(file), readAudit(file)]).toEqual([0, []]);
+      appendFileSync(file, event("first") + event("second").slice(0, 30));
+      const mark = auditEnd(file);
+      appendFileSync(file, event("second").slice(30));
+      expect(readAudit(file, mark).map(({ path }) => path)).toEqual(["/second"]);
+      expect(readAudit(file).map(({ path }) => path)).toEqual(["/first", "/second"]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

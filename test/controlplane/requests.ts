@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { harnessAgent } from "./api.ts";
 
 /** Completed requests of one kind. The API server counts long-running ones (WATCH) when they end. */
@@ -44,8 +44,12 @@ export interface AuditedRequest {
   readonly resource: string;
   readonly subresource: string;
   readonly namespace: string;
+  /** Empty for a collection, unless a field selector names one object. */
+  readonly name: string;
   readonly path: string;
   readonly code: number;
+  /** When the server received it, as milliseconds of the epoch. */
+  readonly at: number;
 }
 
 interface AuditEvent {
@@ -53,7 +57,14 @@ interface AuditEvent {
   readonly userAgent?: string;
   readonly verb: string;
   readonly requestURI: string;
-  readonly objectRef?: { apiGroup?: string; resource?: string; subresource?: string; namespace?: string };
+  readonly requestReceivedTimestamp: string;
+  readonly objectRef?: {
+    apiGroup?: string;
+    resource?: string;
+    subresource?: string;
+    namespace?: string;
+    name?: string;
+  };
   readonly responseStatus?: { readonly code?: number };
 }
 
@@ -65,10 +76,10 @@ export const auditPolicy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** All requests of the log except the harness's own. */
-export function readAudit(file: string): AuditedRequest[] {
+/** Requests of the log except the harness's own, from a byte at which a line begins. */
+export function readAudit(file: string, from = 0): AuditedRequest[] {
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n");
+  const lines = bytesFrom(file, from).toString("utf8").split("\n");
   // The last line may be incomplete.
   return lines.slice(0, -1).flatMap((line) => {
     const { stage, ...event } = JSON.parse(line) as AuditEvent & { stage: string };
@@ -83,9 +94,30 @@ export function readAudit(file: string): AuditedRequest[] {
         resource: event.objectRef?.resource ?? "",
         subresource: event.objectRef?.subresource ?? "",
         namespace: event.objectRef?.namespace ?? "",
+        name: event.objectRef?.name ?? "",
         path: event.requestURI,
         code: event.responseStatus?.code ?? 0,
+        at: Date.parse(event.requestReceivedTimestamp),
       },
     ];
   });
+}
+
+/** The end of the last complete line, for a later `readAudit`: after many requests the whole log is too long for a string. */
+export function auditEnd(file: string): number {
+  if (!existsSync(file)) return 0;
+  const { size } = statSync(file);
+  const start = Math.max(0, size - LONGEST_LINE);
+  return start + bytesFrom(file, start).lastIndexOf("\n") + 1;
+}
+const LONGEST_LINE = 64 * 1024;
+
+function bytesFrom(file: string, from: number): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(descriptor).size - from));
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, from));
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -9,6 +9,8 @@ interface Right {
   readonly resource: string;
   /** Absent: in every namespace, or of a kind without namespaces. */
   readonly namespace?: string | undefined;
+  /** Absent: every object. */
+  readonly name?: string | undefined;
 }
 
 export interface RightsComparison {
@@ -27,15 +29,19 @@ export function compareRights(rules: readonly Rule[], requests: readonly Audited
   return { unused: texts(unused), missing: texts(missing) };
 }
 
-const rightsOf = ({ namespace, apiGroups = [], resources = [], verbs }: Rule): Right[] =>
+const rightsOf = ({ namespace, apiGroups = [], resources = [], resourceNames, verbs }: Rule): Right[] =>
   apiGroups.flatMap((group) =>
-    resources.flatMap((resource) => verbs.map((verb) => ({ verb, group, resource, namespace }))),
+    resources.flatMap((resource) =>
+      (resourceNames ?? [undefined]).flatMap((name) =>
+        verbs.map((verb) => ({ verb, group, resource, namespace, name })),
+      ),
+    ),
   );
 
 /** A server-side apply that creates its object needs `create` besides `patch`. The audit log shows only `patch`. */
-function neededBy({ verb, group, resource, subresource, namespace, code }: AuditedRequest): Right[] {
+function neededBy({ verb, group, resource, subresource, namespace, name, code }: AuditedRequest): Right[] {
   const full = subresource === "" ? resource : `${resource}/${subresource}`;
-  const need = { verb, group, resource: full, namespace: namespace === "" ? undefined : namespace };
+  const need = { verb, group, resource: full, namespace: namespace === "" ? undefined : namespace, name };
   return verb === "patch" && code === 201 ? [need, { ...need, verb: "create" }] : [need];
 }
 
@@ -43,14 +49,15 @@ const covers = (right: Right, need: Right): boolean =>
   right.verb === need.verb &&
   right.group === need.group &&
   right.resource === need.resource &&
-  (right.namespace === undefined || right.namespace === need.namespace);
+  (right.namespace === undefined || right.namespace === need.namespace) &&
+  (right.name === undefined || right.name === need.name);
 
 const texts = (rights: readonly Right[]): string[] =>
   [
     ...new Set(
-      rights.map(({ verb, group, resource, namespace }) => {
+      rights.map(({ verb, group, resource, namespace, name = "" }) => {
         const place = namespace === undefined ? "" : ` in ${namespace}`;
-        return `${verb} ${group === "" ? resource : `${group}/${resource}`}${place}`;
+        return `${verb} ${group === "" ? resource : `${group}/${resource}`}${name && ` ${name}`}${place}`;
       }),
     ),
   ].toSorted();

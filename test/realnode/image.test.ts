@@ -1,8 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type BuiltImage, buildImage } from "../../scripts/image/build.ts";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { imageConfig, imageSizeLimit } from "../../scripts/image/layout.ts";
 import { run } from "./command.ts";
 
@@ -13,7 +12,7 @@ interface Manifest {
 
 describe("npm run image", () => {
   let folder: string;
-  let image: BuiltImage;
+  const image = inject("image");
   let files: string[];
   const blob = (digest: string) => join(folder, "oci/blobs", digest.replace(":", "/"));
   const json = (file: string): unknown => JSON.parse(readFileSync(file, "utf8"));
@@ -24,7 +23,6 @@ describe("npm run image", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "joulie-image-test-"));
-    image = await buildImage(folder, "localhost/joulie:dev");
     await run("mkdir", [join(folder, "oci"), join(folder, "root")]);
     await run("tar", ["-xf", image.archive, "-C", join(folder, "oci")]);
     for (const { digest } of manifest().layers) await run("tar", ["-xzf", blob(digest), "-C", join(folder, "root")]);

@@ -1,87 +1,31 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildImage } from "../../scripts/image/build.ts";
-import { createMachineFiles, differences, limitFile, readTree } from "../agent/machine-files.ts";
-import { helmOf } from "../controlplane/helm.ts";
-import { type RealNode, startRealNode } from "./node.ts";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { parse } from "yaml";
+import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
+import { Installation, isReady, namespace, type Pod, programOf } from "./installation.ts";
+import { mountsUnder } from "./leftovers.ts";
+import type { RealNode } from "./node.ts";
 import { startPrometheus } from "./prometheus.ts";
 
-const chart = join(import.meta.dirname, "../../charts/joulie");
-const namespace = "joulie-system";
 const service = `/api/v1/namespaces/${namespace}/services/joulie-scheduler-extender`;
-const extender = { filterVerb: "filter", prioritizeVerb: "prioritize", weight: 1, nodeCacheCapable: true };
+const pins = "/apis/joulie.io/v1alpha1/nodepowerprofiles";
 /** The contract fixes these names, although promtool wants no gauge to end in _count. */
 const frozenNames = ["joulie_dvfs_above_trip_count ", "joulie_dvfs_below_trip_count "];
-
-const metricsPort = (labels: Readonly<Record<string, string>>): number | undefined =>
-  new Map([
-    ["agent", 8080],
-    ["operator", 8081],
-    ["extender", 9877],
-  ]).get(labels["app.kubernetes.io/component"] ?? "");
-
-interface Pods {
-  readonly items: readonly {
-    readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-    readonly status: {
-      readonly podIP?: string;
-      readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-    };
-  }[];
-}
-
-interface Twin {
-  readonly spec?: { readonly profile?: string };
-  readonly status?: {
-    readonly schedulableClass?: string;
-    readonly controlStatus?: { readonly cpu?: { readonly result?: string; readonly message?: string } };
-  };
-}
+const metricsPorts = new Map([
+  ["agent", 8080],
+  ["operator", 8081],
+  ["extender", 9877],
+]);
 
 describe("helm install on a real node", () => {
+  let joulie: Installation;
   let node: RealNode;
-  let helm: (...args: string[]) => Promise<string>;
-  /** The host's sysfs, procfs and state folder, as a tree of files. */
-  let machine: string;
-  let original: ReadonlyMap<string, string>;
-  let images: string;
 
-  const sys = () => readTree(join(machine, "sys"));
-  const watts = () => Number(readFileSync(join(machine, "sys", limitFile(0)), "utf8")) / 1e6;
-  const twin = async () => node.api.get<Twin>(`/apis/joulie.io/v1alpha1/nodetwins/${node.name}`);
-  const readyPods = async () => {
-    const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
-    return items
-      .filter(({ status }) => status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"))
-      .map(({ metadata }) => metadata.labels["app.kubernetes.io/component"] ?? "")
-      .toSorted();
-  };
-  const everyWorkloadIsReady = async () => {
-    expect(await readyPods()).toEqual(["agent", "extender", "extender", "operator", "operator"]);
-    return true;
-  };
-  const comesToHave = async (cap: number) => {
-    await node.until(`the CPU cap is ${cap} W`, async () => {
-      expect(watts()).toBe(cap);
-      return true;
-    });
-  };
+  const extenderAddress = async () => (await node.api.get<{ spec: { clusterIP: string } }>(service)).spec.clusterIP;
   const taint = async (taints: readonly object[]) =>
     node.api.mergePatch(`/api/v1/nodes/${node.name}`, { spec: { taints } });
-  /** Deletes the agent's pod and waits for the next one. */
-  const replaceAgent = async (flags: readonly string[]) => {
-    const agents = `/api/v1/namespaces/${namespace}/pods?labelSelector=app.kubernetes.io/component%3Dagent`;
-    const before = (await node.api.get<Pods>(agents)).items.map(({ metadata }) => metadata.name);
-    await node.kubectl(["delete", "pod", "--namespace", namespace, ...flags, ...before]);
-    await node.until("another agent is Ready", async () => {
-      const { items } = await node.api.get<Pods>(agents);
-      return (await readyPods())[0] === "agent" && !items.some(({ metadata }) => before.includes(metadata.name));
-    });
-    await comesToHave(210);
-  };
   const createPod = async (workloadClass: string, spec: object = {}) =>
     node.api.create("/api/v1/namespaces/default/pods", {
       apiVersion: "v1",
@@ -89,120 +33,175 @@ describe("helm install on a real node", () => {
       metadata: { name: workloadClass, annotations: { "joulie.io/workload-class": workloadClass } },
       spec: { ...spec, containers: [{ name: "main", image: "localhost/pause:1", imagePullPolicy: "Never" }] },
     });
-  const phase = async (pod: string) =>
-    (await node.api.get<{ status: { phase: string } }>(`/api/v1/namespaces/default/pods/${pod}`)).status.phase;
-  const upgrade = async (how: Settings) => helm("upgrade", "joulie", chart, ...settings(how));
-
-  interface Settings {
-    readonly mode?: "observe" | "enforce";
-    /** By default the only node becomes an eco node. */
-    readonly performanceShare?: number;
-  }
-  const settings = ({ mode = "observe", performanceShare = 0 }: Settings = {}) => {
-    const values = {
-      mode,
-      image: { repository: "localhost/joulie", tag: "dev", pullPolicy: "Never" },
-      agent: {
-        host: { sysPath: `${machine}/sys`, procPath: `${machine}/proc`, statePath: `${machine}/state`, drm: true },
-        env: { RECONCILE_INTERVAL: "2s" },
-      },
-      operator: { env: { RECONCILE_INTERVAL: "2s", PROFILE_MIN_DWELL: "0", STATIC_HP_FRAC: performanceShare } },
-    };
-    const flags = Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
-    return ["--namespace", namespace, "--wait", "--timeout", "4m", ...flags];
+  const deletePod = async (name: string) => node.kubectl(["delete", "pod", name, "--grace-period=1"]);
+  const phase = async (pod: string) => (await node.api.get<Pod>(`/api/v1/namespaces/default/pods/${pod}`)).status.phase;
+  const theAgent = async (): Promise<Pod> => {
+    const [agent, ...others] = await joulie.pods("agent");
+    if (agent === undefined || others.length > 0) throw new Error(`there are ${others.length} agents, or none`);
+    return agent;
   };
+  const isReported = async (result: string) =>
+    node.until(`the twin reports ${result}`, async () => {
+      expect((await joulie.twin()).status?.controlStatus?.cpu?.result).toBe(result);
+      return true;
+    });
 
   beforeAll(async () => {
-    machine = mkdtempSync(join(tmpdir(), "joulie-machine-"));
-    images = mkdtempSync(join(tmpdir(), "joulie-images-"));
-    createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
-    original = sys();
-    const image = await buildImage(images, "localhost/joulie:dev");
-    node = await startRealNode();
-    await node.importImage(image.archive);
-    helm = await helmOf(node.folder, node.admin.kubeconfig);
-    await node.api.mergePatch(`/api/v1/nodes/${node.name}`, { metadata: { labels: { "joulie.io/managed": "true" } } });
+    joulie = await Installation.prepare(inject("image"));
+    ({ node } = joulie);
   }, 600_000);
-  afterAll(async () => {
-    await node?.stop();
-    for (const folder of [machine, images]) rmSync(folder, { recursive: true, force: true });
+  afterAll(async () => node?.stop());
+
+  it("SCH-53 brings operator and extender up", async () => {
+    await joulie.install();
+    await joulie.runs("extender", "extender", "operator", "operator");
+    expect(await node.api.text("GET", `${service}:http/proxy/readyz`)).toContain("ready\n");
   });
 
-  it("AGT-11 SCH-53 brings every workload up, and a NodeHardware and a NodeTwin appear", async () => {
-    await helm("install", "joulie", chart, "--create-namespace", ...settings());
-    // Helm's --wait takes a DaemonSet of one node, of which one may be unavailable, for ready at once.
-    await node.until("all pods are Ready", everyWorkloadIsReady);
+  it("AGT-11 runs an agent where the node is labelled; a NodeHardware and a NodeTwin appear", async () => {
+    expect(await joulie.pods("agent")).toEqual([]);
+    await joulie.label("true");
+    await joulie.runs("agent", "extender", "extender", "operator", "operator");
     await node.until("NodeHardware and NodeTwin exist", async () => {
       await node.api.get(`/apis/joulie.io/v1alpha1/nodehardwares/${node.name}`);
-      expect((await twin()).status?.schedulableClass).toBe("eco");
+      expect((await joulie.twin()).status?.schedulableClass).toBe("eco");
       return true;
     });
   });
 
   it("observes only: no file of the host has changed", async () => {
-    expect(differences(sys(), original)).toEqual([]);
+    await isReported("none");
+    expect(joulie.changedFiles()).toEqual([]);
   });
 
-  it("caps the host from a pod without capabilities, once enforcing", async () => {
-    await upgrade({ mode: "enforce" });
-    await comesToHave(210);
-    await node.until("the twin reports the cap", async () => {
-      expect((await twin()).status?.controlStatus?.cpu?.result).toBe("applied");
-      return true;
-    });
+  it("runs the agent without capabilities, with a seccomp filter and a read-only root", async () => {
+    const look = `
+      const fs = require("node:fs");
+      const fields = fs.readFileSync("/proc/1/status", "utf8").split("\\n").map((line) => line.split(":\\t"));
+      const { CapEff, CapPrm, CapBnd, Seccomp, NoNewPrivs } = Object.fromEntries(fields);
+      let root = "writable";
+      try { fs.writeFileSync("/x", ""); } catch (error) { root = error.code; }
+      console.log(JSON.stringify({ CapEff, CapPrm, CapBnd, Seccomp, NoNewPrivs, root }));`;
+    const { metadata } = await theAgent();
+    const run = ["exec", "--namespace", namespace, metadata.name, "--", "/usr/local/bin/node", "-e", look];
+    const { stdout, stderr } = await node.kubectl(run);
+    expect(stderr).toBe("");
+    const none = "0000000000000000";
+    const rights = { CapEff: none, CapPrm: none, CapBnd: none, Seccomp: "2", NoNewPrivs: "1", root: "EROFS" };
+    expect(JSON.parse(stdout)).toEqual(rights);
   });
 
-  it("X-65 keeps an agent on a node with a GPU taint", async () => {
+  it("caps the host from that pod and reads the cap back, once enforcing", async () => {
+    await joulie.upgrade({ mode: "enforce" });
+    await joulie.comesToHave(210);
+    await isReported("applied");
+    expect(joulie.changedFiles()).not.toEqual([]);
+  });
+
+  it("X-65 starts an agent on a node with a GPU taint", async () => {
     await taint([{ key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" }]);
-    await replaceAgent([]);
+    const before = (await theAgent()).metadata.name;
+    await node.kubectl(["delete", "pod", "--namespace", namespace, before]);
+    await node.until("another agent is Ready", async () => {
+      const agent = await theAgent();
+      return agent.metadata.name !== before && isReady(agent);
+    });
+    await joulie.comesToHave(210);
+    expect((await theAgent()).spec.nodeName).toBe(node.name);
     await taint([]);
-    expect(watts()).toBe(210);
   });
 
   it("serves kube-scheduler through the Service: an eco node gets standard pods, and no performance pods", async () => {
-    expect(await node.api.text("GET", `${service}:http/proxy/healthz`)).toBe("live\n");
-    const { spec } = await node.api.get<{ spec: { clusterIP: string } }>(service);
-    await node.schedule({ extenders: [{ urlPrefix: `http://${spec.clusterIP}:9876`, ...extender }] });
+    const options = {
+      namespace,
+      service: "joulie-scheduler-extender",
+      port: "9876",
+      schedulerName: "default-scheduler",
+    };
+    const text = schedulerConfigText({ ...options, tls: false, wholeNodes: false, host: await extenderAddress() });
+    await node.schedule(parse(text) as Record<string, unknown>);
     await createPod("standard");
     await createPod("performance");
     await node.until("the standard pod runs", async () => (await phase("standard")) === "Running");
-    await node.until("the performance pod is rejected", async () => {
-      const { stdout } = await node.kubectl(["get", "events", "--field-selector", "reason=FailedScheduling"]);
-      expect(stdout).toContain("pod/performance");
+    await node.until("the extender rejects the performance pod", async () => {
+      const { stdout } = await node.kubectl(["describe", "pod", "performance"]);
+      expect(stdout).toMatch(/FailedScheduling.*eco/);
       return true;
     });
     expect(await phase("performance")).toBe("Pending");
   });
 
-  it("raises the cap and places the performance pod when the node becomes a performance node", async () => {
-    await upgrade({ mode: "enforce", performanceShare: 1 });
-    await node.until("the performance pod runs", async () => (await phase("performance")) === "Running", 120_000);
-    await comesToHave(350);
+  it("raises the cap and places the performance pod when the node is pinned to performance", async () => {
+    const spec = { nodeName: node.name, profile: "performance" };
+    await node.api.create(pins, {
+      apiVersion: "joulie.io/v1alpha1",
+      kind: "NodePowerProfile",
+      metadata: { name: node.name },
+      spec,
+    });
+    await node.until("the performance pod runs", async () => (await phase("performance")) === "Running");
+    await joulie.comesToHave(350);
     expect(await phase("standard")).toBe("Running");
   });
 
   it("drains the node before it caps it again", async () => {
-    await upgrade({ mode: "enforce", performanceShare: 0 });
-    await node.until("the node drains", async () => (await twin()).status?.schedulableClass === "draining");
-    expect(watts()).toBe(350);
-    await node.kubectl(["delete", "pod", "performance"]);
-    await comesToHave(210);
+    await node.api.remove(`${pins}/${node.name}`);
+    const seen = await joulie.wattsDuring(async () =>
+      node.until("the node drains", async () => (await joulie.twin()).status?.schedulableClass === "draining"),
+    );
+    expect(seen).toEqual([350]);
+    await deletePod("performance");
+    await joulie.comesToHave(210);
+    await isReported("applied");
   });
 
-  it("keeps the cap while an agent is killed and replaced, and while the kubelet restarts", async () => {
-    await replaceAgent(["--grace-period=0", "--force"]);
-    expect(watts()).toBe(210);
-    await node.kubelet.restart();
-    await node.until("all pods are Ready", everyWorkloadIsReady);
-    expect(watts()).toBe(210);
+  it("keeps the cap while the agent's process is killed and started again", async () => {
+    const [before] = (await theAgent()).status.containerStatuses ?? [];
+    const seen = await joulie.wattsDuring(async () => {
+      process.kill(await node.processOf(before?.containerID ?? ""), "SIGKILL");
+      await node.until("the agent is Ready again", async () => {
+        const agent = await theAgent();
+        return agent.status.containerStatuses?.[0]?.restartCount === 1 && isReady(agent);
+      });
+      await isReported("applied");
+    });
+    expect(seen).toEqual([210]);
+  });
+
+  it("keeps the cap and all pods while the kubelet restarts", async () => {
+    const containers = async () =>
+      (await joulie.pods()).flatMap(({ status }) => status.containerStatuses?.map(({ containerID }) => containerID));
+    const before = await containers();
+    const seen = await joulie.wattsDuring(async () => {
+      await node.kubelet.restart();
+      // Only a kubelet that works again starts a pod.
+      await deletePod("standard");
+      await createPod("standard");
+      await node.until("a new pod runs", async () => (await phase("standard")) === "Running");
+      await joulie.runs("agent", "extender", "extender", "operator", "operator");
+    });
+    expect(seen).toEqual([210]);
+    expect(await containers()).toEqual(before);
+  });
+
+  it("answers every request of kube-scheduler during a rolling upgrade, and caps again", async () => {
+    await node.tagImage("localhost/joulie:dev", "localhost/joulie:next");
+    const client = askExtender(node, `http://${await extenderAddress()}:9876`);
+    const image = { repository: "localhost/joulie", tag: "next", pullPolicy: "Never" };
+    await joulie.upgrade({ mode: "enforce", image });
+    await joulie.runs("agent", "extender", "extender", "operator", "operator");
+    await joulie.comesToHave(210);
+    const images = (await joulie.pods()).flatMap(({ spec }) => spec.containers.map(({ image: name }) => name));
+    expect(new Set(images)).toEqual(new Set(["localhost/joulie:next"]));
+    const { answered, failures } = await client.end();
+    expect(failures).toEqual([]);
+    expect(answered).toBeGreaterThan(20);
   });
 
   it("serves metrics that promtool accepts from every program", async () => {
-    const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
-    for (const { metadata } of items) {
-      const address = `${metadata.name}:${metricsPort(metadata.labels)}`;
-      const path = `/api/v1/namespaces/${namespace}/pods/${address}/proxy/metrics`;
-      const input = await node.api.text("GET", path);
+    for (const pod of await joulie.pods()) {
+      const address = `${pod.metadata.name}:${metricsPorts.get(programOf(pod))}`;
+      const input = await node.api.text("GET", `/api/v1/namespaces/${namespace}/pods/${address}/proxy/metrics`);
       expect(input).toContain("process_resident_memory_bytes");
       const { stderr } = spawnSync("promtool", ["check", "metrics"], { input, encoding: "utf8" });
       const findings = stderr.split("\n").filter((line) => line !== "");
@@ -211,8 +210,7 @@ describe("helm install on a real node", () => {
   });
 
   it("is scraped by Prometheus, and alerts fire: a performance pod on an eco node, and no extender", async () => {
-    const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
-    const targets = items.map(({ metadata, status }) => `${status.podIP}:${metricsPort(metadata.labels)}`);
+    const targets = (await joulie.pods()).map((pod) => `${pod.status.podIP}:${metricsPorts.get(programOf(pod))}`);
     const prometheus = await startPrometheus(node, targets);
     try {
       await node.until("every target is up", async () => {
@@ -234,48 +232,155 @@ describe("helm install on a real node", () => {
     } finally {
       await prometheus.stop();
     }
+    await node.schedule({});
+    await deletePod("performance");
   });
 
   it("X-101 restores all limits while the namespace has the stop annotation", async () => {
-    const patch = async (value: string | null) =>
+    const annotate = async (value: string | null) =>
       node.api.mergePatch(`/api/v1/namespaces/${namespace}`, {
         metadata: { annotations: { "joulie.io/stop": value } },
       });
-    await patch("true");
+    await annotate("true");
     await node.until("the original limits are back", async () => {
-      expect(differences(sys(), original)).toEqual([]);
+      expect(joulie.changedFiles()).toEqual([]);
       return true;
     });
     await node.until("the twin says why", async () => {
-      const { result, message } = (await twin()).status?.controlStatus?.cpu ?? {};
+      const { result, message } = (await joulie.twin()).status?.controlStatus?.cpu ?? {};
       expect(result).toBe("none");
       expect(message).toContain(`stopped by the annotation joulie.io/stop on namespace ${namespace}`);
       return true;
     });
-    await patch(null);
-    await comesToHave(210);
+    await annotate(null);
+    await joulie.comesToHave(210);
   });
 
-  it("X-102 leaves no limit, label or object behind when it is uninstalled", async () => {
-    // As the guide says: without the extender, kube-scheduler would place no pod, not even that of the Job.
-    await node.schedule({});
-    await helm("uninstall", "joulie", "--namespace", namespace, "--wait", "--timeout", "2m");
-    await node.until("all pods are gone", async () => {
-      const { items } = await node.api.get<Pods>(`/api/v1/namespaces/${namespace}/pods`);
-      return items.length === 0;
+  it("X-102 leaves no limit, label, object or mount behind when it is uninstalled", async () => {
+    await deletePod("standard");
+    await joulie.uninstall();
+    expect(joulie.changedFiles()).toEqual([]);
+    expect(journalEntries(joulie)).toEqual([]);
+    await joulie.runs();
+    expect(await labelsOf(node)).toEqual(["joulie.io/managed"]);
+    expect(await objectsOf(node)).toEqual([]);
+    await node.until("the kubelet has unmounted everything", async () => {
+      expect([...mountsUnder(joulie.machine), ...mountsUnder(join(node.folder, "kubelet/pods"))]).toEqual([]);
+      return true;
     });
-    expect(differences(sys(), original)).toEqual([]);
-    interface Named {
-      readonly metadata: { readonly labels: object; readonly annotations?: object };
+    const { metadata } = await node.api.get<Named>(`/api/v1/namespaces/${namespace}`);
+    expect(metadata.annotations ?? {}).not.toHaveProperty(["joulie.io/stop"]);
+  });
+
+  it("X-66 shares simulated nodes among the agents of a pool, each node to one agent", async () => {
+    await joulie.label(null);
+    // Kubernetes puts the Service's address into the environment of pods; this cluster has no DNS.
+    const fleet = "http://$(JOULIE_FLEET_SERVICE_HOST):9878";
+    const env = Object.fromEntries(
+      ["CPU", "GPU"].flatMap((device) => [
+        [`TELEMETRY_${device}_SOURCE`, "http"],
+        [`TELEMETRY_${device}_HTTP_ENDPOINT`, `${fleet}/telemetry/{node}`],
+        [`TELEMETRY_${device}_CONTROL`, "http"],
+        [`TELEMETRY_${device}_CONTROL_HTTP_ENDPOINT`, `${fleet}/control/{node}`],
+      ]),
+    );
+    await joulie.install({
+      mode: "enforce",
+      agent: { mode: "pool", pool: { replicas: 2 }, env: { ...env, RECONCILE_INTERVAL: "2s" } },
+      fleet: { enabled: true, nodes: 6 },
+    });
+    await joulie.runs("agent", "agent", "extender", "extender", "fleet", "operator", "operator");
+    const names = Array.from({ length: 6 }, (_, index) => `sim-${String(index).padStart(3, "0")}`);
+    await node.until("every simulated node is capped", async () => {
+      const twins = await Promise.all(names.map(async (name) => joulie.twin(name)));
+      expect(twins.map(({ status }) => status?.controlStatus?.cpu?.result)).toEqual(names.map(() => "applied"));
+      return true;
+    });
+    const shards: string[][] = [];
+    for (const { metadata } of await joulie.pods("agent")) {
+      const text = await node.api.text(
+        "GET",
+        `/api/v1/namespaces/${namespace}/pods/${metadata.name}:8080/proxy/metrics`,
+      );
+      shards.push([
+        ...new Set([...text.matchAll(/joulie_backend_mode\{[^}]*node="([^"]+)"/g)].map(([, name = ""]) => name)),
+      ]);
     }
-    const { metadata } = await node.api.get<Named>(`/api/v1/nodes/${node.name}`);
-    const own = Object.keys(metadata.labels).filter((label) => label.startsWith("joulie.io/"));
-    expect(own).toEqual(["joulie.io/managed"]);
-    for (const kind of ["nodetwins", "nodehardwares"]) {
-      const { items } = await node.api.get<{ items: unknown[] }>(`/apis/joulie.io/v1alpha1/${kind}`);
-      expect(items).toEqual([]);
-    }
-    const { metadata: after } = await node.api.get<Named>(`/api/v1/namespaces/${namespace}`);
-    expect(after.annotations ?? {}).not.toHaveProperty(["joulie.io/stop"]);
+    expect(shards.flat().toSorted()).toEqual(names);
+    expect(Math.min(...shards.map(({ length }) => length))).toBeGreaterThan(0);
+    await joulie.uninstall();
+    await joulie.runs();
+    expect(await objectsOf(node)).toEqual([]);
+    // As the guide of the fleet says: Helm removes the fleet's rights before it could delete its nodes.
+    await node.kubectl(["delete", "nodes", "--selector", "joulie.io/simulated=true"]);
+    const { items } = await node.api.get<{ items: readonly Named[] }>("/api/v1/nodes");
+    expect(items.map(({ metadata }) => metadata.name)).toEqual([node.name]);
+  });
+
+  it("leaves no file, mount, network namespace or cgroup of the node behind", async () => {
+    const { folder, network } = node;
+    await node.stop();
+    expect(existsSync(folder)).toBe(false);
+    expect(mountsUnder(folder)).toEqual([]);
+    expect(existsSync(`/var/run/netns/${network.name}`)).toBe(false);
+    expect(readdirSync("/sys/fs/cgroup")).not.toContain("kubepods");
+    expect(existsSync("/sys/fs/cgroup/cpu/kubepods")).toBe(false);
   });
 });
+
+interface Named {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+/** Limits that the journal in the state folder still wants to restore. */
+function journalEntries({ machine }: Installation): unknown[] {
+  const journal = readFileSync(join(machine, "state/originals.json"), "utf8");
+  return (JSON.parse(journal) as { readonly entries: unknown[] }).entries;
+}
+
+/** Joulie's labels of the node. */
+async function labelsOf(node: RealNode): Promise<string[]> {
+  const { metadata } = await node.api.get<Named>(`/api/v1/nodes/${node.name}`);
+  return Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith("joulie.io/"));
+}
+
+/** Every object of any kind that the release or the programs made; the definitions and Events remain. */
+async function objectsOf(node: RealNode): Promise<string[]> {
+  const { stdout: kinds } = await node.kubectl(["api-resources", "--verbs=list", "--output=name"]);
+  const list = kinds
+    .trim()
+    .split("\n")
+    .filter((kind) => !/^(events|endpoints|componentstatuses)(\.|$)/.test(kind))
+    .join(",");
+  const { stdout, stderr } = await node.kubectl(["get", list, "--all-namespaces", "--output=name"]);
+  expect(stderr.replace("No resources found\n", "")).toBe("");
+  const expected = ["namespace/joulie-system", "serviceaccount/default", "configmap/kube-root-ca.crt"];
+  return stdout
+    .trim()
+    .split("\n")
+    .filter(
+      (name) =>
+        name.includes("joulie") && !/^(customresourcedefinition|apiservice)\./.test(name) && !expected.includes(name),
+    );
+}
+
+/** Asks the extender from inside the node's network, as kube-scheduler does, until `end`. */
+function askExtender(node: RealNode, url: string) {
+  const [command = "", ...enter] = node.network.enter;
+  const script = join(import.meta.dirname, "extender-client.ts");
+  const child = spawn(command, [...enter, process.execPath, script, url], { stdio: ["pipe", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const exited = new Promise((resolve) => child.once("close", resolve));
+  return {
+    end: async () => {
+      child.stdin.end();
+      await exited;
+      return JSON.parse(output) as { readonly answered: number; readonly failures: readonly string[] };
+    },
+  };
+}

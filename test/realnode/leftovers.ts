@@ -8,10 +8,18 @@ import { run } from "./command.ts";
 
 export const folderPrefix = "joulie-realnode-";
 
-/** A killed test process takes its programs with it, but not containers, mounts and files. */
-export async function removeDeadNodes(): Promise<void> {
-  for (const name of readdirSync(tmpdir()).filter((one) => one.startsWith(folderPrefix))) {
-    if (isGone(name.slice(folderPrefix.length)) === true) await removeTraces(join(tmpdir(), name));
+/**
+ * A killed test process takes its programs with it, but not containers, mounts and files. Waits up to `patienceMs` for
+ * processes that are about to exit.
+ */
+export async function removeDeadNodes(patienceMs = 0): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(folderPrefix));
+    const dead = folders.filter((name) => isGone(name.slice(folderPrefix.length)) === true);
+    for (const name of dead) await removeTraces(join(tmpdir(), name));
+    if (dead.length === folders.length || performance.now() > deadline) return;
+    await sleep(200);
   }
 }
 

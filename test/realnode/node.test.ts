@@ -1,41 +1,47 @@
-import { existsSync, readdirSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { mountsUnder } from "./leftovers.ts";
-import { type RealNode, startRealNode } from "./node.ts";
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { mountsUnder, removeDeadNodes } from "./leftovers.ts";
 
-describe("a real node", () => {
-  let node: RealNode;
-  beforeAll(async () => {
-    node = await startRealNode();
-  });
-  afterAll(async () => node?.stop());
-
-  it("is Ready and runs a pod", async () => {
-    const pod = {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "first", namespace: "default" },
-      spec: { containers: [{ name: "main", image: "localhost/pause:1", imagePullPolicy: "Never" }] },
-    };
-    await node.until("the default ServiceAccount exists", async () => {
-      await node.api.get("/api/v1/namespaces/default/serviceaccounts/default");
-      return true;
+describe("a run of these tests that was killed", () => {
+  it("leaves nothing on the machine after the next start: no process, file, mount, network or cgroup", async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "run-one-pod.ts")], {
+      stdio: ["ignore", "pipe", "inherit"],
     });
-    await node.api.create("/api/v1/namespaces/default/pods", pod);
-    await node.until("the pod runs", async () => {
-      const { status } = await node.api.get<{ status: { phase: string } }>("/api/v1/namespaces/default/pods/first");
-      expect(status.phase).toBe("Running");
-      return true;
+    const exited = new Promise((resolve) => child.once("exit", resolve));
+    const folder = await new Promise<string>((resolve, reject) => {
+      child.stdout.once("data", (line: Buffer) => resolve(line.toString().trim()));
+      child.once("exit", (code) => reject(new Error(`the node did not start: ${code}`)));
     });
-  });
+    expect(processesWith(folder)).toContain("containerd-shim");
+    child.kill("SIGKILL");
+    await exited;
+    // Its programs notice that their parent has gone.
+    await sleep(1000);
+    expect(existsSync(folder)).toBe(true);
 
-  it("leaves no file, mount, network namespace or cgroup behind", async () => {
-    const { folder, network } = node;
-    await node.stop();
+    await removeDeadNodes();
+    expect(processesWith(folder)).toEqual([]);
     expect(existsSync(folder)).toBe(false);
     expect(mountsUnder(folder)).toEqual([]);
-    expect(existsSync(`/var/run/netns/${network.name}`)).toBe(false);
+    expect(existsSync(`/var/run/netns/${folder.split("/").at(-1)}`)).toBe(false);
     expect(readdirSync("/sys/fs/cgroup")).not.toContain("kubepods");
     expect(existsSync("/sys/fs/cgroup/cpu/kubepods")).toBe(false);
   });
 });
+
+/** Names of the processes that have the folder in their command line. */
+function processesWith(folder: string): string[] {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/cmdline`).includes(folder))
+    .map((pid) => read(`/proc/${pid}/comm`).trim());
+}

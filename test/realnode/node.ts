@@ -23,6 +23,10 @@ export interface RealNode {
   readonly kubelet: ServerProcess;
   /** Makes the images of an archive known to the kubelet. */
   importImage(archive: string): Promise<void>;
+  /** Gives an image a second name. */
+  tagImage(from: string, to: string): Promise<void>;
+  /** The process that a container started, by the container's id in a pod's status. */
+  processOf(containerId: string): Promise<number>;
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>;
   /** Another configuration for kube-scheduler. */
   schedule(config: Readonly<Record<string, unknown>>): Promise<void>;
@@ -88,6 +92,12 @@ export async function startRealNode(): Promise<RealNode> {
       network,
       kubelet,
       importImage: async (archive) => runtime.importImage(archive),
+      tagImage: async (from, to) => void (await runtime.ctr("images", "tag", from, to)),
+      processOf: async (containerId) => {
+        const id = containerId.replace("containerd://", "");
+        const line = (await runtime.ctr("tasks", "ls")).split("\n").find((task) => task.startsWith(id));
+        return Number(line?.split(/\s+/)[1]);
+      },
       kubectl: async (args, options) => runKubectl(built.path, { folder, kubeconfig: admin.kubeconfig }, args, options),
       schedule: async (config) => {
         await scheduler.stop();
@@ -121,7 +131,10 @@ async function until(what: string, check: () => Promise<boolean>, limitMs = 60_0
 /** Lets the kubelet take containers, volumes and networks down itself, within a time limit. */
 async function deletePods(api: Api): Promise<void> {
   type List = {
-    readonly items: readonly { readonly metadata: { readonly name: string; readonly namespace: string } }[];
+    readonly items: readonly {
+      readonly metadata: { readonly name: string; readonly namespace: string };
+      readonly spec: { readonly nodeName?: string };
+    }[];
   };
   try {
     for (const kind of ["daemonsets", "deployments", "statefulsets", "replicasets"]) {
@@ -130,8 +143,10 @@ async function deletePods(api: Api): Promise<void> {
       }
     }
     const pods = (await api.get<List>("/api/v1/pods")).items;
-    for (const { metadata } of pods) {
-      const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=1`;
+    for (const { metadata, spec } of pods) {
+      // Simulated nodes have no kubelet that would confirm.
+      const grace = spec.nodeName === programs.nodeName ? 1 : 0;
+      const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}?gracePeriodSeconds=${grace}`;
       await api.remove(path).catch(() => undefined);
     }
     await until("all pods are gone", async () => (await api.get<List>("/api/v1/pods")).items.length === 0, 20_000);

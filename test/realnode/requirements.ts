@@ -1,6 +1,6 @@
 // What a real node needs beyond Go and Node: Debian packages and root.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 /** A file of each package shows that it is installed, also where it came by another way than apt. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +22,10 @@ export function prepareMachine(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Readiness {
   if (process.platform !== "linux")
-    return { ready: false, reason: `containers need Linux, this is ${process.platform}` };
+    return {
+      ready: false,
+      reason: `containers need Linux, this is ${process.platform}; run "npm test" as root in a Linux machine`,
+    };
   const missing = Object.entries(packages)
     .filter(([, files]) => !files.some((file) => existsSync(file)))
     .map(([name]) => name);
@@ -43,24 +46,37 @@ export function prepareMachine(
     return { ready: false, reason: "root may not create namespaces here; run the container with --privileged" };
   }
   if (missing.length === 0) return { ready: true };
-  if (!isDebian()) return { ready: false, reason: `this system has no apt-get; install: ${missing.join(" ")}` };
+  if (!isDebian())
+    return { ready: false, reason: `not Debian: install the equivalents of ${missing.join(" ")}, then run "npm test"` };
   say(`installing Debian packages for tests on a real node: ${missing.join(" ")} …`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  for (const args of [
-    ["update", "-q"],
-    ["install", "-q", "-y", "--no-install-recommends", ...missing],
-  ]) {
-    const { status, stderr } = spawnSync("apt-get", args, {
-      env,
+  const failure = withoutServices(() => installPackages(missing));
+  return failure === undefined ? { ready: true } : { ready: false, reason: `${install} failed: ${failure}` };
+}
+
+/** Returns the error text of a failed installation. */
+function installPackages(names: readonly string[]): string | undefined {
+  const aptGet = (...args: string[]) =>
+    spawnSync("apt-get", ["-q", ...args], {
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
       encoding: "utf8",
       stdio: ["ignore", "ignore", "pipe"],
     });
-    // An outdated mirror of one source must not stop the installation from the others.
-    if (status !== 0 && args[0] === "install") {
-      return { ready: false, reason: `${install} failed: ${stderr.trim().slice(-500)}` };
-    }
+  // An outdated mirror of one source must not stop the installation from the others.
+  aptGet("update");
+  const { status, stderr } = aptGet("install", "-y", "--no-install-recommends", ...names);
+  return status === 0 ? undefined : stderr.trim().slice(-500);
+}
+
+/** The tests start their own containerd and Prometheus, so Debian's services of the same name are not started. */
+function withoutServices<T>(install: () => T): T {
+  const policy = "/usr/sbin/policy-rc.d";
+  if (existsSync(policy)) return install();
+  writeFileSync(policy, "#!/bin/sh\nexit 101\n", { mode: 0o755 });
+  try {
+    return install();
+  } finally {
+    rmSync(policy, { force: true });
   }
-  return { ready: true };
 }
 
 /** A machine has one tree of pod cgroups. The kubelet of a test is called controlplane. */

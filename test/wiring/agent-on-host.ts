@@ -145,8 +145,8 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
 
 /** The agent's log messages about NVML. */
 function nvmlOf(text: string, here: string, there: string): string {
-  const [said = "nothing"] = /NVML is not used|NVML library \S+/.exec(text) ?? [];
-  return said.replace(here, HERE).replace(there, THERE);
+  const [output = "nothing"] = /NVML is not used|NVML library \S+/.exec(text) ?? [];
+  return output.replace(here, HERE).replace(there, THERE);
 }
 
 async function clusterOf(api: EmbeddedApi): Promise<KubeClient> {

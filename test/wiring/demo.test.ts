@@ -69,7 +69,7 @@ async function shown(variables: RawValues): Promise<unknown> {
 }
 
 /** The settings that the demo passes to its programs. */
-async function told(variables: RawValues): Promise<unknown> {
+async function reported(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
   const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
   const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4 };
@@ -93,7 +93,10 @@ const play = {
     lines: false,
   },
 };
-const programs = { observe: told, byDefault: { nodes: 40, seed: 1, policy: "queue_aware_v1", agentInterval: 60_000 } };
+const programs = {
+  observe: reported,
+  byDefault: { nodes: 40, seed: 1, policy: "queue_aware_v1", agentInterval: 60_000 },
+};
 const table: VariableTable = {
   NODES: [
     {

@@ -43,19 +43,19 @@ async function asking<Seen>(
   look: (scene: Scene) => Promise<Seen>,
   options: RunningExtenderOptions = {},
 ): Promise<Seen> {
-  const trial = new ExtenderHarness();
+  const harness = new ExtenderHarness();
   const folder = mkdtempSync(join(tmpdir(), "joulie-wiring-"));
   try {
     for (const name of ["calm", "draining", "old"]) {
-      await trial.createNode(name);
-      await trial.hardware(name, big);
+      await harness.createNode(name);
+      await harness.hardware(name, big);
     }
-    await trial.twin("old", standing);
-    await trial.advance(120);
-    await trial.twin("calm", standing);
-    await trial.twin("draining", { ...standing, schedulableClass: "draining" });
+    await harness.twin("old", standing);
+    await harness.advance(120);
+    await harness.twin("calm", standing);
+    await harness.twin("draining", { ...standing, schedulableClass: "draining" });
     let asked = 0;
-    const inner = trial.api.transport();
+    const inner = harness.api.transport();
     const transport = {
       ...inner,
       request: async (request: Parameters<typeof inner.request>[0]) => {
@@ -65,10 +65,10 @@ async function asking<Seen>(
     };
     writeFileSync(join(folder, "catalogue.yaml"), CATALOGUE);
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
-    const extender = await trial.start(Object.fromEntries(own) as Record<string, string>, { ...options, transport });
-    return await look({ trial, extender, asked: () => asked });
+    const extender = await harness.start(Object.fromEntries(own) as Record<string, string>, { ...options, transport });
+    return await look({ trial: harness, extender, asked: () => asked });
   } finally {
-    await trial.end();
+    await harness.end();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -99,9 +99,9 @@ export const ranking = async (variables: RawValues): Promise<unknown> =>
 
 /** Whether the extender queries the API again during a minute without events. */
 export const askedAgain = async (variables: RawValues): Promise<boolean> =>
-  asking(variables, async ({ trial, asked }) => {
+  asking(variables, async ({ trial: harness, asked }) => {
     const before = asked();
-    await trial.advance(60);
+    await harness.advance(60);
     return asked() > before;
   });
 
@@ -121,7 +121,7 @@ export const debugPage = async (variables: RawValues): Promise<number> =>
 
 /** The nodes without a twin that the filter accepts for a performance pod, by their labels. */
 export const byLabel = async (variables: RawValues): Promise<readonly string[] | null> =>
-  asking(variables, async ({ trial, extender }) => {
+  asking(variables, async ({ trial: harness, extender }) => {
     const own: Readonly<Record<string, string>> = {
       "usual-eco": labels.powerProfile,
       "our-eco": "site.example/profile",
@@ -129,18 +129,18 @@ export const byLabel = async (variables: RawValues): Promise<readonly string[] |
       "our-draining": "site.example/draining",
     };
     for (const [name, label] of Object.entries(own))
-      await trial.createNode(name, { [label]: name.endsWith("eco") ? "eco" : "true" });
-    await trial.advance(2);
+      await harness.createNode(name, { [label]: name.endsWith("eco") ? "eco" : "true" });
+    await harness.advance(2);
     return (await extender.filter(podOf("performance", { cpu: "1" }), Object.keys(own))).NodeNames;
   });
 
 /** The score of a node whose GPUs are known only from labels. */
 export const labelled = async (variables: RawValues): Promise<number | undefined> =>
-  asking(variables, async ({ trial, extender }) => {
+  asking(variables, async ({ trial: harness, extender }) => {
     const own = { "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" };
-    await trial.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
-    await trial.twin("labelled", standing);
-    await trial.advance(2);
+    await harness.createNode("labelled", own, { cpu: "64", "nvidia.com/gpu": "8" });
+    await harness.twin("labelled", standing);
+    await harness.advance(2);
     return (await extender.scores(podOf("standard", { cpu: "1", "nvidia.com/gpu": "4" }), ["labelled"]))["labelled"];
   });
 

@@ -10,18 +10,21 @@ import { runJoulie, withApi } from "./started-program.ts";
 /** Unused loopback addresses. */
 export const [FREE, FREE_METRICS] = ["127.0.0.76:29878", "127.0.0.76:29879"];
 
-async function simulating<Seen>(variables: RawValues, look: (trial: FleetTestHarness) => Promise<Seen>): Promise<Seen> {
+async function simulating<Seen>(
+  variables: RawValues,
+  look: (harness: FleetTestHarness) => Promise<Seen>,
+): Promise<Seen> {
   let ended = false;
-  const trial = await FleetTestHarness.begin(variables as Record<string, string>, async ({ hand }) => {
+  const harness = await FleetTestHarness.begin(variables as Record<string, string>, async ({ hand }) => {
     await hand.create(resources.namespaces, { metadata: { name: "batch" } });
   });
-  const end = trial.end.bind(trial);
-  trial.end = async () => {
+  const end = harness.end.bind(harness);
+  harness.end = async () => {
     ended = true;
     await end();
   };
   try {
-    return await look(trial);
+    return await look(harness);
   } finally {
     if (!ended) await end();
   }
@@ -29,24 +32,24 @@ async function simulating<Seen>(variables: RawValues, look: (trial: FleetTestHar
 
 /** The nodes in the cluster, and the addresses of the table on which the fleet listens. */
 export const fleet = async (variables: RawValues): Promise<unknown> =>
-  simulating(variables, async (trial) => {
-    const nodes = await trial.nodes();
+  simulating(variables, async (harness) => {
+    const nodes = await harness.nodes();
     return {
       nodes: nodes.length,
       first: nodes[0]?.metadata.name,
       tainted: nodes.every(({ spec }) => (spec?.taints ?? []).length > 0),
       cores: nodes.map(({ status }) => status?.allocatable?.["cpu"]).join(" "),
-      seed: /"seed":(\d+)/.exec(trial.log)?.[1],
-      served: trial.simulator.url === `http://${FREE}`,
-      metrics: trial.simulator.metricsUrl === `http://${FREE_METRICS}`,
+      seed: /"seed":(\d+)/.exec(harness.log)?.[1],
+      served: harness.simulator.url === `http://${FREE}`,
+      metrics: harness.simulator.metricsUrl === `http://${FREE_METRICS}`,
     };
   });
 
 /** The jobs of the first minute. */
 export const jobs = async (variables: RawValues): Promise<unknown> =>
-  simulating({ WORKLOAD: "day", ...variables }, async (trial) => {
-    await trial.pass(60);
-    const pods = await trial.pods();
+  simulating({ WORKLOAD: "day", ...variables }, async (harness) => {
+    await harness.pass(60);
+    const pods = await harness.pods();
     const performance = pods.filter(({ metadata }) =>
       JSON.stringify(metadata).includes('"joulie.io/workload-class":"performance"'),
     );
@@ -60,33 +63,33 @@ export const jobs = async (variables: RawValues): Promise<unknown> =>
 
 /** Whether the cluster still has every submitted pod after some have finished. */
 export const finishedKept = async (variables: RawValues): Promise<boolean> =>
-  simulating({ WORKLOAD: "day", NODES: "5", ...variables }, async (trial) => {
+  simulating({ WORKLOAD: "day", NODES: "5", ...variables }, async (harness) => {
     const log = createLogger({ level: "silent", program: "scheduler" });
-    const scheduler = new Scheduler({ client: trial.hand, clock: trial.ioClock, random: seededRandom(9), log });
+    const scheduler = new Scheduler({ client: harness.hand, clock: harness.ioClock, random: seededRandom(9), log });
     scheduler.start();
-    await trial.pass(300);
-    const kept = (await trial.pods()).length === trial.simulator.jobs.submitted;
+    await harness.pass(300);
+    const retained = (await harness.pods()).length === harness.simulator.jobs.submitted;
     let over = false;
     void scheduler.stop().then(() => (over = true));
-    await trial.until(() => over);
-    return kept;
+    await harness.until(() => over);
+    return retained;
   });
 
 /** The state of a pod 20 s after its binding. */
 export const phaseOfPod = async (variables: RawValues): Promise<unknown> =>
-  simulating(variables, async (trial) => {
-    await trial.createPod("p", "sim-000");
-    await trial.pass(20);
-    return (await trial.pod("p"))?.status?.phase;
+  simulating(variables, async (harness) => {
+    await harness.createPod("p", "sim-000");
+    await harness.pass(20);
+    return (await harness.pod("p"))?.status?.phase;
   });
 
 /** Number of renewals of a node's Lease per minute. */
 export const renewals = async (variables: RawValues): Promise<number> =>
-  simulating(variables, async (trial) => {
+  simulating(variables, async (harness) => {
     const seen = new Set<unknown>();
     for (let second = 0; second < 60; second++) {
-      await trial.pass(1);
-      const lease = await trial.hand.get(resources.leases, { name: "sim-000", namespace: "kube-node-lease" });
+      await harness.pass(1);
+      const lease = await harness.hand.get(resources.leases, { name: "sim-000", namespace: "kube-node-lease" });
       seen.add((lease as unknown as { spec: { renewTime: string } }).spec.renewTime);
     }
     return seen.size;
@@ -94,23 +97,23 @@ export const renewals = async (variables: RawValues): Promise<number> =>
 
 /** Number of nodes that remain after the fleet has exited. */
 export const leftBehind = async (variables: RawValues): Promise<number> =>
-  simulating({ NODES: "3", ...variables }, async (trial) => {
-    await trial.end();
-    return (await trial.nodes()).length;
+  simulating({ NODES: "3", ...variables }, async (harness) => {
+    await harness.end();
+    return (await harness.nodes()).length;
   });
 
 /** Performance pods slowed by caps, on a node with CPUs capped to 100 W and one with GPUs capped to 100 W. */
-export const offences = async (variables: RawValues): Promise<unknown> =>
-  simulating(variables, async (trial) => {
-    const nodes = await trial.nodes();
+export const slowedPods = async (variables: RawValues): Promise<unknown> =>
+  simulating(variables, async (harness) => {
+    const nodes = await harness.nodes();
     const hasGpus = (at: number) => JSON.stringify(nodes[at]?.status?.allocatable ?? {}).includes("/gpu");
     const cpuNode = nodes.findIndex((_, at) => !hasGpus(at));
     const gpuNode = nodes.findIndex((_, at) => hasGpus(at));
     const annotations = { "joulie.io/workload-class": "performance" };
     const command = async (at: number, body: object) => {
       const name = nodes[at]?.metadata.name ?? "";
-      await trial.createPod(`on-${at}`, name, { annotations, cpu: "4" });
-      const answer = await fetch(`${trial.simulator.url}/control/${name}`, {
+      await harness.createPod(`on-${at}`, name, { annotations, cpu: "4" });
+      const answer = await fetch(`${harness.simulator.url}/control/${name}`, {
         method: "POST",
         body: JSON.stringify(body),
       });
@@ -119,8 +122,8 @@ export const offences = async (variables: RawValues): Promise<unknown> =>
     };
     const cpu = await command(cpuNode, { action: "rapl.set_power_cap_watts", capWatts: 100 });
     const gpu = await command(gpuNode, { action: "gpu.set_power_cap_watts", capWattsPerGpu: 100 });
-    await trial.pass(10);
-    const held = trial.simulator.datacenter.offences.first.map(({ node }) => node);
+    await harness.pass(10);
+    const held = harness.simulator.datacenter.offences.first.map(({ node }) => node);
     return { cpu: held.includes(cpu), gpu: held.includes(gpu) };
   });
 

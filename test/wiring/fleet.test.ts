@@ -18,13 +18,13 @@ const table: VariableTable = {
   METRICS_ADDR: { ...fleet, value: seen.FREE_METRICS, changed: { served: false, metrics: true } },
   CPU_PERFORMANCE_CAP_PCT_OF_MAX: {
     value: "1",
-    observe: seen.offences,
+    observe: seen.slowedPods,
     byDefault: { cpu: true, gpu: true },
     changed: { cpu: false, gpu: true },
   },
   GPU_PERFORMANCE_CAP_PCT_OF_MAX: {
     value: "1",
-    observe: seen.offences,
+    observe: seen.slowedPods,
     byDefault: { cpu: true, gpu: true },
     changed: { cpu: true, gpu: false },
   },

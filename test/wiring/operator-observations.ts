@@ -132,7 +132,7 @@ export const caps = async (variables: RawValues): Promise<unknown> =>
       for (const name of "pe") await harness.pin(name, { profile: name === "p" ? "performance" : "eco" });
     },
     async ({ harness }) => {
-      const told = async (name: string) => {
+      const reported = async (name: string) => {
         const { cpu, gpu } = (await harness.twin(name)).spec;
         const { packagePowerCapPctOfMax: cpuPct, packagePowerCapWatts: cpuWatts } = cpu ?? {};
         const { capPctOfMax: gpuPct, capWattsPerGpu: gpuWatts } = gpu?.powerCap ?? {};
@@ -143,7 +143,7 @@ export const caps = async (variables: RawValues): Promise<unknown> =>
           ...(gpu === undefined ? [] : [`GPU ${either(gpuPct, gpuWatts)}`]),
         ].join(", ");
       };
-      return { performance: await told("p"), eco: await told("e") };
+      return { performance: await reported("p"), eco: await reported("e") };
     },
   );
 

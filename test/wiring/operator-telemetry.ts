@@ -111,6 +111,6 @@ export const sourcesTold = async (variables: RawValues): Promise<unknown> =>
   withMeters(variables, async ({ operator }) => {
     const series = await operator.series("power_samples_dropped_total");
     const dropped = new Set(series.map((line) => /source="(\w+)"/.exec(line)?.[1]));
-    const told = operator.logs.filter(({ subject }) => subject === "telemetry").map(({ nodes }) => nodes);
-    return { dropped: [...dropped], told };
+    const reported = operator.logs.filter(({ subject }) => subject === "telemetry").map(({ nodes }) => nodes);
+    return { dropped: [...dropped], told: reported };
   });

@@ -40,6 +40,9 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 {{- if eq $image.tag "latest" }}
 {{- fail "image.tag is latest, which is a different image tomorrow; name a version, or set image.digest" }}
 {{- end }}
+{{- if regexMatch "(@|:[^/]*$)" $image.repository }}
+{{- fail (printf "image.repository %s contains a tag or digest; set image.tag or image.digest instead" $image.repository) }}
+{{- end }}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
 {{- else -}}
@@ -59,7 +62,8 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
       fieldPath: metadata.namespace
 {{- range $name, $value := .env }}
 - name: {{ $name }}
-  value: {{ $value | toString | quote }}
+  {{- /* A number of a values file prints as 1.5e+06 otherwise. */}}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
 {{- end }}
 {{- end }}
 
@@ -119,6 +123,8 @@ metadata:
   annotations:
     helm.sh/hook: {{ index . 2 }}
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    # Helm prints what the Job says.
+    helm.sh/hook-output-log-policy: hook-succeeded,hook-failed
 spec:
   backoffLimit: 1
   template:

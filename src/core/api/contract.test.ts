@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { nodeHardware, nodePowerProfile, nodeTwin, telemetryProfile } from "./contract-fields.ts";
 import { crdOf, type StructuralSchema } from "./crd.ts";
 import { type AnyKind, kinds } from "./kinds.ts";
 import * as names from "./names.ts";
 import { readObject } from "./read.ts";
-import { rootSchemaOf } from "./sample.ts";
+import {
+  nodeHardware,
+  nodePowerProfile,
+  nodeTwin,
+  powerEndpoint,
+  telemetryProfile,
+} from "./testing/contract-fields.ts";
+import { rootSchemaOf } from "./testing/sample.ts";
 
 // The public surface, written by hand from docs/reference/contract.md, sections 1 and 2. A test that fails here says that
 // a user's cluster, manifest or script would break: change the contract first, then this file, then the code.
@@ -58,6 +64,7 @@ const contract: Readonly<Record<string, Surface>> = {
       "PSU .status.predictedPsuStressScore",
       "Profile .spec.profile wide",
       "Source .status.powerMeasurement.source wide",
+      "State .status.power.state wide",
       ...targetColumns.map((column) => `${column} wide`),
       ...wideTargetColumns,
       "Age .metadata.creationTimestamp",
@@ -91,6 +98,25 @@ const contract: Readonly<Record<string, Surface>> = {
     ],
     selectableFields: [".spec.target.nodeName", ".spec.target.scope"],
     namedAfterNode: false,
+  },
+  PowerEndpoint: {
+    plural: "powerendpoints",
+    shortNames: ["pe"],
+    statusSubresource: true,
+    fields: powerEndpoint,
+    columns: [
+      "Power .status.powerState",
+      "Proven .status.wakeProven",
+      "Step .status.operation.step",
+      "Last-Wake .status.lastWake.at",
+      "Wake-Seconds .status.lastWake.seconds",
+      "Failures .status.failures",
+      "Last-Sleep .status.lastSleep.at wide",
+      "Cycles .status.cyclesToday wide",
+      "Age .metadata.creationTimestamp",
+    ],
+    selectableFields: [],
+    namedAfterNode: true,
   },
 };
 
@@ -133,7 +159,7 @@ function surfaceOf(kind: AnyKind): Surface {
 }
 
 describe("the custom resources of the contract", () => {
-  it("X-01 are four cluster-scoped kinds of one group and version", () => {
+  it("X-01 are five cluster-scoped kinds of one group and version", () => {
     expect(kinds.map(({ kind }) => kind)).toEqual(Object.keys(contract));
     for (const kind of kinds) {
       const { group, scope, names: given, versions } = crdOf(kind).spec;
@@ -168,22 +194,26 @@ describe("the names of the contract", () => {
       apiGroup: "joulie.io",
       apiVersionName: "v1alpha1",
       apiVersion: "joulie.io/v1alpha1",
-      fieldManagers: { operator: "joulie-operator", agent: "joulie-agent" },
+      fieldManagers: { operator: "joulie-operator", agent: "joulie-agent", power: "joulie-power" },
       labels: {
         managed: "joulie.io/managed",
         reserved: "joulie.io/reserved",
         powerProfile: "joulie.io/power-profile",
         draining: "joulie.io/draining",
+        maySleep: "joulie.io/may-sleep",
         managedBy: "joulie.io/managed-by",
         rack: "joulie.io/rack",
         coolingZone: "joulie.io/cooling-zone",
       },
       managedByOperator: "operator",
       pinnedPolicyName: "pinned",
+      asleepTaint: { key: "joulie.io/asleep", effect: "NoSchedule" },
       annotations: {
         workloadClass: "joulie.io/workload-class",
         expectedDuration: "joulie.io/expected-duration",
         stop: "joulie.io/stop",
+        keepAwake: "joulie.io/keep-awake",
+        testPower: "joulie.io/test-power",
       },
       declaredHardwareLabels: {
         cpuModel: "joulie.io/hw.cpu-model",

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { examine, ProblemCollector } from "./examine.ts";
 import { kinds } from "./kinds.ts";
-import { leavesOf, sampleOf, withValueAt } from "./sample.ts";
+import { leavesOf, sampleOf, withValueAt } from "./testing/sample.ts";
 
 describe("examine", () => {
   it("finds no problem exactly if the schema accepts the value", () => {

@@ -14,7 +14,8 @@ export const readFallbacks = z.registry<{ value: unknown }>();
 /** The description of a text pattern, for messages. */
 export const expectations = z.registry<{ text: string }>();
 
-const branded = <Quantity extends number>(schema: z.ZodNumber) => schema as unknown as z.ZodType<Quantity, number>;
+export const branded = <Quantity extends number>(schema: z.ZodNumber) =>
+  schema as unknown as z.ZodType<Quantity, number>;
 
 export const power = (description: string) => branded<Watts>(z.number().min(0).describe(description));
 /** A cap below one watt is always a unit error. */

@@ -5,7 +5,7 @@ export {
   type TwinControlReport,
 } from "./control-report.ts";
 export { crdOf, type StructuralSchema } from "./crd.ts";
-export { type ErrorCode, errorRegistry } from "./error-registry.ts";
+export { type ErrorCode, type ErrorGroup, errorGroups, errorRegistry } from "./error-registry.ts";
 export * from "./errors.ts";
 export { describeProblem, type Problem } from "./examine.ts";
 export * from "./kinds.ts";
@@ -16,9 +16,9 @@ export * from "./node-hardware.ts";
 export type { NodePowerProfile, NodePowerProfileSpec } from "./node-power-profile.ts";
 export * from "./node-twin.ts";
 export { isObjectName } from "./object-name.ts";
+export * from "./power-endpoint.ts";
 export { type CpuCap, type GpuPowerCap, type PowerTarget, type Profile, profiles } from "./power-target.ts";
 export { type ReadObject, readAs, readObject } from "./read.ts";
-export { crdReference, errorReference } from "./reference.ts";
 export * from "./selector.ts";
 export * from "./telemetry-profile.ts";
 export { validateForWrite, type Writable } from "./write.ts";

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type NodeHardware, nodeHardwareSchema } from "./node-hardware.ts";
 import { type NodePowerProfile, nodePowerProfileSchema } from "./node-power-profile.ts";
 import { type NodeTwin, nodeTwinSchema } from "./node-twin.ts";
+import { type PowerEndpoint, powerEndpointSchema } from "./power-endpoint.ts";
 import { type TelemetryProfile, telemetryProfileSchema } from "./telemetry-profile.ts";
 
 interface PrinterColumn {
@@ -77,7 +78,7 @@ export const nodeTwinKind: ResourceKind<NodeTwin> = {
   shortNames: ["nt"],
   purpose: "The power target of a node (spec), and the predictions and measurements of its digital twin (status).",
   writtenBy:
-    "The operator writes spec and status. The agent writes only status.controlStatus. Server-side apply keeps their fields apart.",
+    "The operator writes spec and status. The agent writes only status.controlStatus, the power program only status.power. Server-side apply keeps their fields apart.",
   schema: nodeTwinSchema,
   perNode: true,
   statusSubresource: true,
@@ -90,6 +91,7 @@ export const nodeTwinKind: ResourceKind<NodeTwin> = {
     column("PSU", "number", ".status.predictedPsuStressScore"),
     column("Profile", "string", ".spec.profile", 1),
     column("Source", "string", ".status.powerMeasurement.source", 1),
+    column("State", "string", ".status.power.state", 1),
     ...target.map((one) => ({ ...one, priority: 1 })),
     age,
   ],
@@ -137,6 +139,37 @@ export const telemetryProfileKind: ResourceKind<TelemetryProfile> = {
   aliases: [],
 };
 
-export const kinds = [nodeHardwareKind, nodeTwinKind, nodePowerProfileKind, telemetryProfileKind] as const;
+export const powerEndpointKind: ResourceKind<PowerEndpoint> = {
+  kind: "PowerEndpoint",
+  plural: "powerendpoints",
+  singular: "powerendpoint",
+  shortNames: ["pe"],
+  purpose: "How the machine of a node is switched off and on: Redfish, Metal3 or a webhook.",
+  writtenBy: "A user writes spec. The power program writes status.",
+  schema: powerEndpointSchema,
+  perNode: true,
+  statusSubresource: true,
+  columns: [
+    column("Power", "string", ".status.powerState"),
+    column("Proven", "boolean", ".status.wakeProven"),
+    column("Step", "string", ".status.operation.step"),
+    column("Last-Wake", "date", ".status.lastWake.at"),
+    column("Wake-Seconds", "number", ".status.lastWake.seconds"),
+    column("Failures", "integer", ".status.failures"),
+    column("Last-Sleep", "date", ".status.lastSleep.at", 1),
+    column("Cycles", "integer", ".status.cyclesToday", 1),
+    age,
+  ],
+  selectableFields: [],
+  aliases: [],
+};
+
+export const kinds = [
+  nodeHardwareKind,
+  nodeTwinKind,
+  nodePowerProfileKind,
+  telemetryProfileKind,
+  powerEndpointKind,
+] as const;
 /** A kind whose object type does not matter. */
 export type AnyKind = ResourceKind<unknown>;

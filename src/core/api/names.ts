@@ -10,7 +10,7 @@ export const apiVersionName = "v1alpha1";
 export const apiVersion = `${apiGroup}/${apiVersionName}` as const;
 
 /** The field managers of server-side apply. */
-export const fieldManagers = { operator: "joulie-operator", agent: "joulie-agent" } as const;
+export const fieldManagers = { operator: "joulie-operator", agent: "joulie-agent", power: "joulie-power" } as const;
 
 export const labels = {
   /** Node, `true`: Joulie manages the node. */
@@ -21,6 +21,8 @@ export const labels = {
   powerProfile: "joulie.io/power-profile",
   /** Node: changing to eco while performance pods still run on it. */
   draining: "joulie.io/draining",
+  /** Node, `true`, set by a user: Joulie may switch the node off while it is empty. */
+  maySleep: "joulie.io/may-sleep",
   /** NodePowerProfile: `operator` marks a mirror of the operator's target; any other value is a user's pin. */
   managedBy: "joulie.io/managed-by",
   /** Node topology: the rack, whose nodes share a power supply. */
@@ -39,9 +41,16 @@ export const annotations = {
   workloadClass: "joulie.io/workload-class",
   /** Pod: how long it is expected to run, as a duration such as `45m`. */
   expectedDuration: "joulie.io/expected-duration",
-  /** Namespace of the installation, `true`: agents restore all original limits, and the operator writes nothing. */
+  /** Namespace of the installation, `true`: agents restore all original limits, the operator writes nothing, and sleeping nodes wake. */
   stop: "joulie.io/stop",
+  /** PowerEndpoint, `true`: the node is woken and stays awake, whatever the operator decides. */
+  keepAwake: "joulie.io/keep-awake",
+  /** PowerEndpoint, any value: the power program switches the node off and on once, then removes the annotation. */
+  testPower: "joulie.io/test-power",
 } as const;
+
+/** The taint of a node that is being switched off, is off, or is coming back. */
+export const asleepTaint = { key: "joulie.io/asleep", effect: "NoSchedule" } as const;
 
 /** Node labels with which a user declares the hardware. */
 export const declaredHardwareLabels = {

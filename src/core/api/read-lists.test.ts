@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeProblem } from "./examine.ts";
 import { nodeHardwareKind, nodeTwinKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
-import { readingOf } from "./sample.ts";
+import { readingOf } from "./testing/sample.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" };

@@ -3,13 +3,16 @@ import { describe, expect, it } from "vitest";
 import { describeProblem, type Problem } from "./examine.ts";
 import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
 import { readObject } from "./read.ts";
-import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./sample.ts";
+import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./testing/sample.ts";
 
 const metadata = { name: "worker-1.example" };
 const spec = { nodeName: "worker-1.example", profile: "eco" };
 
 /** The only integer fields. Listed here, not read from the schemas, so that the test notices a changed type. */
 const counts = new Set([
+  "failures",
+  "cyclesToday",
+  "attempt",
   "sockets",
   "coresPerSocket",
   "totalCores",
@@ -145,8 +148,12 @@ describe("read", () => {
   });
 
   it("uses metadata.name instead of a different spec.nodeName", () => {
+    const one = { metal3: { namespace: "metal", name: "host" } };
     for (const kind of kinds.filter(({ perNode }) => perNode)) {
-      const { object, dropped } = readingOf<unknown>(kind, { metadata, spec: { ...spec, nodeName: "worker-2" } });
+      const { object, dropped } = readingOf<unknown>(kind, {
+        metadata,
+        spec: { ...spec, ...one, nodeName: "worker-2" },
+      });
       expect(valueAt(object, ["spec", "nodeName"])).toBe("worker-1.example");
       expect(dropped.map(describeProblem)).toEqual([
         `spec.nodeName is "worker-2", expected the object's name, worker-1.example`,
@@ -197,7 +204,7 @@ describe("read", () => {
     const status = { predictedPowerHeadroomScore: -1, lastUpdated: "now", schedulableClass: ["eco"] };
     const { dropped } = readingOf(nodeTwinKind, { metadata, spec, status });
     expect(dropped.map(describeProblem)).toEqual([
-      "status.schedulableClass is a list of 1, expected one of performance, eco, draining, unknown",
+      "status.schedulableClass is a list of 1, expected one of performance, eco, draining, asleep, unknown",
       "status.predictedPowerHeadroomScore is -1, expected a number >= 0 and <= 100",
       'status.lastUpdated is "now", expected a timestamp such as 2030-01-31T12:00:00Z',
     ]);

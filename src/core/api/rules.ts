@@ -34,6 +34,16 @@ export function needsOneOf(...fields: readonly [string, string, ...string[]]): V
   };
 }
 
+/** Requires exactly one of the fields: with several of them nobody could tell which counts. */
+export function needsExactlyOneOf(...fields: readonly [string, string, ...string[]]): ValidationRule {
+  return {
+    cel: `${fields.map((field) => `(has(self.${field}) ? 1 : 0)`).join(" + ")} == 1`,
+    message: `expected exactly one of ${fields.join(", ")}`,
+    holds: (value) => fields.filter((field) => isNotNullish(value[field])).length === 1,
+    onRead: "keep",
+  };
+}
+
 /** Requires `needed` if `field` (required by its schema) has the value `text`. */
 export function needsWhen(field: string, text: string, needed: string): ValidationRule {
   return {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nodeHardwareKind } from "./kinds.ts";
-import { refusal } from "./sample.ts";
+import { refusal } from "./testing/sample.ts";
 
 const metadata = { name: "worker-1.example" };
 

@@ -7,9 +7,10 @@ import {
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
+  powerEndpointKind,
   telemetryProfileKind,
 } from "./kinds.ts";
-import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./sample.ts";
+import { isNumeric, leavesOf, pathText, refusal, sampleOf, withValueAt } from "./testing/sample.ts";
 import { validateForWrite } from "./write.ts";
 
 const metadata = { name: "worker-1.example" };
@@ -51,7 +52,7 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
 
 it("X-04 covers the numbers of every kind", () => {
   const counted = kinds.map((kind) => numericFields.filter(([, of]) => of === kind).length);
-  expect(counted.map((count) => count >= 4)).toEqual([true, true, true, true]);
+  expect(counted.map((count) => count >= 4)).toEqual([true, true, true, true, true]);
 });
 
 describe("checked", () => {
@@ -177,5 +178,27 @@ describe("checked", () => {
     ],
   ])("reports %s", (message, kind, object) => {
     expect(refusal(kind, object)).toContain(message);
+  });
+});
+
+describe("a PowerEndpoint", () => {
+  const redfish = { address: "https://bmc-1.example" };
+  const metal3 = { namespace: "metal", name: "host-1" };
+  const webhook = { url: "https://switch.example/{node}" };
+  const endpoint = (given: object, nodeName = metadata.name) => ({ metadata, spec: { nodeName, ...given } });
+
+  it("SLP-04 has exactly one of redfish, metal3 and webhook", () => {
+    for (const one of [{ redfish }, { metal3 }, { webhook }])
+      expect(refusal(powerEndpointKind, endpoint(one))).toBeUndefined();
+    for (const several of [{}, { redfish, metal3 }, { metal3, webhook }, { redfish, metal3, webhook }])
+      expect(refusal(powerEndpointKind, endpoint(several))).toContain(
+        "expected exactly one of redfish, metal3, webhook",
+      );
+  });
+
+  it("SLP-04 has the name of its node", () => {
+    expect(refusal(powerEndpointKind, endpoint({ redfish }, "worker-2"))).toContain(
+      "metadata.name to be spec.nodeName",
+    );
   });
 });

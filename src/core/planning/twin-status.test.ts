@@ -41,6 +41,7 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
       name,
       managed: { name, node, shape: { hardware, density: densityOf(hardware) } },
       next: { state: "ActivePerformance", caps: "performance" },
+      spec: { nodeName: name, profile: "performance" },
       caps,
       budget: watts(150),
     } as unknown as NodeTarget;

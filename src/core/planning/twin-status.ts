@@ -1,4 +1,4 @@
-import { labels } from "../api/index.ts";
+import { isAwake, labels } from "../api/index.ts";
 import { publishedStateOf } from "../policy/index.ts";
 import {
   ambientOf,
@@ -49,7 +49,9 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   if (last?.target === target && areSame(last.readings, readings)) return last.plan;
   const { caps, next, managed } = target;
   const { hardware, density } = managed.shape;
-  const { schedulableClass } = publishedStateOf(next);
+  // A node that should sleep takes no more pods, even before the power program has seen the target.
+  const sleeps = target.spec.power?.state === "off" || !isAwake(target.twin?.status);
+  const schedulableClass = sleeps ? "asleep" : publishedStateOf(next).schedulableClass;
   const predicted = predictTwin(
     { hardware, caps, schedulableClass, density: density.total, ...readings },
     settings.twin,

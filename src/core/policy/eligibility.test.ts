@@ -69,6 +69,7 @@ describe("X-46 a node that cannot accept pods now", () => {
     ["dedicated", "NoSchedule"],
     ["nvidia.com/gpu-driver-upgrade", "NoSchedule"],
     ["notjoulie.io/simulated", "NoSchedule"],
+    ["joulie.io/asleep", "NoSchedule"],
   ])("is not eligible with the taint %s:%s", (key, effect) => {
     expect(eligibilityOf(withTaint(key, effect), settings)).toBe("tainted");
     expect(blockingTaintOf(withTaint(key, effect))).toEqual({ key, effect });

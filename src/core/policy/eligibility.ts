@@ -1,5 +1,6 @@
 import {
   apiGroup,
+  asleepTaint,
   type LabelSelector,
   matchesLabels,
   type Node,
@@ -43,7 +44,7 @@ const gpuTaints: ReadonlySet<string> = new Set(["nvidia.com/gpu", "amd.com/gpu"]
 const harmlessPrefixes = ["gpu.intel.com/", `${apiGroup}/`];
 
 const isHarmless = (key: string): boolean =>
-  gpuTaints.has(key) || harmlessPrefixes.some((prefix) => key.startsWith(prefix));
+  key !== asleepTaint.key && (gpuTaints.has(key) || harmlessPrefixes.some((prefix) => key.startsWith(prefix)));
 
 /**
  * The profile to pass to the guard for a managed node that is not eligible: its last target. So its target stays, while a

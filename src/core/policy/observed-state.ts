@@ -31,7 +31,9 @@ export function observedStateOf(
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
   { caps, pin, powerProfileLabel }: ObservationSettings,
 ): ObservedState {
-  const showsEco = twin?.status?.schedulableClass === "eco" && node.metadata.labels?.[powerProfileLabel] === "eco";
+  // The filter rejects a sleeping node for every pod, so that nobody relies on its profile.
+  const publishesEco = twin?.status?.schedulableClass === "eco" || twin?.status?.schedulableClass === "asleep";
+  const showsEco = publishesEco && node.metadata.labels?.[powerProfileLabel] === "eco";
   return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
 }
 

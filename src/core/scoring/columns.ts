@@ -6,8 +6,14 @@ import type { KnownClass, TwinState } from "./twin-state.ts";
 
 /** Class 0 means no class: no twin, or a twin without a class. */
 export const NO_CLASS = 0;
-export const classCodes: Readonly<Record<KnownClass, number>> = { performance: 1, eco: 2, draining: 3 };
-export const classesByCode: readonly (KnownClass | undefined)[] = [undefined, "performance", "eco", "draining"];
+export const classCodes: Readonly<Record<KnownClass, number>> = { performance: 1, eco: 2, draining: 3, asleep: 4 };
+export const classesByCode: readonly (KnownClass | undefined)[] = [
+  undefined,
+  "performance",
+  "eco",
+  "draining",
+  "asleep",
+];
 
 /** Resources with their own column. Requests for others (MIG slices, shared boards) are computed node by node. */
 export const columnResources: readonly string[] = Object.values(gpuResources);

@@ -44,8 +44,29 @@ describe("filterNode", () => {
     },
   );
 
-  it("SCH-09 passes every node to a standard pod", () => {
+  it("SLP-01 rejects a sleeping node for every pod", () => {
+    for (const pod of ["performance", "standard"] as const) {
+      for (const label of [undefined, "eco", "performance"]) {
+        expect(filterNode(pod, ofClass("asleep"), label)).toBe(
+          "Joulie: the node is asleep (class asleep); Joulie wakes it when pods need it",
+        );
+      }
+    }
+  });
+
+  it("SLP-02 rejects a node that the power program does not report as on, whatever its class", () => {
     for (const schedulableClass of schedulableClasses) {
+      for (const state of ["stopping", "off", "waking", "failed"] as const) {
+        expect(filterNode("standard", readTwin({ schedulableClass, power: { state } }), undefined)).toContain("asleep");
+      }
+    }
+    const awake = readTwin({ schedulableClass: "performance", power: { state: "on" } });
+    expect(filterNode("performance", awake, undefined)).toBeUndefined();
+  });
+
+  it("SCH-09 passes every node that is awake to a standard pod", () => {
+    for (const schedulableClass of schedulableClasses) {
+      if (schedulableClass === "asleep") continue;
       for (const label of [undefined, "eco", "performance"]) {
         expect(filterNode("standard", ofClass(schedulableClass), label)).toBeUndefined();
       }

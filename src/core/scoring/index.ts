@@ -1,7 +1,7 @@
 export { type Batch, batchOf } from "./batch.ts";
 export { type DebuggedNode, type DebugReport, type DebugRow, debugReport } from "./debug.ts";
 export * from "./energy/index.ts";
-export { filterNode, type Rejection, rejectionCode, rejections } from "./filter.ts";
+export { ASLEEP, filterNode, type Rejection, rejectionCode, rejections } from "./filter.ts";
 export { ScoringKernel } from "./kernel.ts";
 export {
   type Breakdown,

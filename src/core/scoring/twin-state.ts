@@ -1,4 +1,4 @@
-import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
+import { isAwake, type NodeTwinStatus, type SchedulableClass } from "../api/index.ts";
 import {
   type Instant,
   instant,
@@ -31,17 +31,23 @@ export interface TwinState {
   readonly pue: number | undefined;
 }
 
-const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "eco", "draining"]);
+const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "eco", "draining", "asleep"]);
 
 export function readTwin(status: NodeTwinStatus): TwinState {
   return {
-    schedulableClass: knownClasses.has(status.schedulableClass) ? (status.schedulableClass as KnownClass) : undefined,
+    schedulableClass: classOf(status),
     updatedAt: instantOf(status.lastUpdated),
     power: measuredPower(status.powerMeasurement),
     predictedHeadroom: share(status.predictedPowerHeadroomScore),
     coolingStress: share(status.predictedCoolingStressScore),
     pue: finite(status.estimatedPUE),
   };
+}
+
+/** The power program's word counts before the class, which the operator publishes a little later. */
+function classOf(status: NodeTwinStatus): KnownClass | undefined {
+  if (!isAwake(status)) return "asleep";
+  return knownClasses.has(status.schedulableClass) ? (status.schedulableClass as KnownClass) : undefined;
 }
 
 /**

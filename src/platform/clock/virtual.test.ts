@@ -40,13 +40,13 @@ describe("VirtualClock", () => {
         const ran: number[] = [];
         const timers = plan.map(([length], index) => clock.after(ms(length), () => ran.push(index)));
         plan.forEach(([, cancelled], index) => cancelled && timers[index]?.cancel());
-        const kept = plan
+        const retained = plan
           .map(([length, cancelled], index) => ({ length, cancelled, index }))
           .filter(({ cancelled }) => !cancelled)
           .toSorted((a, b) => a.length - b.length || a.index - b.index);
-        expect(clock.waiting).toBe(kept.length);
+        expect(clock.waiting).toBe(retained.length);
         clock.advance(ms(30));
-        expect(ran).toEqual(kept.map(({ index }) => index));
+        expect(ran).toEqual(retained.map(({ index }) => index));
       }),
       { numRuns: 500 },
     );

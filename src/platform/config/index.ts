@@ -1,9 +1,9 @@
 export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
-export { debugEndpoints, everyProgram, loggerOf } from "./every-program.ts";
+export { debugEndpoints, EVERY_PROGRAM, everyProgram, loggerOf } from "./every-program.ts";
+export { grouped } from "./grouped.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { type ConfigRule, configOf, differ, goesWith, needs, notAbove, variableNames } from "./program.ts";
-export { configurationReference, grouped } from "./reference.ts";
 export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
 export {
   type ConfigSchema,

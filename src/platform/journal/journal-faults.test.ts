@@ -3,7 +3,7 @@ import { milliseconds, watts } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
 import type { JournalEntry } from "./entry.ts";
 import { Journal } from "./journal.ts";
-import { MemoryFiles } from "./memory-files.ts";
+import { MemoryFiles } from "./testing/memory-files.ts";
 
 const entry = (board: string, more: Partial<JournalEntry> = {}): JournalEntry => ({
   backend: "rapl",

@@ -8,7 +8,7 @@ import { VirtualClock } from "../clock/index.ts";
 import type { JournalEntry } from "./entry.ts";
 import { type JournalFiles, journalFiles } from "./files.ts";
 import { Journal } from "./journal.ts";
-import { MemoryFiles } from "./memory-files.ts";
+import { MemoryFiles } from "./testing/memory-files.ts";
 
 const at = "2030-01-01T00:00:00.000Z";
 const entry = (board: string, more: Partial<JournalEntry> = {}): JournalEntry => ({

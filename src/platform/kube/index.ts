@@ -1,6 +1,7 @@
 export { FileValue } from "./auth/file-value.ts";
 export type { Identity, TlsMaterial } from "./auth/identity.ts";
 export { type IdentityOptions, loadIdentity } from "./auth/load-identity.ts";
+export type { PermissionRule } from "./auth/permission-rule.ts";
 export {
   TokenAuthorizer,
   type TokenAuthorizerOptions,
@@ -9,7 +10,6 @@ export {
 } from "./auth/token-authorizer.ts";
 export type {
   DeleteOptions,
-  JsonPatchOperation,
   ListQuery,
   Manifest,
   Selection,

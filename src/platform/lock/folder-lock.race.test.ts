@@ -25,7 +25,7 @@ interface Contender {
 }
 
 function contender(): Contender {
-  const program = fileURLToPath(import.meta.resolve("./lock-contender.ts"));
+  const program = fileURLToPath(import.meta.resolve("./testing/lock-contender.ts"));
   const child = spawn(process.execPath, [program, folder], { stdio: ["pipe", "pipe", "inherit"] });
   children.add(child);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

@@ -56,6 +56,18 @@ export function metric<
   return definition;
 }
 
+export const gauge = <const Label extends string>(
+  name: string,
+  help: string,
+  labels: readonly Label[],
+): GaugeDefinition<Label> => metric({ type: "gauge", name, help, labels });
+
+export const counter = <const Label extends string>(
+  name: string,
+  help: string,
+  labels: readonly Label[],
+): CounterDefinition<Label> => metric({ type: "counter", name, help, labels });
+
 function problemOf(definition: MetricDefinition): string | undefined {
   const { name, help, type, labels } = definition;
   if (!METRIC_NAME.test(name)) return "must be lower case with single underscores";

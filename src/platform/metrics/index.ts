@@ -1,6 +1,8 @@
 export {
   type CounterDefinition,
+  counter,
   type GaugeDefinition,
+  gauge,
   type HistogramDefinition,
   type MetricDefinition,
   metric,
@@ -11,4 +13,3 @@ export type { NodeRow } from "./node-rows.ts";
 export { NodeMetricTable } from "./node-table.ts";
 export { type MeasuredProcess, measureProcess, processMetrics } from "./process-metrics.ts";
 export { ProgramMetrics } from "./program-metrics.ts";
-export { type MeasuredProgram, metricsReference } from "./reference.ts";

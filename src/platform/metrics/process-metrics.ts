@@ -1,6 +1,6 @@
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock, EventLoopDelay, EventLoopDelayStats } from "../clock/index.ts";
-import { metric } from "./definition.ts";
+import { counter, gauge } from "./definition.ts";
 import type { ProgramMetrics } from "./program-metrics.ts";
 
 /** The part of `process` that is measured. */
@@ -14,48 +14,17 @@ const WINDOWS = "the worse of the last two windows of at least 30 s";
 
 /** The metric names of other Prometheus clients, so that existing dashboards work. */
 const definitions = {
-  cpu: metric({
-    name: "process_cpu_seconds_total",
-    help: "CPU time of this process, in seconds.",
-    type: "counter",
-    labels: [],
-  }),
-  memory: metric({
-    name: "process_resident_memory_bytes",
-    help: "Resident memory of this process, in bytes.",
-    type: "gauge",
-    labels: [],
-  }),
-  start: metric({
-    name: "process_start_time_seconds",
-    help: "Start time of this process, in seconds since 1970.",
-    type: "gauge",
-    labels: [],
-  }),
-  heap: metric({
-    name: "nodejs_heap_size_used_bytes",
-    help: "Used heap of the JavaScript engine, in bytes.",
-    type: "gauge",
-    labels: [],
-  }),
-  p50: metric({
-    name: "nodejs_eventloop_lag_p50_seconds",
-    help: `Median event-loop delay, in seconds (${WINDOWS}).`,
-    type: "gauge",
-    labels: [],
-  }),
-  p99: metric({
-    name: "nodejs_eventloop_lag_p99_seconds",
-    help: `99th percentile of the event-loop delay, in seconds (${WINDOWS}).`,
-    type: "gauge",
-    labels: [],
-  }),
-  longest: metric({
-    name: "nodejs_eventloop_lag_max_seconds",
-    help: `Maximum event-loop delay, in seconds (${WINDOWS}).`,
-    type: "gauge",
-    labels: [],
-  }),
+  cpu: counter("process_cpu_seconds_total", "CPU time of this process, in seconds.", []),
+  memory: gauge("process_resident_memory_bytes", "Resident memory of this process, in bytes.", []),
+  start: gauge("process_start_time_seconds", "Start time of this process, in seconds since 1970.", []),
+  heap: gauge("nodejs_heap_size_used_bytes", "Used heap of the JavaScript engine, in bytes.", []),
+  p50: gauge("nodejs_eventloop_lag_p50_seconds", `Median event-loop delay, in seconds (${WINDOWS}).`, []),
+  p99: gauge(
+    "nodejs_eventloop_lag_p99_seconds",
+    `99th percentile of the event-loop delay, in seconds (${WINDOWS}).`,
+    [],
+  ),
+  longest: gauge("nodejs_eventloop_lag_max_seconds", `Maximum event-loop delay, in seconds (${WINDOWS}).`, []),
 } as const;
 
 /** The metrics of every program, for the reference page. */

@@ -31,6 +31,7 @@ import { abortAfterGrace } from "./loop/deadlines.ts";
 import { NodeControl } from "./loop/node-control.ts";
 import { type Discover, NodeRunner } from "./loop/node-runner.ts";
 import { restoreAndReport } from "./loop/shutdown.ts";
+import { shutdownTimes } from "./loop/shutdown-times.ts";
 import { SingleNodeLoop } from "./loop/single-node-loop.ts";
 import { hardwareFromLabels, probedHardware } from "./pool/hardware-from-labels.ts";
 import { PoolLoop } from "./pool/pool-loop.ts";
@@ -67,8 +68,6 @@ const CONNECTIONS = 2048;
 /** API servers send a bookmark every minute, so a watch that is silent for longer is broken. */
 const IDLE_LIMIT = 90_000;
 /** Last deadlines of a shutdown: the process exits even if these calls hang. */
-const FLUSHING = milliseconds(2000);
-const CLOSING = milliseconds(2000);
 type Work = (runner: NodeRunner) => Promise<void>;
 
 /** Runs `joulie agent` until a signal stops it. Returns the exit code. */
@@ -279,8 +278,11 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
     await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
   } finally {
-    if (!(await endsWithin(ioClock, FLUSHING, journal.flush())))
-      log.error({ code: JOURNAL, within: FLUSHING }, "the journal of original limits was not written in time");
+    if (!(await endsWithin(ioClock, shutdownTimes.flush, journal.flush())))
+      log.error(
+        { code: JOURNAL, within: shutdownTimes.flush },
+        "the journal of original limits was not written in time",
+      );
     const closed = Promise.all([
       served?.close(),
       view.stop(),
@@ -290,7 +292,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       prometheus.close(),
       machine?.close(),
     ]);
-    await endsWithin(ioClock, CLOSING, closed);
+    await endsWithin(ioClock, shutdownTimes.close, closed);
   }
 }
 

@@ -4,6 +4,8 @@ import type { ErrorCode } from "../../core/api/index.ts";
 import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
+import { defineCheck } from "./check.ts";
+import { defineCrds } from "./crds.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { defineSchedulerConfig } from "./scheduler-config.ts";
 import { defineUninstall } from "./uninstall.ts";
@@ -53,7 +55,22 @@ export async function run(
   }
   addOwnCommand("version", defineVersion);
   addOwnCommand("scheduler-config", defineSchedulerConfig);
-  addOwnCommand("uninstall", (command) => defineUninstall(command, world, (code) => (exitCode = code)));
+  const exit = (code: number) => {
+    exitCode = code;
+  };
+  addOwnCommand("check", (command) => defineCheck(command, world, exit));
+  addOwnCommand("crds", (command) =>
+    defineCrds(
+      command,
+      (action, name) => {
+        obey(action, name, world);
+        return action;
+      },
+      world,
+      exit,
+    ),
+  );
+  addOwnCommand("uninstall", (command) => defineUninstall(command, world, exit));
   addOwnCommand("completion", (command) =>
     defineCompletion(command, world, async () => {
       const { addFlags } = await import("./program-command.ts");

@@ -52,6 +52,8 @@ describe("completion", () => {
       ...names,
       "version",
       "scheduler-config",
+      "check",
+      "crds",
       "uninstall",
       "completion",
       "--version",

@@ -11,6 +11,7 @@ const options = {
   schedulerName: "default-scheduler",
   tls: false,
   wholeNodes: false,
+  energy: false,
 };
 
 describe("joulie scheduler-config", () => {
@@ -18,6 +19,11 @@ describe("joulie scheduler-config", () => {
     const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler.yaml"), "utf8");
     expect(parse(schedulerConfigText({ ...options, wholeNodes: true }))).toEqual(parse(guide));
     expect(parse(schedulerConfigText(options))).toMatchObject({ extenders: [{ nodeCacheCapable: true }] });
+  });
+
+  it("prints the configuration of the guide for SCORING=energy", () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler-energy.yaml"), "utf8");
+    expect(parse(schedulerConfigText({ ...options, energy: true }))).toEqual(parse(guide));
   });
 
   it("names another Service, scheduler and scheme", () => {
@@ -33,5 +39,19 @@ describe("joulie scheduler-config", () => {
       profiles: [{ schedulerName: "joulie-scheduler" }],
       extenders: [{ urlPrefix: "https://x.power.svc.cluster.local:443", enableHTTPS: true }],
     });
+  });
+
+  it("names the files of kube-scheduler's host for HTTPS, and the Service's name where only its address is reachable", () => {
+    const files = { caFile: "/etc/ca.crt", certFile: "/etc/tls.crt", keyFile: "/etc/tls.key" };
+    const text = schedulerConfigText({ ...options, tls: true, host: "fd00::1", ...files });
+    expect(parse(text)).toMatchObject({
+      extenders: [
+        {
+          urlPrefix: "https://[fd00::1]:9876",
+          tlsConfig: { serverName: "joulie-scheduler-extender.joulie-system.svc", ...files },
+        },
+      ],
+    });
+    expect(parse(schedulerConfigText(options)).extenders[0]).not.toHaveProperty("tlsConfig");
   });
 });

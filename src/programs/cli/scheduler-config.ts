@@ -8,7 +8,14 @@ export interface SchedulerConfigOptions {
   readonly port: string;
   readonly schedulerName: string;
   readonly tls: boolean;
+  /** Name or address of the Service, if kube-scheduler's host cannot resolve names of the cluster. */
+  readonly host?: string;
+  /** Files on kube-scheduler's host; only with HTTPS. */
+  readonly caFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
   readonly wholeNodes: boolean;
+  readonly energy?: boolean;
 }
 
 const HELP = `
@@ -23,25 +30,53 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
     .addOption(new Option("--service <name>", "name of the Service").default("joulie-scheduler-extender"))
     .addOption(new Option("--port <number>", "port of the Service").default("9876"))
     .addOption(new Option("--scheduler-name <name>", "name of the scheduler's profile").default("default-scheduler"))
+    .addOption(new Option("--host <address>", "cluster IP of the Service, where its name cannot be resolved"))
     .addOption(new Option("--tls", "the Service speaks HTTPS").default(false))
+    .addOption(new Option("--ca-file <file>", "certificate authority of the Service, for --tls").implies({ tls: true }))
+    .addOption(new Option("--cert-file <file>", "kube-scheduler's certificate, for --tls").implies({ tls: true }))
+    .addOption(new Option("--key-file <file>", "kube-scheduler's key, for --tls").implies({ tls: true }))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
+    .addOption(new Option("--energy", "for an extender with SCORING=energy: its score decides"))
     .addHelpText("after", HELP)
     .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
 }
 
+/** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */
+const ENERGY_PROFILE = `    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+            type: MostAllocated
+            resources:
+              - name: cpu
+                weight: 1
+              - name: memory
+                weight: 1
+    plugins:
+      score:
+        disabled:
+          - name: NodeResourcesBalancedAllocation
+`;
+
 /** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
-  const scheme = options.tls ? "https" : "http";
+  const { host = `${options.service}.${options.namespace}.svc.cluster.local`, caFile, certFile, keyFile } = options;
+  const address = `${host.includes(":") ? `[${host}]` : host}:${options.port}`;
+  const files = Object.entries({ caFile, certFile, keyFile }).filter(([, file]) => file !== undefined);
+  // The certificate names the Service, not its address.
+  const serverName =
+    options.tls && options.host !== undefined ? [["serverName", `${options.service}.${options.namespace}.svc`]] : [];
+  const tls = [...serverName, ...files].map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`).join("");
   return `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: ${options.schedulerName}
-extenders:
-  - urlPrefix: "${scheme}://${options.service}.${options.namespace}.svc.cluster.local:${options.port}"
+${options.energy ? ENERGY_PROFILE : ""}extenders:
+  - urlPrefix: "${options.tls ? "https" : "http"}://${address}"
     filterVerb: "filter"
     prioritizeVerb: "prioritize"
-    weight: 1
-    enableHTTPS: ${options.tls}
+    weight: ${options.energy ? 10 : 1}
+    enableHTTPS: ${options.tls}${tls && `\n    tlsConfig:${tls}`}
     # The extender watches Nodes itself, so names are enough.
     nodeCacheCapable: ${!options.wholeNodes}
     # Without an answer kube-scheduler places pods as if Joulie were not there.

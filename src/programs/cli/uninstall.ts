@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
-import { type Milliseconds, parseDuration } from "../../core/units/index.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { type Command, Option } from "commander";
+import { fieldManagers, labels } from "../../core/api/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
+import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import type { CliEnvironment } from "./environment.ts";
 
 interface Options {
   readonly namespace: string;
@@ -10,6 +11,7 @@ interface Options {
   readonly labels: string;
   readonly kubeconfig?: string;
   readonly clearStop?: string;
+  readonly lease: string;
 }
 
 const HELP = `
@@ -22,51 +24,27 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
   const defaultLabels = [labels.powerProfile, labels.draining].join(",");
   command
     .description("Restores all original limits and removes what Joulie wrote to the cluster.")
-    .addOption(new Option("--namespace <name>", "namespace of the installation").default("joulie-system"))
+    .addOption(namespaceOption())
     .addOption(new Option("--keep-objects", "keep NodeTwin and NodeHardware objects").default(false))
-    .addOption(
-      new Option("--timeout <duration>", "how long agents may take to confirm")
-        .argParser(durationOf)
-        .default(durationOf("2m"), "2m"),
-    )
+    .addOption(timeoutOption("how long agents may take to confirm", "2m"))
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
-    .addOption(new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account"))
-    .addOption(new Option("--clear-stop <selector>", "only remove the annotation, once no pod with these labels runs"))
+    .addOption(kubeconfigOption())
+    .addOption(
+      new Option("--clear-stop <selector>", "only remove annotation and Lease, once no pod with these labels runs"),
+    )
+    .addOption(new Option("--lease <name>", "the operator's Lease, for --clear-stop").default("joulie-operator"))
     .addHelpText("after", HELP)
     .action(async (options: Options) => exit(await run(options, world)));
 }
 
 async function run(options: Options, world: CliEnvironment): Promise<number> {
-  const { HttpTransport, KubeClient, loadIdentity } = await import("../../platform/kube/index.ts");
-  const { systemClock: clock } = await import("../../platform/clock/index.ts");
-  const { systemRandom: random } = await import("../../platform/random/index.ts");
+  const { namespace, keepObjects, timeout, kubeconfig, clearStop: selector } = options;
   const { clearStop, uninstall } = await import("../uninstall/index.ts");
-  const { namespace, keepObjects, timeout, clearStop: selector } = options;
-  try {
-    const kubeconfig = options.kubeconfig ?? world.env["KUBECONFIG"];
-    const identity = await loadIdentity({ clock, kubeconfig, environment: world.env });
-    const transport = new HttpTransport({ identity });
-    try {
-      const client = new KubeClient({ transport, clock, random, fieldManager: fieldManagers.operator });
-      const base = { client, clock, namespace, timeout };
-      const problem =
-        selector === undefined
-          ? await uninstall({ ...base, keepObjects, labels: options.labels.split(",") })
-          : await clearStop({ ...base, selector });
-      if (problem === undefined) return exitCodes.done;
-      world.err(`joulie uninstall: ${problem}\n`);
-    } finally {
-      await transport.close();
-    }
-  } catch (error) {
-    world.err(`joulie uninstall: ${error instanceof Error ? error.message : String(error)}\n`);
-    if (error instanceof JoulieError) return exitCodes.misused;
-  }
-  return exitCodes.failed;
-}
-
-function durationOf(text: string): Milliseconds {
-  const parsed = parseDuration(text);
-  if (!parsed.ok) throw new InvalidArgumentError("It is not a duration such as 30s or 2m.");
-  return parsed.value;
+  const command = { name: "uninstall", fieldManager: fieldManagers.operator, kubeconfig };
+  return onCluster(command, world, async ({ client, clock }) => {
+    const base = { client, clock, namespace, timeout };
+    return selector === undefined
+      ? uninstall({ ...base, keepObjects, labels: options.labels.split(",") })
+      : clearStop({ ...base, selector, lease: options.lease });
+  });
 }

@@ -101,7 +101,7 @@ describe("ClusterObserver", () => {
     await publish("a", "performance");
     await publish("b", "eco");
     await publish("stranger", "eco");
-    expect(observer.classes).toEqual({ performance: 1, eco: 2, draining: 0, unknown: 0 });
+    expect(observer.classes).toEqual({ performance: 1, eco: 2, draining: 0, asleep: 0, unknown: 0 });
     expect(observer.budget).toEqual({ capped: 900, uncapped: 1500 });
     expect(observer.twins).toMatchObject({ nodes: 2, twins: 2, fresh: 2 });
     await clock.advanceAsync(milliseconds(6 * MINUTE));

@@ -18,7 +18,7 @@ const decision = (at: number, change: Partial<ExtenderDecision> = {}): ExtenderD
 
 describe("DecisionFeed", () => {
   it("explains a pod's placement, including nodes rejected by the filter", () => {
-    const news = new DecisionFeed();
+    const feed = new DecisionFeed();
     const filter = decision(1, {
       verb: "filter",
       pod: "default/job-2",
@@ -27,8 +27,8 @@ describe("DecisionFeed", () => {
         ["draining", 2],
       ]),
     });
-    news.podsDecided([decision(2), filter]);
-    expect(news.latest(5)).toEqual([
+    feed.podsDecided([decision(2), filter]);
+    expect(feed.latest(5)).toEqual([
       {
         at: 2,
         about: "job-2",
@@ -39,33 +39,33 @@ describe("DecisionFeed", () => {
   });
 
   it("describes GPU requests, other namespaces and pods without a feasible node", () => {
-    const news = new DecisionFeed();
-    news.podsDecided([decision(1, { gpus: 1, pod: "team/train", best: undefined, workloadClass: "standard" })]);
-    expect(news.latest(1)[0]).toMatchObject({ about: "team/train", text: "standard, 1 GPU: no node is left" });
+    const feed = new DecisionFeed();
+    feed.podsDecided([decision(1, { gpus: 1, pod: "team/train", best: undefined, workloadClass: "standard" })]);
+    expect(feed.latest(1)[0]).toMatchObject({ about: "team/train", text: "standard, 1 GPU: no node is left" });
   });
 
   it("lists each decision once, although the extender's page repeats it", () => {
-    const news = new DecisionFeed();
-    news.podsDecided([decision(2), decision(1)]);
-    news.podsDecided([decision(3), decision(2), decision(1)]);
-    expect(news.latest(10).map(({ at }) => at)).toEqual([1, 2, 3]);
+    const feed = new DecisionFeed();
+    feed.podsDecided([decision(2), decision(1)]);
+    feed.podsDecided([decision(3), decision(2), decision(1)]);
+    expect(feed.latest(10).map(({ at }) => at)).toEqual([1, 2, 3]);
   });
 
   it("merges operator and extender decisions by time, up to a limit", () => {
-    const news = new DecisionFeed();
+    const feed = new DecisionFeed();
     for (let at = 0; at < 200; at += 2) {
-      news.nodeDecided({ node: "sim-001", reason: "DowngradeDeferred", note: "eco is planned" }, instant(at));
-      news.podsDecided([decision(at + 1)]);
+      feed.nodeDecided({ node: "sim-001", reason: "DowngradeDeferred", note: "eco is planned" }, instant(at));
+      feed.podsDecided([decision(at + 1)]);
     }
-    const latest = news.latest(6);
+    const latest = feed.latest(6);
     expect(latest.map(({ at }) => at)).toEqual([194, 195, 196, 197, 198, 199]);
     expect(new Set(latest.map(({ tone }) => tone))).toEqual(new Set(["waits", "plain"]));
   });
 
   it("fills the list when only one source has decisions", () => {
-    const news = new DecisionFeed();
-    for (let at = 0; at < 9; at++) news.nodeDecided({ node: "a", reason: "ProfileEco", note: "eco" }, instant(at));
-    expect(news.latest(8)).toHaveLength(8);
+    const feed = new DecisionFeed();
+    for (let at = 0; at < 9; at++) feed.nodeDecided({ node: "a", reason: "ProfileEco", note: "eco" }, instant(at));
+    expect(feed.latest(8)).toHaveLength(8);
     expect(new DecisionFeed().latest(8)).toEqual([]);
   });
 });

@@ -6,13 +6,13 @@ const calm = { delay: 1, unseen: 0, lateness: 0.9 };
 
 function paced(speed: number) {
   const clock = new ScaledClock(new VirtualClock(), speed);
-  const said: string[] = [];
-  return { clock, said, pace: new SpeedLimiter(clock, (text) => said.push(text)) };
+  const output: string[] = [];
+  return { clock, said: output, pace: new SpeedLimiter(clock, (text) => output.push(text)) };
 }
 
 describe("SpeedLimiter", () => {
   it("keeps the speed while nothing is late, and through short delays", () => {
-    const { clock, said, pace } = paced(60);
+    const { clock, said: output, pace } = paced(60);
     for (const strain of [
       calm,
       { ...calm, delay: 500 },
@@ -24,7 +24,7 @@ describe("SpeedLimiter", () => {
       pace.observe(strain);
     }
     pace.observe({ delay: 0, unseen: 0, lateness: undefined });
-    expect([clock.speed, said]).toEqual([60, []]);
+    expect([clock.speed, output]).toEqual([60, []]);
   });
 
   it.each([
@@ -32,10 +32,10 @@ describe("SpeedLimiter", () => {
     ["twins are refreshed late", { ...calm, lateness: 2 }, "the oldest twin is 2.0 refresh intervals old"],
     ["jobs wait for the scheduler", { ...calm, unseen: 12 }, "jobs wait 12 s for their first scheduling attempt"],
   ])("halves the speed and reports it after three seconds in which %s", (_, strain, why) => {
-    const { clock, said, pace } = paced(60);
+    const { clock, said: output, pace } = paced(60);
     for (let second = 0; second < 3; second++) pace.observe(strain);
     expect([clock.speed, pace.asked]).toEqual([30, 60]);
-    expect(said).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
+    expect(output).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
     for (let second = 0; second < 10; second++) pace.observe(calm);
     expect(clock.speed).toBe(30);
   });
@@ -50,10 +50,10 @@ describe("SpeedLimiter", () => {
   });
 
   it("stops at a minimum speed and reports that once", () => {
-    const { clock, said, pace } = paced(1);
+    const { clock, said: output, pace } = paced(1);
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, delay: 900 });
     expect(clock.speed).toBe(0.25);
-    expect(said).toHaveLength(3);
-    expect(said.at(-1)).toContain("use fewer --nodes");
+    expect(output).toHaveLength(3);
+    expect(output.at(-1)).toContain("use fewer --nodes");
   });
 });

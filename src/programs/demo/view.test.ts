@@ -12,7 +12,7 @@ const frame: ViewData = {
   duration: milliseconds(60_000),
   power: { drawn: watts(40_000), capped: 60_000, uncapped: 80_000 },
   pue: 1.216,
-  classes: { performance: 16, eco: 21, draining: 3, unknown: 0 },
+  classes: { performance: 16, eco: 21, draining: 3, asleep: 0, unknown: 0 },
   drains: { deferred: 6, completed: 3, takenBack: 1 },
   draining: [
     { node: "sim-035", since: instant(Date.UTC(2030, 0, 1, 18, 19)), pods: 1 },
@@ -73,6 +73,7 @@ describe("renderFrame", () => {
     expect(shown).toContain("simulated, in real time  0:21, Ctrl-C ends it");
     expect(shown).toContain("8.7 kWh so far\n");
     expect(shown).toContain("going on at 30");
+    expect(text({ classes: { ...frame.classes, asleep: 4 } }).join("\n")).toContain("4 asleep");
     expect(text({ classes: { ...frame.classes, unknown: 2 } }).join("\n")).toContain("2 unknown");
   });
 

@@ -20,7 +20,7 @@ const tones: Readonly<Record<DecisionFeedItem["tone"], Style>> = {
 /** Renders the live view, one string per terminal line, none wider than `width`. */
 export function renderFrame(frame: ViewData, width: number, color: Ansis, hasKeys = false): readonly string[] {
   const { classes, drains, draining, pods, notice } = frame;
-  const { performance, eco, draining: inDrain, unknown } = classes;
+  const { performance, eco, draining: inDrain, asleep, unknown } = classes;
   const lines: Segment[][] = [
     [
       ["joulie demo", "strong"],
@@ -39,6 +39,7 @@ export function renderFrame(frame: ViewData, width: number, color: Ansis, hasKey
       [`${eco} eco`, "green"],
       "   ",
       [`${inDrain} draining`, "yellow"],
+      ...(asleep > 0 ? (["   ", [`${asleep} asleep`, "dim"]] as const) : []),
       ...(unknown > 0 ? (["   ", [`${unknown} unknown`, "red"]] as const) : []),
     ],
     [label("drains"), `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`],

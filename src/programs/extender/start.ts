@@ -10,7 +10,7 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { ExtenderConfig } from "./config.ts";
-import { Decider, type ExtenderReply } from "./decisions/decider.ts";
+import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
 import { EnergyScorer } from "./decisions/energy-scorer.ts";
 import { reportOnce } from "./decisions/report-once.ts";
@@ -29,7 +29,7 @@ import { tlsFilesOf } from "./server/tls.ts";
 import { energySettingsOf, scoringSettingsOf } from "./settings.ts";
 import { ClusterCache } from "./state/cluster-cache.ts";
 import { PlacedPods } from "./state/placed-pods.ts";
-import { RequestReader } from "./wire/request-reader.ts";
+import { RequestReader } from "./wire/index.ts";
 
 /** The dependencies of the extender. */
 export interface ExtenderWorld {
@@ -139,7 +139,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
     ),
   });
-  const reader = new RequestReader(ioClock, settings.nodeLabels);
+  const reader = new RequestReader(settings.nodeLabels);
   // Before the first lists are complete, an answer would let performance pods onto eco nodes. Without an answer, kube-scheduler
   // continues without an `ignorable` extender, and retries the pod otherwise.
   const unreadyReason = () =>
@@ -170,10 +170,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       budget,
       stalled: new StalledRequests(ioClock, () => budget.waiting > 0),
       buffers: new BodyBuffers(minorCollection),
-      decide: (verb, body): ExtenderReply | Promise<ExtenderReply> => {
-        const request = reader.read(body);
-        return request instanceof Promise ? request.then((parsed) => decider[verb](parsed)) : decider[verb](request);
-      },
+      decide: (verb, body) => decider[verb](reader.read(body)),
       unreadyReason,
       debugAccess: new DebugAccess({
         open: config.DEBUG_ENDPOINTS,
@@ -195,7 +192,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     // First the requests in progress, which still need the cache.
     await server?.close();
     eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), pods?.stop(), reader.close()]);
+    await Promise.all([served?.close(), state.stop(), pods?.stop()]);
   }
 }
 

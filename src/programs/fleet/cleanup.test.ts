@@ -2,20 +2,20 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type ApiRequest, resources } from "../../platform/kube/index.ts";
 import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
 
-const trials: FleetTestHarness[] = [];
+const harnesses: FleetTestHarness[] = [];
 const made = (beside?: FleetTestHarness): FleetTestHarness => {
-  const trial = new FleetTestHarness(beside);
-  trials.push(trial);
-  return trial;
+  const harness = new FleetTestHarness(beside);
+  harnesses.push(harness);
+  return harness;
 };
 afterEach(async () => {
-  trials[0]?.api.faults.clear();
-  for (const trial of trials.splice(0)) await trial.end();
+  harnesses[0]?.api.faults.clear();
+  for (const harness of harnesses.splice(0)) await harness.end();
 });
 
 const DAY = { WORKLOAD: "day", MAX_PODS: "30" };
-const uidsOf = async (trial: FleetTestHarness) =>
-  new Set([...(await trial.pods()), ...(await trial.nodes())].map(({ metadata }) => metadata.uid));
+const uidsOf = async (harness: FleetTestHarness) =>
+  new Set([...(await harness.pods()), ...(await harness.nodes())].map(({ metadata }) => metadata.uid));
 const isDelete = (kind: string) => (request: ApiRequest) =>
   request.method === "DELETE" && request.path.includes(`/${kind}/`);
 const names = (name: string, method: string) => (request: ApiRequest) =>
@@ -30,7 +30,7 @@ describe("two fleets", () => {
     const second = made(first);
     const taken = { ...DAY, SIMULATOR_ADDR: new URL(first.simulator.url).host };
     await expect(second.serve(taken)).rejects.toThrow("another program uses this address");
-    trials.pop();
+    harnesses.pop();
     expect(await uidsOf(first)).toEqual(before);
   });
 
@@ -50,15 +50,15 @@ describe("two fleets", () => {
 
 describe("cleanUp", () => {
   it("continues after failed calls", async () => {
-    const trial = made();
-    await trial.start(DAY);
-    await trial.until(async () => (await trial.pods()).length === 30);
-    trial.api.faults.add({ when: isDelete("pods"), fault: { kind: "status", code: 500 }, times: 40 });
-    trial.api.faults.add({ when: isDelete("nodes"), fault: { kind: "status", code: 409 }, times: 1 });
-    trial.api.faults.add({ when: isDelete("nodes"), fault: { kind: "status", code: 500 }, times: 120 });
-    await trial.end();
-    expect(await trial.pods()).toEqual([]);
-    expect(trial.log).not.toContain("are left");
+    const harness = made();
+    await harness.start(DAY);
+    await harness.until(async () => (await harness.pods()).length === 30);
+    harness.api.faults.add({ when: isDelete("pods"), fault: { kind: "status", code: 500 }, times: 40 });
+    harness.api.faults.add({ when: isDelete("nodes"), fault: { kind: "status", code: 409 }, times: 1 });
+    harness.api.faults.add({ when: isDelete("nodes"), fault: { kind: "status", code: 500 }, times: 120 });
+    await harness.end();
+    expect(await harness.pods()).toEqual([]);
+    expect(harness.log).not.toContain("are left");
   });
 
   // A forbidden delete is permanent, so cleanup does not retry it.
@@ -66,38 +66,40 @@ describe("cleanUp", () => {
     [500, 30],
     [403, 5],
   ])("deletes the nodes although deleting pods fails with %i, and logs it", async (code, limit) => {
-    const trial = made();
-    await trial.start(DAY);
-    await trial.until(async () => (await trial.pods()).length === 30);
-    trial.api.faults.add({ when: isDelete("pods"), fault: { kind: "status", code } });
-    const begun = trial.ioClock.monotonic();
-    await trial.end();
-    expect(await trial.nodes()).toEqual([]);
-    expect(await trial.pods()).toHaveLength(30);
-    expect(trial.log).toContain('"failures":30');
-    expect(trial.ioClock.monotonic() - begun).toBeLessThan(1000 * limit);
+    const harness = made();
+    await harness.start(DAY);
+    await harness.until(async () => (await harness.pods()).length === 30);
+    harness.api.faults.add({ when: isDelete("pods"), fault: { kind: "status", code } });
+    const begun = harness.ioClock.monotonic();
+    await harness.end();
+    expect(await harness.nodes()).toEqual([]);
+    expect(await harness.pods()).toHaveLength(30);
+    expect(harness.log).toContain('"failures":30');
+    expect(harness.ioClock.monotonic() - begun).toBeLessThan(1000 * limit);
   });
 
   it("finds nodes without a lease, and a node whose creation was never confirmed", async () => {
-    const trial = made();
-    trial.api.faults.add({ when: names("sim-005", "POST"), fault: { kind: "torn", afterBytes: 5 } });
-    trial.api.faults.add({ when: names("sim-005", "GET"), fault: { kind: "status", code: 500 } });
+    const harness = made();
+    harness.api.faults.add({ when: names("sim-005", "POST"), fault: { kind: "torn", afterBytes: 5 } });
+    harness.api.faults.add({ when: names("sim-005", "GET"), fault: { kind: "status", code: 500 } });
     const isLease = (request: ApiRequest) => request.path.includes("/leases") && names("sim-006", "POST")(request);
-    trial.api.faults.add({ when: isLease, fault: { kind: "status", code: 500 } });
-    await trial.serve({});
-    await trial.until(async () => (await trial.nodes()).length === 20);
-    await expect(fetch(`${trial.simulator.url}/readyz`).then(async (page) => page.text())).resolves.toContain("of 20");
-    trial.api.faults.clear();
-    await trial.end();
-    expect(await trial.nodes()).toEqual([]);
+    harness.api.faults.add({ when: isLease, fault: { kind: "status", code: 500 } });
+    await harness.serve({});
+    await harness.until(async () => (await harness.nodes()).length === 20);
+    await expect(fetch(`${harness.simulator.url}/readyz`).then(async (page) => page.text())).resolves.toContain(
+      "of 20",
+    );
+    harness.api.faults.clear();
+    await harness.end();
+    expect(await harness.nodes()).toEqual([]);
   });
 
   it("keeps a node that another client has created in the meantime", async () => {
-    const trial = made();
-    await trial.start({});
-    await trial.hand.delete(resources.nodes, { name: "sim-003" });
-    await trial.hand.create(resources.nodes, { metadata: { name: "sim-003" } });
-    await trial.end();
-    expect((await trial.nodes()).map(({ metadata }) => metadata.name)).toEqual(["sim-003"]);
+    const harness = made();
+    await harness.start({});
+    await harness.hand.delete(resources.nodes, { name: "sim-003" });
+    await harness.hand.create(resources.nodes, { metadata: { name: "sim-003" } });
+    await harness.end();
+    expect((await harness.nodes()).map(({ metadata }) => metadata.name)).toEqual(["sim-003"]);
   });
 });

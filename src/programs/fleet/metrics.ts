@@ -1,7 +1,4 @@
-import { metric } from "../../platform/metrics/index.ts";
-
-const gauge = <const Label extends string>(name: string, help: string, labels: readonly Label[]) =>
-  metric({ name, help, type: "gauge", labels });
+import { counter, gauge } from "../../platform/metrics/index.ts";
 
 export const definitions = {
   nodePower: gauge("joulie_simulator_node_power_watts", "Power of a simulated node including GPUs, in watts.", [
@@ -44,60 +41,31 @@ export const definitions = {
   zoneItPower: gauge("datacenter_zone_it_power_watts", "Power of the nodes in a cooling zone, in watts.", ["zone"]),
   zoneCoolingPower: gauge("datacenter_zone_cooling_power_watts", "Cooling power of a zone, in watts.", ["zone"]),
   rackPower: gauge("datacenter_rack_power_watts", "Power of the nodes in a rack, in watts.", ["rack"]),
-  energy: metric({
-    name: "joulie_simulator_energy_joules_total",
-    help: "Energy used by all simulated nodes since the start, in joules.",
-    type: "counter",
-    labels: [],
-  }),
-  seconds: metric({
-    name: "joulie_simulator_simulated_seconds_total",
-    help: "Simulated time since the start, in seconds.",
-    type: "counter",
-    labels: [],
-  }),
+  energy: counter(
+    "joulie_simulator_energy_joules_total",
+    "Energy used by all simulated nodes since the start, in joules.",
+    [],
+  ),
+  seconds: counter("joulie_simulator_simulated_seconds_total", "Simulated time since the start, in seconds.", []),
   registered: gauge("joulie_simulator_nodes_registered", "Simulated nodes registered in the cluster.", []),
   behind: gauge("joulie_simulator_pods_to_report", "Pods with pending status writes.", []),
-  podWrites: metric({
-    name: "joulie_simulator_pod_writes_total",
-    help: "Pod writes by kind: running, succeeded, failed (terminated early), deleted.",
-    type: "counter",
-    labels: ["what"],
-  }),
-  writeErrors: metric({
-    name: "joulie_simulator_write_errors_total",
-    help: "Failed writes by kind; they are retried.",
-    type: "counter",
-    labels: ["kind"],
-  }),
-  submitted: metric({
-    name: "joulie_simulator_jobs_submitted_total",
-    help: "Jobs submitted as pods.",
-    type: "counter",
-    labels: [],
-  }),
-  withheld: metric({
-    name: "joulie_simulator_jobs_withheld_total",
-    help: "Jobs not submitted because of the pod limit.",
-    type: "counter",
-    labels: [],
-  }),
-  capChanges: metric({
-    name: "joulie_simulator_cap_changes_total",
-    help: "Changes of caps and throttles on simulated nodes.",
-    type: "counter",
-    labels: [],
-  }),
-  heldPods: metric({
-    name: "joulie_simulator_performance_pods_held_total",
-    help: "Performance pods that ran on a node capped below the performance level.",
-    type: "counter",
-    labels: [],
-  }),
-  heldSeconds: metric({
-    name: "joulie_simulator_performance_pods_held_seconds_total",
-    help: "Simulated pod-seconds of performance pods on nodes capped below the performance level.",
-    type: "counter",
-    labels: [],
-  }),
+  podWrites: counter(
+    "joulie_simulator_pod_writes_total",
+    "Pod writes by kind: running, succeeded, failed (terminated early), deleted.",
+    ["what"],
+  ),
+  writeErrors: counter("joulie_simulator_write_errors_total", "Failed writes by kind; they are retried.", ["kind"]),
+  submitted: counter("joulie_simulator_jobs_submitted_total", "Jobs submitted as pods.", []),
+  withheld: counter("joulie_simulator_jobs_withheld_total", "Jobs not submitted because of the pod limit.", []),
+  capChanges: counter("joulie_simulator_cap_changes_total", "Changes of caps and throttles on simulated nodes.", []),
+  heldPods: counter(
+    "joulie_simulator_performance_pods_held_total",
+    "Performance pods that ran on a node capped below the performance level.",
+    [],
+  ),
+  heldSeconds: counter(
+    "joulie_simulator_performance_pods_held_seconds_total",
+    "Simulated pod-seconds of performance pods on nodes capped below the performance level.",
+    [],
+  ),
 } as const;

@@ -21,7 +21,7 @@ const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Nev
     metadata: { name: "p", namespace: "default", uid: "u", annotations },
     spec: { nodeName: "sim-000", restartPolicy, containers: [{ name: "c", image: "i", resources: { requests } }] },
   }) as KubeObject;
-const jobIn = (said: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(said), false), spec);
+const jobIn = (output: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(output), false), spec);
 
 describe("jobOf", () => {
   it("uses the pod's annotations", () => {
@@ -68,7 +68,7 @@ describe("jobOf", () => {
       fc.string(),
       fc.constantFrom("-1", "NaN", "1e308", "Infinity", "0", "1e-320", " 5", "toString"),
     );
-    const said = fc.record({
+    const output = fc.record({
       annotations: fc.record({
         "sim.joulie.io/work-seconds": text,
         "sim.joulie.io/kind": text,
@@ -78,7 +78,7 @@ describe("jobOf", () => {
       requests: fc.record({ cpu: text, "nvidia.com/gpu": text }),
     });
     fc.assert(
-      fc.property(said, (what) => {
+      fc.property(output, (what) => {
         const node = new SimulatedNode(withGpus.model);
         node.start(jobIn(what));
         node.advance(seconds(10));

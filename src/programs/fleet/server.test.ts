@@ -4,21 +4,24 @@ import { systemClock } from "../../platform/clock/index.ts";
 import { PrometheusClient, powerInPayload } from "../../platform/telemetry/index.ts";
 import { FleetTestHarness } from "./testing/fleet-test-harness.ts";
 
-let trial: FleetTestHarness;
+let harness: FleetTestHarness;
 beforeAll(async () => {
-  trial = await FleetTestHarness.begin({ NODES: "40" });
-  await trial.createPod("busy", cpuNode(), { cpu: "64", annotations: { "sim.joulie.io/kind": "compute" } });
-  await trial.until(async () => (await trial.pod("busy"))?.status?.phase === "Running");
+  harness = await FleetTestHarness.begin({ NODES: "40" });
+  await harness.createPod("busy", cpuNode(), { cpu: "64", annotations: { "sim.joulie.io/kind": "compute" } });
+  await harness.until(async () => (await harness.pod("busy"))?.status?.phase === "Running");
 });
-afterAll(async () => trial.end());
+afterAll(async () => harness.end());
 
-const machines = () => [...trial.simulator.datacenter.machines()];
+const machines = () => [...harness.simulator.datacenter.machines()];
 const cpuNode = (): string => machines().find(({ spec }) => spec.gpus === undefined)?.spec.name ?? "";
 const gpuNode = (): string => machines().find(({ spec }) => spec.gpus?.vendor === "nvidia")?.spec.name ?? "";
 
 const ask = async (path: string, body?: unknown) => {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const answer = await fetch(`${trial.simulator.url}${path}`, body === undefined ? {} : { method: "POST", body: text });
+  const answer = await fetch(
+    `${harness.simulator.url}${path}`,
+    body === undefined ? {} : { method: "POST", body: text },
+  );
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 };
 const command = async (node: string, body: Record<string, unknown>) => ask(`/control/${node}`, { node, ...body });
@@ -28,8 +31,8 @@ describe("GET /telemetry/{node}", () => {
     for (const node of [cpuNode(), gpuNode()]) {
       const { status, body } = await ask(`/telemetry/${node}`);
       expect(status).toBe(200);
-      const operation = trial.simulator.datacenter.machine(node)?.physics.operation;
-      const at = trial.clock.now();
+      const operation = harness.simulator.datacenter.machine(node)?.physics.operation;
+      const at = harness.clock.now();
       expect(powerInPayload(body, "cpu")).toEqual({ power: operation?.cpuWatts, at });
       const all = (operation?.cpuWatts ?? 0) + (operation?.gpuWatts ?? 0);
       expect(powerInPayload(body, "node")).toEqual({ power: all, at });
@@ -51,7 +54,7 @@ describe("GET /telemetry/{node}", () => {
 describe("POST /control/{node}", () => {
   it("caps packages and boards, visible in telemetry, state and physics", async () => {
     const node = gpuNode();
-    const { hardware } = trial.simulator.datacenter.machine(node)?.spec ?? {};
+    const { hardware } = harness.simulator.datacenter.machine(node)?.spec ?? {};
     const cpu = Math.round(0.9 * (hardware?.cpu.maxWattsPerSocket ?? 0));
     const gpu = Math.round(0.6 * (hardware?.gpu?.maxWatts ?? 0));
     expect(await command(node, { action: "rapl.set_power_cap_watts", capWatts: cpu })).toMatchObject({
@@ -61,7 +64,7 @@ describe("POST /control/{node}", () => {
     expect(await command(node, { action: "gpu.set_power_cap_watts", capWattsPerGpu: gpu })).toMatchObject({
       body: { result: "applied", state: { gpu: { capWattsPerGpuApplied: gpu, capWattsPerGpuTarget: gpu } } },
     });
-    expect(trial.simulator.datacenter.machine(node)?.physics.caps).toEqual({
+    expect(harness.simulator.datacenter.machine(node)?.physics.caps).toEqual({
       cpuWattsPerPackage: cpu,
       gpuWattsPerBoard: gpu,
     });
@@ -74,7 +77,7 @@ describe("POST /control/{node}", () => {
 
   it("clamps to the hardware range and reports it", async () => {
     const node = gpuNode();
-    const { hardware } = trial.simulator.datacenter.machine(node)?.spec ?? {};
+    const { hardware } = harness.simulator.datacenter.machine(node)?.spec ?? {};
     const { minWatts, maxWatts } = hardware?.gpu ?? {};
     for (const [asked, given] of [
       [1, minWatts],
@@ -92,10 +95,10 @@ describe("POST /control/{node}", () => {
   it("reports the actual power when a cap cannot be met", async () => {
     const node = gpuNode();
     const pod = { annotations: { "sim.joulie.io/kind": "compute" }, cpu: "112" };
-    await trial.createPod("hungry", node, pod);
-    await trial.until(() => trial.simulator.datacenter.machine(node)?.physics.jobCount === 1);
+    await harness.createPod("hungry", node, pod);
+    await harness.until(() => harness.simulator.datacenter.machine(node)?.physics.jobCount === 1);
     const { body } = await command(node, { action: "rapl.set_power_cap_watts", capWatts: 1 });
-    const machine = trial.simulator.datacenter.machine(node);
+    const machine = harness.simulator.datacenter.machine(node);
     expect(machine?.physics.operation.cpuSaturated).toBe(true);
     const drawn = Math.round(machine?.physics.operation.cpuWatts ?? 0);
     expect(body["message"]).toContain(`the cap cannot be met: at the slowest clock all packages draw ${drawn} W`);
@@ -122,10 +125,10 @@ describe("POST /control/{node}", () => {
     "null",
   ])("rejects %j with a message and changes nothing", async (body) => {
     const node = cpuNode();
-    const before = trial.simulator.datacenter.machine(node)?.physics.caps;
+    const before = harness.simulator.datacenter.machine(node)?.physics.caps;
     const answer = await ask(`/control/${node}`, body);
     expect(answer).toMatchObject({ status: 400, body: { result: "error", message: expect.stringMatching(/command/) } });
-    expect(trial.simulator.datacenter.machine(node)?.physics.caps).toEqual(before);
+    expect(harness.simulator.datacenter.machine(node)?.physics.caps).toEqual(before);
   });
 
   it("accepts only POST and limits the body size", async () => {
@@ -137,7 +140,7 @@ describe("POST /control/{node}", () => {
 
 describe("the query API", () => {
   const client = () =>
-    new PrometheusClient({ address: trial.simulator.url, clock: systemClock, timeout: milliseconds(5000) });
+    new PrometheusClient({ address: harness.simulator.url, clock: systemClock, timeout: milliseconds(5000) });
   const query = async (expression: string) => {
     const prometheus = client();
     try {
@@ -148,8 +151,8 @@ describe("the query API", () => {
   };
 
   it("answers the queries of the facility poller and the power source", async () => {
-    const { it: watts, cooling, inlet } = trial.simulator.datacenter.facility();
-    const at = trial.clock.now();
+    const { it: watts, cooling, inlet } = harness.simulator.datacenter.facility();
+    const at = harness.clock.now();
     expect(await query("datacenter_total_it_power_watts")).toMatchObject([{ value: watts, at }]);
     expect(await query("datacenter_cooling_power_watts")).toMatchObject([{ value: cooling }]);
     expect(await query("datacenter_ambient_temperature_celsius")).toMatchObject([{ value: inlet }]);
@@ -169,7 +172,7 @@ describe("the query API", () => {
       .join(" or ");
     const samples = await query(union);
     expect(samples.map(({ labels }) => labels["joulie_part"])).toEqual(racks.map((_, place) => String(place)));
-    const { it: watts } = trial.simulator.datacenter.facility();
+    const { it: watts } = harness.simulator.datacenter.facility();
     expect(samples.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
     const zones = await query('datacenter_zone_it_power_watts{zone=~"zone-1|zone-2"}');
     expect(zones.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
@@ -188,7 +191,7 @@ describe("the query API", () => {
 
 describe("pages", () => {
   it("serve health on both addresses", async () => {
-    const { url, metricsUrl } = trial.simulator;
+    const { url, metricsUrl } = harness.simulator;
     for (const page of [
       `${url}/healthz`,
       `${url}/livez`,
@@ -201,9 +204,9 @@ describe("pages", () => {
   });
 
   it("serve power, energy and facility metrics", async () => {
-    const text = await (await fetch(`${trial.simulator.url}/metrics`)).text();
+    const text = await (await fetch(`${harness.simulator.url}/metrics`)).text();
     const value = (series: string) => Number(new RegExp(`^${series} (.*)$`, "m").exec(text)?.[1]);
-    expect(value("datacenter_total_it_power_watts")).toBe(trial.simulator.datacenter.totals.watts);
+    expect(value("datacenter_total_it_power_watts")).toBe(harness.simulator.datacenter.totals.watts);
     expect(value(`joulie_simulator_node_power_watts{node="${cpuNode()}"}`)).toBeGreaterThan(0);
     expect(value('datacenter_rack_power_watts{rack="rack-1"}')).toBeGreaterThan(0);
     expect(value("joulie_simulator_energy_joules_total")).toBeGreaterThan(0);

@@ -70,27 +70,27 @@ describe("jobArrivals", () => {
 });
 
 describe("the workload in a cluster", () => {
-  let trial: FleetTestHarness;
+  let harness: FleetTestHarness;
   let scheduler: Scheduler | undefined;
   afterEach(async () => {
     let over = false;
     void scheduler?.stop().then(() => (over = true));
-    if (scheduler !== undefined) await trial.until(() => over);
+    if (scheduler !== undefined) await harness.until(() => over);
     scheduler = undefined;
-    await trial.end();
+    await harness.end();
   });
 
   const schedule = () => {
     const log = createLogger({ level: "silent", program: "scheduler" });
-    scheduler = new Scheduler({ client: trial.hand, clock: trial.ioClock, random: seededRandom(9), log });
+    scheduler = new Scheduler({ client: harness.hand, clock: harness.ioClock, random: seededRandom(9), log });
     scheduler.start();
   };
 
   const job = { at: seconds(0), kind: "compute", cores: 1, work: seconds(1), performance: false } as const;
   const alone = () => ({
-    client: trial.hand,
-    clock: trial.clock,
-    ioClock: trial.ioClock,
+    client: harness.hand,
+    clock: harness.clock,
+    ioClock: harness.ioClock,
     random: seededRandom(1),
     log: createLogger({ level: "silent", program: "simulator" }),
     namespace: "default",
@@ -101,33 +101,33 @@ describe("the workload in a cluster", () => {
   });
 
   it("is placed, runs, finishes, is deleted, and leaves nothing at the end", async () => {
-    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
+    harness = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "20", FINISHED_PODS_KEPT: "10s" });
     schedule();
-    await trial.pass(240);
-    const pods = await trial.pods();
+    await harness.pass(240);
+    const pods = await harness.pods();
     const phases = Object.groupBy(pods, ({ status }) => status?.phase ?? "");
     expect(phases["Running"]?.length).toBeGreaterThan(30);
-    const { totals } = trial.simulator.datacenter;
+    const { totals } = harness.simulator.datacenter;
     expect(totals.pods).toBe(phases["Running"]?.length);
     expect(totals.performancePods).toBeGreaterThan(0);
-    expect(trial.simulator.jobs.submitted).toBeGreaterThan(pods.length);
-    expect(pods.length).toBeLessThan(trial.simulator.jobs.submitted);
+    expect(harness.simulator.jobs.submitted).toBeGreaterThan(pods.length);
+    expect(pods.length).toBeLessThan(harness.simulator.jobs.submitted);
     const text = JSON.stringify(pods[0]);
     expect(text).toContain("joulie.io/workload-class");
-    await trial.end();
-    expect(await trial.pods()).toEqual([]);
-    expect(await trial.nodes()).toEqual([]);
+    await harness.end();
+    expect(await harness.pods()).toEqual([]);
+    expect(await harness.nodes()).toEqual([]);
   }, 30_000);
 
   it("stops at the maximum number of pods", async () => {
-    trial = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
-    await trial.pass(600);
-    expect(await trial.pods()).toHaveLength(25);
-    expect(trial.simulator.jobs.withheld).toBeGreaterThan(50);
+    harness = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
+    await harness.pass(600);
+    expect(await harness.pods()).toHaveLength(25);
+    expect(harness.simulator.jobs.withheld).toBeGreaterThan(50);
   });
 
   it("yields to other tasks when jobs arrive faster than they can be submitted", async () => {
-    trial = new FleetTestHarness();
+    harness = new FleetTestHarness();
     const stop = new AbortController();
     const submitter = new JobSubmitter({ ...alone(), ioClock: systemClock });
     systemClock.after(milliseconds(20), () => stop.abort());
@@ -141,42 +141,42 @@ describe("the workload in a cluster", () => {
   });
 
   it("counts created jobs, and logs a permanent rejection once", async () => {
-    trial = new FleetTestHarness();
+    harness = new FleetTestHarness();
     const isPod = ({ method, path }: ApiRequest) => method === "POST" && path.includes("/pods");
-    trial.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
-    await trial.start({ WORKLOAD: "day", MAX_PODS: "10" });
-    await trial.pass(30);
-    expect(trial.simulator.jobs.submitted).toBe(0);
-    expect(trial.log.match(/the API server rejects/g)).toHaveLength(1);
-    trial.api.faults.clear();
-    await trial.until(() => trial.simulator.jobs.submitted === 10);
+    harness.api.faults.add({ when: isPod, fault: { kind: "status", code: 403 } });
+    await harness.start({ WORKLOAD: "day", MAX_PODS: "10" });
+    await harness.pass(30);
+    expect(harness.simulator.jobs.submitted).toBe(0);
+    expect(harness.log.match(/the API server rejects/g)).toHaveLength(1);
+    harness.api.faults.clear();
+    await harness.until(() => harness.simulator.jobs.submitted === 10);
   });
 
   it("forgets a pod that was created and deleted between watches", async () => {
-    trial = new FleetTestHarness();
+    harness = new FleetTestHarness();
     const submitter = new JobSubmitter(alone());
     const twice = async () => submitter.run([job, job], new AbortController().signal);
     await twice();
-    await trial.until(() => submitter.submitted === 1);
+    await harness.until(() => submitter.submitted === 1);
     expect(submitter.withheld).toBe(1);
     // No watch event shows the pod.
-    await trial.pass(301);
+    await harness.pass(301);
     await twice();
-    await trial.until(() => submitter.submitted === 2);
+    await harness.until(() => submitter.submitted === 2);
     await submitter.stop();
   });
 
   it("is submitted once per job in spite of failed calls", async () => {
-    trial = new FleetTestHarness();
-    trial.api.faults.add({
+    harness = new FleetTestHarness();
+    harness.api.faults.add({
       when: ({ method, path }) => method === "POST" && path.includes("/pods"),
       fault: { kind: "torn", afterBytes: 10 },
       times: 20,
     });
-    await trial.start({ WORKLOAD: "day", MAX_PODS: "40" });
-    await trial.pass(120);
-    const pods = await trial.pods();
+    await harness.start({ WORKLOAD: "day", MAX_PODS: "40" });
+    await harness.pass(120);
+    const pods = await harness.pods();
     expect(pods).toHaveLength(40);
-    expect(trial.simulator.jobs.submitted).toBe(40);
+    expect(harness.simulator.jobs.submitted).toBe(40);
   });
 });

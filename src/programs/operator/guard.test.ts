@@ -50,9 +50,9 @@ describe("the downgrade guard, end to end", () => {
     await harness.advance(3 * TICK);
     expect(await harness.shown("b")).toEqual(draining);
     expect(await transitions(operator, "b")).toEqual(["ActivePerformance DrainingPerformance deferred 1"]);
-    const told = (await harness.events()).filter(({ regarding }) => regarding.name === "b");
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toHaveProperty("series");
+    const reported = (await harness.events()).filter(({ regarding }) => regarding.name === "b");
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).not.toHaveProperty("series");
     const logged = operator.logs.filter(({ msg }) => msg.startsWith("state changed"));
     expect(logged.map(({ values }) => JSON.stringify(values)).join()).toContain("DrainingPerformance");
     expect(logged.length).toBeLessThan(4);
@@ -163,9 +163,9 @@ describe("the downgrade guard, end to end", () => {
     expect(await operator.series("performance_pods_on_eco", 'node="b"')).toEqual([
       'joulie_operator_performance_pods_on_eco{node="b"} 1',
     ]);
-    const told = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toHaveProperty("series");
+    const reported = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).not.toHaveProperty("series");
     expect(await transitions(operator, "b")).toEqual(["ActivePerformance ActiveEco applied 1"]);
   });
 

@@ -1,16 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
-import { stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
-
-/** An RBAC rule. */
-export interface PermissionRule {
-  /** Absent means cluster-wide. */
-  readonly namespace?: string;
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  /** Absent means all objects. */
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
+import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 const WATCHED = ["list", "watch"] as const;
 

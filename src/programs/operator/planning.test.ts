@@ -255,13 +255,13 @@ describe("planCluster", () => {
     // Trends are made of earlier readings, so they are the one thing that the uncached pass keeps as well.
     const { trends } = emptyMemory();
     const uncached = () => passOver(view, { settings, telemetry, now, trends, cache: new PlanCache() });
-    const told = (own: ClusterPlan) => ({
+    const reported = (own: ClusterPlan) => ({
       ...own,
       nodes: Array.from(own.nodes.values(), (node) => ({ ...node, status: statusAt(node.status, now) })),
     });
     const remembered = () => {
       const own = passOver(view, { settings, ...memory, telemetry, now });
-      expect(told(own)).toEqual(told(uncached()));
+      expect(reported(own)).toEqual(reported(uncached()));
       return own;
     };
     const happenings = [
@@ -412,10 +412,10 @@ describe("diffNode", () => {
     const refused = { failure: { step: "spec", message: "spec: forbidden" } };
     expect(kindsFor(planned, view, "b", refused)).toEqual(["status", "spec", "status", "labels"]);
     const own = planned.nodes.get("b");
-    const [told] = own === undefined ? [] : diffNode(own, view, { ...context, ...refused }).steps;
-    expect(told).toMatchObject({ status: { schedulableClass: "eco", conditions: [{ status: "False" }] } });
-    expect(told).not.toHaveProperty("status.controlStatus");
-    view.twins.set("b", { ...twin, status: (told as { status: NonNullable<NodeTwin["status"]> }).status });
+    const [reported] = own === undefined ? [] : diffNode(own, view, { ...context, ...refused }).steps;
+    expect(reported).toMatchObject({ status: { schedulableClass: "eco", conditions: [{ status: "False" }] } });
+    expect(reported).not.toHaveProperty("status.controlStatus");
+    view.twins.set("b", { ...twin, status: (reported as { status: NonNullable<NodeTwin["status"]> }).status });
     expect(kindsFor(planned, view, "b", refused)).toEqual(["spec", "status", "labels"]);
     // A status that is refused must not keep caps from being raised.
     view.twins.set("b", twin);

@@ -1,7 +1,7 @@
 import { apiGroup } from "../../core/api/index.ts";
 
 /** RBAC rules of `joulie uninstall`; a rule without a namespace is cluster-wide. */
-export const uninstallPermissions = (namespace: string) => [
+export const uninstallPermissions = (namespace: string, lease: string) => [
   { apiGroups: [""], resources: ["namespaces"], resourceNames: [namespace], verbs: ["patch"] },
   { apiGroups: [""], resources: ["nodes"], verbs: ["list", "patch"] },
   {
@@ -10,4 +10,5 @@ export const uninstallPermissions = (namespace: string) => [
     verbs: ["list", "delete"],
   },
   { namespace, apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+  { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [lease], verbs: ["delete"] },
 ];

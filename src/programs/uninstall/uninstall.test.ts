@@ -105,12 +105,14 @@ describe("joulie uninstall", () => {
     expect(result).toEqual({ ended: true, problem: undefined });
   });
 
-  it("clears the annotation once the release's pods are gone", async () => {
+  it("X-102 clears the annotation and the operator's Lease once the release's pods are gone", async () => {
     await client.mergePatch(
       resources.namespaces,
       { name: namespace },
       { metadata: { annotations: { "joulie.io/stop": "true", mine: "yes" } } },
     );
+    for (const name of ["joulie-operator", "other"])
+      await client.create(resources.leases, { metadata: { name } }, { namespace });
     const labelled = { name: "p", labels: { "app.kubernetes.io/instance": "joulie" } };
     const containers = [{ name: "main", image: "none" }];
     await client.create(resources.pods, { metadata: labelled, spec: { containers } }, { namespace });
@@ -120,6 +122,7 @@ describe("joulie uninstall", () => {
       namespace,
       timeout: milliseconds(60_000),
       selector: "app.kubernetes.io/instance=joulie",
+      lease: "joulie-operator",
     });
     await advance(5);
     expect(await annotationsOf()).toHaveProperty(["joulie.io/stop"]);
@@ -127,5 +130,7 @@ describe("joulie uninstall", () => {
     await advance(5);
     expect(await done).toBeUndefined();
     expect(await annotationsOf()).toEqual({ mine: "yes" });
+    const { items } = await client.listAll(resources.leases, { namespace });
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["other"]);
   });
 });

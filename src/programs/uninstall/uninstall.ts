@@ -50,14 +50,19 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   return undefined;
 }
 
-/** Waits until the release has no more pods, then removes the stop annotation. Returns what failed. */
+/** Waits until the release has no more pods, then removes the stop annotation and the Lease. Returns what failed. */
 export async function clearStop({
   client,
   clock,
   namespace,
   timeout,
   selector,
-}: Omit<UninstallOptions, "labels" | "keepObjects"> & { readonly selector: string }): Promise<string | undefined> {
+  lease,
+}: Omit<UninstallOptions, "labels" | "keepObjects"> & {
+  readonly selector: string;
+  /** By which one operator led. */
+  readonly lease: string;
+}): Promise<string | undefined> {
   const isGone = await poll(clock, timeout, async () => {
     const { items } = await client.listAll(resources.pods, { namespace, labelSelector: selector });
     return items.length === 0;
@@ -65,6 +70,11 @@ export async function clearStop({
   if (!isGone)
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
+  try {
+    await client.delete(resources.leases, { name: lease, namespace });
+  } catch (error) {
+    if (!isApiError(error, "notFound")) throw error;
+  }
   return undefined;
 }
 

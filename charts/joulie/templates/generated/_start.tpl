@@ -1,4 +1,4 @@
-{{- /* Written by `npm run generate` from src/programs/start-options.ts. Change it there. */}}
+{{- /* Written by `npm run generate` from src/programs/start-options.ts and the agent's shutdown-times.ts. Change it there. */}}
 {{- define "joulie.start.operator" -}}
 command: ["/usr/local/bin/node", "--max-semi-space-size=8", "--max-old-space-size=256", "/app/joulie.mjs"]
 {{- end }}
@@ -24,4 +24,7 @@ command: ["/usr/local/bin/node", "--max-semi-space-size=1", "--no-parallel-scave
 {{- define "joulie.startEnvironment.extender" -}}
 - name: MALLOC_ARENA_MAX
   value: "1"
+{{- end }}
+{{- define "joulie.shortestGrace" -}}
+30
 {{- end }}

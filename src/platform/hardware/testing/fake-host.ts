@@ -81,9 +81,9 @@ export class FakeHost implements HostFiles {
     this.beforeWrite(at, text);
     const [behaviour] = this.#behaviours.get(at)?.filter(({ write }) => write !== undefined) ?? [];
     try {
-      const kept = behaviour?.write?.(text, stored === noData ? "" : stored);
+      const retained = behaviour?.write?.(text, stored === noData ? "" : stored);
       if (behaviour?.write === undefined) this.#files.set(at, text.trimEnd());
-      else if (kept !== undefined) this.#files.set(at, kept);
+      else if (retained !== undefined) this.#files.set(at, retained);
     } catch (error) {
       this.writes.push({ path: at, text, refused: String(error) });
       throw error;
@@ -104,8 +104,8 @@ export class FakeHost implements HostFiles {
   writeAsAnother(path: string, text: string): void {
     const { at, stored } = this.#fileAt(path, "write");
     const behaviour = this.#behaviours.get(at)?.find(({ write }) => write !== undefined);
-    const kept = behaviour?.write === undefined ? text : behaviour.write(text, stored === noData ? "" : stored);
-    if (kept !== undefined) this.#files.set(at, kept);
+    const retained = behaviour?.write === undefined ? text : behaviour.write(text, stored === noData ? "" : stored);
+    if (retained !== undefined) this.#files.set(at, retained);
   }
 
   list(path: string): readonly string[] {

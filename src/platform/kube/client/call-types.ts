@@ -33,12 +33,6 @@ export interface DeleteOptions extends CallOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** An RFC 6902 operation. */
-export type JsonPatchOperation =
-  | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
-  | { readonly op: "remove"; readonly path: string }
-  | { readonly op: "move" | "copy"; readonly from: string; readonly path: string };
-
 /** An object to apply or create. The client adds `apiVersion` and `kind`. */
 export interface Manifest {
   readonly metadata: { readonly name?: string; readonly generateName?: string; readonly [field: string]: unknown };

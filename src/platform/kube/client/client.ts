@@ -3,15 +3,7 @@ import type { Clock } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { type WatchEvent, watchEvents } from "../watch/watch-events.ts";
 import { CallLimit } from "./call-limit.ts";
-import type {
-  DeleteOptions,
-  JsonPatchOperation,
-  ListQuery,
-  Manifest,
-  Selection,
-  WatchQuery,
-  WriteOptions,
-} from "./call-types.ts";
+import type { DeleteOptions, ListQuery, Manifest, Selection, WatchQuery, WriteOptions } from "./call-types.ts";
 import { Caller, type CallOptions } from "./caller.ts";
 import { ApiError, describeCall } from "./errors.ts";
 import { isRecord, type KubeObject, type ObjectName } from "./object.ts";
@@ -162,20 +154,6 @@ export class KubeClient {
       body: patch,
       // With a resourceVersion, a retry after a lost response would conflict with the first attempt's success.
       idempotent: !(isRecord(patch.metadata) && patch.metadata.resourceVersion !== undefined),
-    });
-  }
-
-  async jsonPatch<Item extends KubeObject>(
-    resource: Resource,
-    at: ObjectName,
-    operations: readonly JsonPatchOperation[],
-    options: WriteOptions = {},
-  ): Promise<Item> {
-    return this.#write<Item>("PATCH", resource, at, options, {
-      type: "application/json-patch+json",
-      body: operations,
-      // Adding to a list is not idempotent.
-      idempotent: false,
     });
   }
 

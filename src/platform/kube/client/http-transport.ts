@@ -3,6 +3,7 @@ import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock, withDeadline } from "../../clock/index.ts";
 import { buildConnector, type Dispatcher, Pool, type PoolOptions, send } from "../../http/index.ts";
 import type { Identity, TlsMaterial } from "../auth/identity.ts";
+import { CallSlots } from "./call-slots.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 export interface HttpTransportOptions {
@@ -30,6 +31,8 @@ export class HttpTransport implements Transport {
   readonly #identity: Identity;
   readonly #calls: Pool;
   readonly #watches: Pool;
+  readonly #callSlots: CallSlots;
+  readonly #watchSlots: CallSlots;
   readonly #prefix: string;
 
   constructor(options: HttpTransportOptions) {
@@ -49,21 +52,31 @@ export class HttpTransport implements Transport {
     };
     this.#calls = new Pool(server.origin, { ...shared, connections });
     this.#watches = new Pool(server.origin, { ...shared, connections: watchConnections });
+    this.#callSlots = new CallSlots(connections);
+    this.#watchSlots = new CallSlots(watchConnections);
   }
 
   async request({ method, path, headers, body, signal, longLived }: ApiRequest): Promise<ApiResponse> {
     const credentials = await this.#identity.headers();
     signal.throwIfAborted();
-    const pool = longLived === true ? this.#watches : this.#calls;
-    const answer = await send(pool, {
-      method,
-      path: this.#prefix + path,
-      headers: { ...headers, ...credentials },
-      body: body ?? null,
-      signal,
-    });
-    if (answer.statusCode === 401) this.#identity.refused();
-    return { status: answer.statusCode, headers: single(answer.headers), body: answer.body };
+    const [pool, slots] = longLived === true ? [this.#watches, this.#watchSlots] : [this.#calls, this.#callSlots];
+    const free = await slots.take(signal);
+    try {
+      const answer = await send(pool, {
+        method,
+        path: this.#prefix + path,
+        headers: { ...headers, ...credentials },
+        body: body ?? null,
+        signal,
+      });
+      // The connection is busy until the body was read or abandoned.
+      answer.body.once("close", free);
+      if (answer.statusCode === 401) this.#identity.refused();
+      return { status: answer.statusCode, headers: single(answer.headers), body: answer.body };
+    } catch (error) {
+      free();
+      throw error;
+    }
   }
 
   /** Aborts all requests in flight. */

@@ -5,6 +5,7 @@ import {
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
+  powerEndpointKind,
   telemetryProfileKind,
 } from "../../../core/api/index.ts";
 import type { Resource } from "./resource.ts";
@@ -27,15 +28,23 @@ export const resources = {
   nodes: cluster("", "v1", "nodes", "Node"),
   pods: namespaced("", "v1", "pods", "Pod"),
   namespaces: cluster("", "v1", "namespaces", "Namespace"),
+  secrets: namespaced("", "v1", "secrets", "Secret"),
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
   events: namespaced("events.k8s.io", "v1", "events", "Event"),
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),
   tokenReviews: cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview"),
   subjectAccessReviews: cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"),
+  customResourceDefinitions: cluster(
+    "apiextensions.k8s.io",
+    "v1",
+    "customresourcedefinitions",
+    "CustomResourceDefinition",
+  ),
   nodeHardwares: ours(nodeHardwareKind),
   nodeTwins: ours(nodeTwinKind),
   nodePowerProfiles: ours(nodePowerProfileKind),
   telemetryProfiles: ours(telemetryProfileKind),
+  powerEndpoints: ours(powerEndpointKind),
 } as const satisfies Readonly<Record<string, Resource>>;
 
 /** The `apiVersion` of a resource: `v1`, `joulie.io/v1alpha1`. */

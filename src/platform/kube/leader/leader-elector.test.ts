@@ -165,8 +165,7 @@ describe("LeaderElector", () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(3000));
-    const seen: (string | undefined)[] = [];
-    const two = candidate(new Process(clock, api), "two", 2, { onLeader: (leader) => seen.push(leader) });
+    const two = candidate(new Process(clock, api), "two", 2);
     await clock.advanceAsync(ms(3000));
     expect(two.elector.leading).toBe(false);
     await Promise.all([one.stop(), clock.advanceAsync(ms(2500))]);
@@ -174,7 +173,6 @@ describe("LeaderElector", () => {
     expect(one.terms.active).toBe(0);
     expect(two.elector.leading).toBe(true);
     expect(leaseOf(api)?.spec).toMatchObject({ leaseTransitions: 1, leaseDurationSeconds: 15 });
-    expect(seen.map((leader) => leader?.split("_")[0])).toEqual(["one", "two"]);
     await two.stop();
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
   });
@@ -312,16 +310,11 @@ describe("LeaderElector", () => {
     await two.stop();
   });
 
-  it("keeps leading when a leader-change listener throws", async () => {
+  it("stops leading when another process overwrites the Lease", async () => {
     const { clock, api } = world();
-    const one = candidate(new Process(clock, api), "one", 1, {
-      onLeader: () => {
-        throw new Error("the listener's fault");
-      },
-    });
+    const one = candidate(new Process(clock, api), "one", 1);
     await clock.advanceAsync(ms(10_000));
     expect(one.elector.leading).toBe(true);
-    // Another process overwrites the Lease: the leader notices, notifies listeners, and ends its work.
     api.put(PATH, { spec: { holderIdentity: "other", leaseDurationSeconds: 15 } });
     await clock.advanceAsync(ms(3000));
     expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
@@ -346,17 +339,6 @@ describe("LeaderElector", () => {
     expect([one.elector.leading, one.terms.active]).toEqual([false, 0]);
     expect(leaseOf(api)?.spec?.holderIdentity).toBe("");
     expect(clock.waiting).toBe(0);
-  });
-
-  it.each([
-    [10_000, 10_000, 2000],
-    [15_000, 2000, 2000],
-    [900, 500, 100],
-    [Number.NaN, 10_000, 2000],
-  ])("rejects a lease of %d with a deadline of %d and a period of %d", (lease, deadline, period) => {
-    const { clock, api } = world();
-    const times = { leaseDuration: ms(lease), renewDeadline: ms(deadline), retryPeriod: ms(period) };
-    expect(() => candidate(new Process(clock, api), "one", 1, times)).toThrow(RangeError);
   });
 
   it.each([1, 2, 3, 4, 5])(

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../../core/api/index.ts";
-import { between, elapsed, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { between, elapsed, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
@@ -19,14 +19,13 @@ export interface LeaderElectorOptions {
   readonly name: string;
   /** The leader's work, until `term` aborts. The next term starts only after it returns. */
   readonly lead: (term: AbortSignal) => Promise<void> | void;
-  /** Called with the observed leader. */
-  readonly onLeader?: (name: string | undefined) => void;
-  readonly leaseDuration?: Milliseconds;
-  readonly renewDeadline?: Milliseconds;
-  readonly retryPeriod?: Milliseconds;
 }
 
 const LEASE_LOST: ErrorCode = "JOULIE_E_LEASE_LOST";
+/** As in client-go: the lease outlives the renew deadline, which leaves time for several retries. */
+const LEASE_DURATION = milliseconds(15_000);
+const RENEW_DEADLINE = milliseconds(10_000);
+const RETRY_PERIOD = milliseconds(2000);
 /** Jitter of the retry period, so that candidates do not collide. */
 const SPREAD = 0.2;
 
@@ -39,31 +38,26 @@ export class LeaderElector {
   readonly #options: LeaderElectorOptions;
   readonly #identity: string;
   readonly #record: LeaseRecord;
-  readonly #renewDeadline: Milliseconds;
-  readonly #retryPeriod: Milliseconds;
   /** When the last successful renewal was sent. */
   #renewed: DualTimestamp | undefined;
-  #leader: string | undefined;
 
   constructor(options: LeaderElectorOptions) {
     const { client, clock, random, lease, name } = options;
-    const leaseDuration = options.leaseDuration ?? milliseconds(15_000);
-    this.#renewDeadline = options.renewDeadline ?? milliseconds(10_000);
-    this.#retryPeriod = options.retryPeriod ?? milliseconds(2000);
-    if (!(leaseDuration > this.#renewDeadline && this.#renewDeadline > this.#retryPeriod * (1 + SPREAD))) {
-      throw new RangeError("leader election needs leaseDuration > renewDeadline > retryPeriod with its spread");
-    }
-    // The API stores the lease duration in whole seconds.
-    if (leaseDuration < 1000) throw new RangeError(`a lease lasts at least 1000 ms, got ${leaseDuration}`);
     this.#options = options;
     // The suffix prevents a restarted process with the same name from assuming that it still leads.
     this.#identity = `${name}_${Math.floor(random.next() * 2 ** 48).toString(36)}`;
-    this.#record = new LeaseRecord({ client, clock, at: lease, identity: this.#identity, leaseDuration });
+    this.#record = new LeaseRecord({
+      client,
+      clock,
+      at: lease,
+      identity: this.#identity,
+      leaseDuration: LEASE_DURATION,
+    });
   }
 
   /** Whether this process leads now. Compares times instead of a flag, so it is correct after the process was suspended. */
   get leading(): boolean {
-    return this.#renewed !== undefined && this.#sinceRenewal(this.#renewed) < this.#renewDeadline;
+    return this.#renewed !== undefined && this.#sinceRenewal(this.#renewed) < RENEW_DEADLINE;
   }
 
   /** Runs the election until `signal` aborts, then releases the Lease. */
@@ -131,9 +125,9 @@ export class LeaderElector {
   async #untilLost(signal: AbortSignal): Promise<void> {
     try {
       while (this.#renewed !== undefined && this.leading) {
-        const rest = this.#renewDeadline - this.#sinceRenewal(this.#renewed);
+        const rest = RENEW_DEADLINE - this.#sinceRenewal(this.#renewed);
         // Polls, because a jump of the wall clock fires no timer.
-        await this.#options.clock.sleep(milliseconds(Math.max(1, Math.min(rest, this.#retryPeriod / 4))), signal);
+        await this.#options.clock.sleep(milliseconds(Math.max(1, Math.min(rest, RETRY_PERIOD / 4))), signal);
       }
     } catch {
       // Aborted: the caller no longer needs the result.
@@ -145,7 +139,7 @@ export class LeaderElector {
     const { log } = this.#options;
     let ours = false;
     try {
-      const sent = await this.#record.take(signal, milliseconds(this.#renewDeadline / 2));
+      const sent = await this.#record.take(signal, milliseconds(RENEW_DEADLINE / 2));
       if (sent !== undefined) {
         this.#renewed = sent;
         ours = this.leading;
@@ -155,23 +149,12 @@ export class LeaderElector {
       const expected = isApiError(err, "conflict", "alreadyExists");
       log[expected ? "debug" : "warn"]({ err }, "cannot acquire or renew the lease");
     }
-    this.#tell(this.#record.holder);
     return ours;
-  }
-
-  #tell(leader: string | undefined): void {
-    if (leader === this.#leader) return;
-    this.#leader = leader;
-    try {
-      this.#options.onLeader?.(leader);
-    } catch (err) {
-      this.#options.log.error({ err }, "a leader-change listener threw");
-    }
   }
 
   async #release(): Promise<void> {
     try {
-      await this.#record.release(this.#retryPeriod);
+      await this.#record.release(RETRY_PERIOD);
     } catch (err) {
       this.#options.log.debug({ err }, "cannot release the lease; it will expire");
     }
@@ -179,7 +162,7 @@ export class LeaderElector {
 
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
-    const length = milliseconds(jittered(this.#retryPeriod, SPREAD, random));
+    const length = milliseconds(jittered(RETRY_PERIOD, SPREAD, random));
     await clock.sleep(length, signal).catch(() => undefined);
   }
 

@@ -36,11 +36,11 @@ function make(more: Partial<ReflectorOptions<Small, "zone">> = {}) {
     onChange: (batch) => changes.push([...batch]),
     ...more,
   });
-  const told = () => changes.flat().map(({ type, key }) => `${type} ${key}`);
+  const reported = () => changes.flat().map(({ type, key }) => `${type} ${key}`);
   const lists = () => api.requests.filter(({ path }) => !path.includes("watch=")).length;
   const watches = () => api.requests.filter(({ path }) => path.includes("watch=")).length;
   const paths = () => api.requests.map(({ path }) => path);
-  return { clock, api, reflector, changes, told, lines, lists, watches, paths };
+  return { clock, api, reflector, changes, told: reported, lines, lists, watches, paths };
 }
 
 function project({ metadata }: KubeObject): Small | undefined {
@@ -53,7 +53,7 @@ const labelled = (zone: string) => ({ metadata: { labels: { zone } } });
 
 describe("Reflector", () => {
   it("lists in pages, watches from there, and notifies with old and new objects", async () => {
-    const { clock, api, reflector, changes, told, watches } = make({ pageSize: 2 });
+    const { clock, api, reflector, changes, told: reported, watches } = make({ pageSize: 2 });
     for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
     expect([reflector.hasSynced, reflector.silence]).toEqual([false, undefined]);
     reflector.start();
@@ -66,7 +66,7 @@ describe("Reflector", () => {
     api.remove(node("a"));
     api.put(node("d"), labelled("y"));
     await clock.advanceAsync(ms(10));
-    expect(told()).toEqual(["added a", "added b", "added c", "updated b", "deleted a", "added d"]);
+    expect(reported()).toEqual(["added a", "added b", "added c", "updated b", "deleted a", "added d"]);
     expect(changes.flat()[3]).toEqual({
       type: "updated",
       key: "b",
@@ -97,14 +97,14 @@ describe("Reflector", () => {
   });
 
   it("emits a delete and an add for a recreated object, in a watch and between two lists", async () => {
-    const { clock, api, reflector, told } = make();
+    const { clock, api, reflector, told: reported } = make();
     api.put(node("a"), labelled("x"));
     reflector.start();
     await clock.advanceAsync(ms(1));
     api.remove(node("a"));
     api.put(node("a"), labelled("y"));
     await clock.advanceAsync(ms(1));
-    expect(told()).toEqual(["added a", "deleted a", "added a"]);
+    expect(reported()).toEqual(["added a", "deleted a", "added a"]);
     api.fault = () => "no connection";
     for (const watcher of api.watchers) watcher.end();
     api.remove(node("a"));
@@ -113,12 +113,12 @@ describe("Reflector", () => {
     await clock.advanceAsync(ms(5000));
     api.fault = () => undefined;
     await clock.advanceAsync(ms(60_000));
-    expect(told()).toEqual(["added a", "deleted a", "added a", "deleted a", "added a"]);
+    expect(reported()).toEqual(["added a", "deleted a", "added a", "deleted a", "added a"]);
     await reflector.stop();
   });
 
   it("relists after 410 and notifies only of differences", async () => {
-    const { clock, api, reflector, told } = make();
+    const { clock, api, reflector, told: reported } = make();
     for (const name of ["a", "b", "c"]) api.put(node(name), labelled("x"));
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -128,12 +128,12 @@ describe("Reflector", () => {
     api.put(node("d"), labelled("x"));
     api.compact();
     await clock.advanceAsync(ms(5000));
-    expect(told().slice(3)).toEqual(["deleted a", "updated b", "added d"]);
+    expect(reported().slice(3)).toEqual(["deleted a", "updated b", "added d"]);
     await reflector.stop();
   });
 
   it("resumes the watch after a disconnect without a list", async () => {
-    const { clock, api, reflector, told, lists } = make();
+    const { clock, api, reflector, told: reported, lists } = make();
     api.put(node("a"), labelled("x"));
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -143,13 +143,13 @@ describe("Reflector", () => {
     }
     api.put(node("b"), labelled("x"));
     await clock.advanceAsync(ms(2000));
-    expect(told()).toEqual(["added a", "added b"]);
+    expect(reported()).toEqual(["added a", "added b"]);
     expect(lists()).toBe(1);
     await reflector.stop();
   });
 
   it("reports an unparsable object once, keeps its last good state, and continues with the others", async () => {
-    const { clock, api, reflector, told, lines } = make();
+    const { clock, api, reflector, told: reported, lines } = make();
     api.put(node("a"), labelled("x"));
     api.put(node("b"), labelled("broken"));
     reflector.start();
@@ -159,13 +159,13 @@ describe("Reflector", () => {
     api.put(node("c"), labelled("x"));
     api.restart(api.version + 100);
     await clock.advanceAsync(ms(5000));
-    expect(told()).toEqual(["added a", "added c", "updated c"]);
+    expect(reported()).toEqual(["added a", "added c", "updated c"]);
     expect(reflector.store.get({ name: "a" })).toEqual({ name: "a", zone: "x" });
     expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(2);
     api.put(node("a"), labelled("y"));
     api.put(node("b"), labelled("y"));
     await clock.advanceAsync(ms(1));
-    expect(told().slice(3)).toEqual(["updated a", "added b"]);
+    expect(reported().slice(3)).toEqual(["updated a", "added b"]);
     api.put(node("a"), labelled("broken"));
     await clock.advanceAsync(ms(1));
     expect(lines.filter((line) => line.includes("cannot parse object"))).toHaveLength(3);
@@ -173,7 +173,13 @@ describe("Reflector", () => {
   });
 
   it("treats an object that fails indexing as unparsable, in lists and in watches", async () => {
-    const { clock, api, reflector, told, lines } = make({
+    const {
+      clock,
+      api,
+      reflector,
+      told: reported,
+      lines,
+    } = make({
       indexes: {
         zone: ({ zone }) => {
           if (zone === "nowhere") throw new Error("no place for it");
@@ -190,25 +196,25 @@ describe("Reflector", () => {
     api.put(node("a"), labelled("nowhere"));
     api.put(node("e"), labelled("x"));
     await clock.advanceAsync(ms(1));
-    expect(told()).toEqual(["added a", "added c", "added d", "added e"]);
+    expect(reported()).toEqual(["added a", "added c", "added d", "added e"]);
     expect(lines.filter((line) => line.includes("no place for it"))).toHaveLength(2);
     api.remove(node("a"));
     api.put(node("b"), labelled("x"));
     await clock.advanceAsync(ms(1));
-    expect(told().slice(4)).toEqual(["deleted a", "added b"]);
+    expect(reported().slice(4)).toEqual(["deleted a", "added b"]);
     expect([...reflector.store.by("zone", "x")].map(({ name }) => name)).toEqual(["c", "d", "e", "b"]);
     await reflector.stop();
   });
 
   it("removes objects that no longer match", async () => {
-    const { clock, api, reflector, told } = make();
+    const { clock, api, reflector, told: reported } = make();
     api.put(node("a"), labelled("x"));
     api.put(node("b"), labelled("elsewhere"));
     reflector.start();
     await clock.advanceAsync(ms(1));
     api.put(node("a"), labelled("elsewhere"));
     await clock.advanceAsync(ms(1));
-    expect(told()).toEqual(["added a", "deleted a"]);
+    expect(reported()).toEqual(["added a", "deleted a"]);
     expect(reflector.store.size).toBe(0);
     await reflector.stop();
   });
@@ -247,7 +253,7 @@ describe("Reflector", () => {
     [20_000, 15_000, 20_000],
     [90_000, 67_500, 82_500],
   ])("detects a silently dead connection with one small probe: %d, %d, %d", async (limit, asked, found) => {
-    const { clock, api, reflector, told } = make({ idleLimit: ms(limit) });
+    const { clock, api, reflector, told: reported } = make({ idleLimit: ms(limit) });
     reflector.start();
     await clock.advanceAsync(ms(1));
     for (const watcher of api.watchers) watcher.freeze();
@@ -257,9 +263,9 @@ describe("Reflector", () => {
     await clock.advanceAsync(ms(1));
     expect(api.requests).toHaveLength(3);
     await clock.advanceAsync(ms(found - asked - 1));
-    expect(told()).toEqual([]);
+    expect(reported()).toEqual([]);
     await clock.advanceAsync(ms(1));
-    expect(told()).toEqual(["added a"]);
+    expect(reported()).toEqual(["added a"]);
     expect(api.requests.map(({ path }) => path.replace(/&timeoutSeconds=\d+/, ""))).toEqual([
       "/api/v1/nodes?limit=500",
       "/api/v1/nodes?watch=1&allowWatchBookmarks=true&resourceVersion=1000",
@@ -281,6 +287,16 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
+  it("replaces a silent watch without a list if told so", async () => {
+    const { clock, reflector, watches, lists } = make({ idleLimit: ms(20_000), replaceSilent: true });
+    reflector.start();
+    await clock.advanceAsync(ms(200_500));
+    expect(lists()).toBe(1);
+    expect(watches()).toBe(11);
+    expect(reflector.silence).toBeLessThanOrEqual(20_000);
+    await reflector.stop();
+  });
+
   it("sends no probe while bookmarks arrive", async () => {
     const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
     reflector.start();
@@ -293,7 +309,7 @@ describe("Reflector", () => {
   });
 
   it("detects a dead watch after a change, on a server whose resourceVersion always advances", async () => {
-    const { clock, api, reflector, told, paths } = make({ idleLimit: ms(20_000) });
+    const { clock, api, reflector, told: reported, paths } = make({ idleLimit: ms(20_000) });
     for (const name of ["a", "b"]) api.put(node(name), labelled("x"));
     reflector.start();
     await clock.advanceAsync(ms(1));
@@ -303,7 +319,7 @@ describe("Reflector", () => {
       api.put(LEASE, {});
       await clock.advanceAsync(ms(1000));
     }
-    expect(told()).toEqual(["added a", "added b", "updated b"]);
+    expect(reported()).toEqual(["added a", "added b", "updated b"]);
     // Neither the probes nor the new watch needed the whole list.
     expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
     await reflector.stop();
@@ -347,7 +363,7 @@ describe("Reflector", () => {
   });
 
   it("keeps a watch that received data while its probe failed", async () => {
-    const { clock, api, reflector, watches, told } = make({ idleLimit: ms(20_000) });
+    const { clock, api, reflector, watches, told: reported } = make({ idleLimit: ms(20_000) });
     reflector.start();
     await clock.advanceAsync(ms(1));
     api.fault = ({ path }) => (path.includes("limit=1") ? "silence" : undefined);
@@ -356,7 +372,7 @@ describe("Reflector", () => {
       api.put(node(`n${round}`), labelled("x"));
     }
     await clock.advanceAsync(ms(14_000));
-    expect(told()).toHaveLength(10);
+    expect(reported()).toHaveLength(10);
     expect(watches()).toBe(1);
     await reflector.stop();
   });
@@ -408,7 +424,7 @@ describe("Reflector", () => {
   });
 
   it("reports the time since last contact while the server is unavailable, and never gives up", async () => {
-    const { clock, api, reflector, told, lines } = make();
+    const { clock, api, reflector, told: reported, lines } = make();
     reflector.start();
     await clock.advanceAsync(ms(1));
     api.fault = () => "no connection";
@@ -423,7 +439,7 @@ describe("Reflector", () => {
     api.put(node("a"), labelled("x"));
     api.fault = () => undefined;
     await clock.advanceAsync(ms(60_000));
-    expect(told()).toEqual(["added a"]);
+    expect(reported()).toEqual(["added a"]);
     await reflector.stop();
   });
 
@@ -458,11 +474,11 @@ describe("Reflector", () => {
       reflector.start();
       await clock.advanceAsync(ms(300));
       await reflector.stop();
-      const told = changes.length;
+      const reported = changes.length;
       api.fault = () => undefined;
       api.put(node("b"), labelled("x"));
       await clock.advanceAsync(ms(60_000));
-      expect(changes).toHaveLength(told);
+      expect(changes).toHaveLength(reported);
       expect(clock.waiting).toBe(0);
       abort.abort(new Error("enough"));
     }

@@ -102,7 +102,7 @@ function requestFault(random: RandomSource): FakeApiFault | undefined {
 function harm(api: FakeApi, random: RandomSource): number {
   const watchers: readonly Watcher[] = [...api.watchers];
   const watcher = watchers[below(random, watchers.length)];
-  const told = api.watchLinesOf("/api/v1/pods");
+  const reported = api.watchLinesOf("/api/v1/pods");
   switch (below(random, 11)) {
     case 0:
       watcher?.end();
@@ -125,8 +125,9 @@ function harm(api: FakeApi, random: RandomSource): number {
       break;
     case 6:
       // Repeats earlier lines, including the last one.
-      watcher?.send(told.at(-1) ?? "");
-      for (let count = below(random, 10); count > 0; count--) watcher?.send(told[below(random, told.length)] ?? "");
+      watcher?.send(reported.at(-1) ?? "");
+      for (let count = below(random, 10); count > 0; count--)
+        watcher?.send(reported[below(random, reported.length)] ?? "");
       break;
     case 7:
       api.compact();

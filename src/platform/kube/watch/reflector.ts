@@ -35,11 +35,16 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly onForbidden?: () => void;
   /** Maximum silence of a watch before it is probed. */
   readonly idleLimit?: Milliseconds;
+  /**
+   * Replaces a silent watch at the limit without a probe, which is a list. For limits below the minute between two bookmarks,
+   * where silence is usual: changes of other kinds make almost every probe unsure, and then the watch is replaced anyway.
+   */
+  readonly replaceSilent?: boolean;
   readonly pageSize?: number;
 }
 
-/** Servers send a bookmark every minute, so a longer silence is suspicious. */
-const LONGEST_SILENCE = milliseconds(75_000);
+/** Servers send a bookmark every minute, so a longer silence is suspicious. The watchdog asks after three quarters of it. */
+const LONGEST_SILENCE = milliseconds(90_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 const OBJECT_UNREADABLE: ErrorCode = "JOULIE_E_OBJECT_UNREADABLE";
@@ -51,8 +56,11 @@ const FAILURES_UNTIL_LIST = 5;
 const LONGEST_PROBE = 10_000;
 /** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
 const CALL = { lean: true, urgent: true } as const;
-/** As in client-go: the server ends watches after 5 to 10 minutes, which rebalances them over its replicas. */
-const SERVER_TIMEOUT = milliseconds(300_000);
+/**
+ * The server ends watches after 20 to 40 minutes, which rebalances them over its replicas. client-go's 5 to 10 minutes would make
+ * 5,000 agents renew a watch 67 times per second. The watchdog finds dead connections much sooner.
+ */
+const SERVER_TIMEOUT = milliseconds(1_200_000);
 
 /**
  * Keeps a store in sync with the API server: lists, watches, and restarts as needed.
@@ -196,7 +204,7 @@ export class Reflector<Value, Index extends string = never> {
 
   /** Returns when the server ends the watch or the watchdog gives it up. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, clock, random, resource, selection } = this.#options;
+    const { client, clock, random, resource, selection, replaceSilent = false } = this.#options;
     const abort = new AbortController();
     const stop = () => abort.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
@@ -204,7 +212,7 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
-      probe: async () => this.#probe(abort.signal),
+      probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };
         abort.abort(error ?? new Error("the watch was silent for too long"));

@@ -34,10 +34,10 @@ describe("limits", () => {
 
   it("X-62 evicts silent connections, and rejects neither a keep-alive connection nor a new one", async () => {
     const served = await servers.start({ limits: { connections: 8 } });
-    const kept = connect(served.address.port, "127.0.0.1");
+    const retained = connect(served.address.port, "127.0.0.1");
     const get = async () => {
-      kept.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
-      await once(kept, "data");
+      retained.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+      await once(retained, "data");
     };
     await get();
     // The oldest connection, but not evicted because of another address.
@@ -54,7 +54,7 @@ describe("limits", () => {
     expect(elsewhere.map(({ closed: isClosed }) => isClosed)).toEqual([false, false, false, false]);
     await get();
     expect((await ask(served, "/livez")).status).toBe(200);
-    for (const socket of [kept, ...silent, ...elsewhere]) socket.destroy();
+    for (const socket of [retained, ...silent, ...elsewhere]) socket.destroy();
   });
 });
 

@@ -51,6 +51,9 @@ describe("cap verification", () => {
       "Warning CapNotEffective",
     ]);
     expect(await agent.series("joulie_cap_unproven")).toEqual(['joulie_cap_unproven{node="a",device="cpu"} 1']);
+    expect(await agent.series("joulie_cap_alarm")).toContain(
+      'joulie_cap_alarm{node="a",device="cpu",reason="CapNotEffective"} 1',
+    );
     // Less load does not clear the error.
     harness.machine.draws.set("package-1", 10);
     await harness.advance(60);
@@ -58,6 +61,10 @@ describe("cap verification", () => {
     await harness.target("a", { cpu: { packagePowerCapWatts: 190 } });
     await harness.advance(2);
     expect((await harness.controlStatus())?.cpu?.result).toBe("applied");
+    expect(await agent.series("joulie_cap_alarm")).toEqual([
+      'joulie_cap_alarm{node="a",device="cpu",reason="CapContested"} 0',
+      'joulie_cap_alarm{node="a",device="cpu",reason="CapNotEffective"} 0',
+    ]);
   });
 
   it("judges a package with several dies by their sum", async () => {
@@ -89,7 +96,7 @@ describe("cap verification", () => {
 
   it("reports a conflicting writer, overrides it, then backs off", async () => {
     harness.machine.throttle.absent = "no cpufreq";
-    harness.start();
+    const agent = harness.start();
     await harness.advance(2);
     for (let round = 1; round <= 5; round++) {
       harness.machine.rapl.limits.set("package-0", 350);
@@ -117,6 +124,9 @@ describe("cap verification", () => {
     await harness.advance(20);
     expect((await harness.controlStatus())?.cpu?.message).toBe(status?.message);
     expect((await harness.events()).map(({ reason }) => reason)).toContain("CapContested");
+    expect(await agent.series("joulie_cap_alarm")).toContain(
+      'joulie_cap_alarm{node="a",device="cpu",reason="CapContested"} 1',
+    );
     // After an hour the agent tries again.
     await harness.advance(3600);
     expect(harness.machine.rapl.limits.get("package-0")).toBe(200);

@@ -1,6 +1,9 @@
 import type { ControlResult } from "../../../core/api/index.ts";
 import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
 
+/** Problems of a cap that need an administrator. */
+export const alarmReasons = ["CapNotEffective", "CapContested"] as const;
+
 /** The result of a tick for one device, as the status shows it. */
 export interface DeviceReport {
   /** rapl, hsmp, dvfs, nvml, http, …; none if no backend acts. */
@@ -8,7 +11,7 @@ export interface DeviceReport {
   readonly result: ControlResult;
   readonly message: string;
   /** A problem that is also published as an Event, once, when it begins. */
-  readonly alarm?: { readonly reason: "CapNotEffective" | "CapContested"; readonly note: string } | undefined;
+  readonly alarm?: { readonly reason: (typeof alarmReasons)[number]; readonly note: string } | undefined;
   /** True until the cap has held under load; absent without a cap. */
   readonly unproven?: boolean | undefined;
 }

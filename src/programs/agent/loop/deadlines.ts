@@ -1,10 +1,5 @@
-import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-
-/** Time for a running tick to end after the stop signal. */
-const GRACE = milliseconds(5000);
-/** Time for an aborted tick to return. */
-const ABORT_TIMEOUT = milliseconds(1000);
+import { shutdownTimes } from "./shutdown-times.ts";
 
 /**
  * Aborts a grace period after `signal`. A driver call that is aborted may keep running, and until it returns nothing can be
@@ -12,7 +7,7 @@ const ABORT_TIMEOUT = milliseconds(1000);
  */
 export function abortAfterGrace(signal: AbortSignal, clock: Clock): AbortSignal {
   const forceStop = new AbortController();
-  const wait = () => void clock.after(GRACE, () => forceStop.abort(signal.reason), { background: true });
+  const wait = () => void clock.after(shutdownTimes.grace, () => forceStop.abort(signal.reason), { background: true });
   if (signal.aborted) wait();
   else signal.addEventListener("abort", wait, { once: true });
   return forceStop.signal;
@@ -28,7 +23,7 @@ export async function rejectIfHung<Result>(
   const hung = () => over.reject(new Error("aborted, but the call has not returned"));
   let stop = () => {};
   const wait = () => {
-    const timer = clock.after(ABORT_TIMEOUT, hung);
+    const timer = clock.after(shutdownTimes.abort, hung);
     stop = () => timer.cancel();
   };
   if (forceStop.aborted) wait();

@@ -4,10 +4,8 @@ import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { NodeRunner } from "./node-runner.ts";
+import { shutdownTimes } from "./shutdown-times.ts";
 
-/** Shares of the 30 s that Kubernetes gives a pod to terminate; running ticks have used their share before. */
-const RESTORE_TIMEOUT = milliseconds(12_000);
-const REPORT_TIMEOUT = milliseconds(5000);
 /** A busy driver rejects a restore and accepts it a moment later. */
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
 /** Further nodes that the log line names. */
@@ -36,7 +34,7 @@ export async function restoreAndReport(nodes: Nodes, options: ShutdownOptions): 
   const reported = nodes.each(async (runner) => {
     if (!over) await runner.reportStopped(restore, stuck.get(runner.name));
   });
-  over = !(await endsWithin(clock, REPORT_TIMEOUT, reported));
+  over = !(await endsWithin(clock, shutdownTimes.report, reported));
 }
 
 type Stuck = ReadonlyMap<string, readonly string[]>;
@@ -71,7 +69,7 @@ async function restoreAll(nodes: Nodes, { clock, random }: ShutdownOptions): Pro
       await clock.sleep(backoffDelay(failures, BACKOFF, random), over.signal).catch(() => undefined);
     }
   };
-  if (!(await endsWithin(clock, RESTORE_TIMEOUT, retryAll())))
+  if (!(await endsWithin(clock, shutdownTimes.restore, retryAll())))
     over.abort(new Error("the shutdown deadline has passed"));
   return new Map(stuck);
 }

@@ -189,8 +189,8 @@ describe("pool mode", () => {
       quality: { overall: "heuristic", warnings: ["pool mode: from labels and the catalogue; nothing was probed"] },
     });
     // Discovered hardware is not overwritten by hardware from labels.
-    const kept = (await harness.find(resources.nodeHardwares, "known")) as unknown as { status: object };
-    expect(kept.status).toMatchObject({ cpu: { capRange: { maxWattsPerSocket: 400 } } });
+    const retained = (await harness.find(resources.nodeHardwares, "known")) as unknown as { status: object };
+    expect(retained.status).toMatchObject({ cpu: { capRange: { maxWattsPerSocket: 400 } } });
   });
 
   it("X-59 restores journalled nodes of every shard without a target after a restart, and leaves those of other agents alone", async () => {

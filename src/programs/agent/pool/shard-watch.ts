@@ -16,7 +16,7 @@ import type { Milliseconds } from "../../../core/units/index.ts";
 import {
   type Change,
   type KubeObject,
-  Reflector,
+  type Reflector,
   type ReflectorOptions,
   resources,
   unreadOf,
@@ -27,10 +27,9 @@ import {
   type ProjectedNode,
   projectNode,
   projectTwin,
-  specChanged,
   type WatchedObject,
 } from "../watch/node-facts.ts";
-import type { WatchOptions } from "../watch/single-node-watch.ts";
+import { reflectSpecs, type WatchOptions } from "../watch/single-node-watch.ts";
 
 export interface ShardOptions extends WatchOptions {
   readonly selector: LabelSelector;
@@ -145,18 +144,7 @@ export class ShardWatch implements NodeFactsSource {
     options: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
     nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
   ): Reflector<Value, Index> {
-    const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
-    return new Reflector<Value, Index>({
-      client,
-      clock,
-      random,
-      log,
-      idleLimit,
-      ...options,
-      onChange: (changes) => {
-        for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
-      },
-    });
+    return reflectSpecs(this.#options, options, nodeOf);
   }
 }
 

@@ -28,9 +28,9 @@ const restoring = async () => {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(restoreConfig, { env, flags: {}, machine, known: [] });
   if (!parsed.ok) throw new Error("the variables are wrong");
-  const said: string[] = [];
-  const code = await restore(parsed.value.values, (text) => said.push(text));
-  return { code, said: said.join("") };
+  const output: string[] = [];
+  const code = await restore(parsed.value.values, (text) => output.push(text));
+  return { code, said: output.join("") };
 };
 
 describe("the lock of STATE_DIR", () => {
@@ -73,8 +73,11 @@ describe("the lock of STATE_DIR", () => {
     syncBuiltinESMExports();
     const clock = new VirtualClock();
     try {
-      const { code, said } = await restoring();
-      expect({ code, said }).toEqual({ code: 1, said: expect.stringContaining("cannot be locked: ENOSPC") as string });
+      const { code, said: output } = await restoring();
+      expect({ code, said: output }).toEqual({
+        code: 1,
+        said: expect.stringContaining("cannot be locked: ENOSPC") as string,
+      });
       await expect(settled(clock, lockState(folder, { clock, log, signal }))).rejects.toThrow(
         "cannot be locked: ENOSPC",
       );

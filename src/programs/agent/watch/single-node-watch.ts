@@ -12,6 +12,7 @@ import {
 import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
+  type Change,
   isApiError,
   type KubeClient,
   missingDefinition,
@@ -167,19 +168,20 @@ export class SingleNodeWatch implements NodeFactsSource {
   }
 
   #reflect<Value extends WatchedObject>(
-    options: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
+    own: Pick<ReflectorOptions<Value, never>, "resource" | "project" | "selection">,
   ): Reflector<Value> {
-    const { client, clock, random, log, idleLimit, onSpecChange } = this.#options;
-    return new Reflector<Value>({
-      client,
-      clock,
-      random,
-      log,
-      idleLimit,
-      ...options,
-      onChange: (changes) => {
-        if (changes.some(specChanged)) onSpecChange(this.#name);
-      },
-    });
+    return reflectSpecs(this.#options, own, () => this.#name);
   }
+}
+
+/** Watches objects and reports changes of their specs; `nodeOf` names the node that a change is about. */
+export function reflectSpecs<Value extends WatchedObject, Index extends string = never>(
+  { client, clock, random, log, idleLimit, onSpecChange }: WatchOptions,
+  own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
+  nodeOf: (change: Change<Value>) => string | undefined,
+): Reflector<Value, Index> {
+  const onChange = (changes: readonly Change<Value>[]) => {
+    for (const change of changes) if (specChanged(change)) onSpecChange(nodeOf(change));
+  };
+  return new Reflector<Value, Index>({ client, clock, random, log, idleLimit, ...own, onChange });
 }

@@ -47,8 +47,10 @@ export class Decider {
     const { workloadClass } = scoredPod;
     const { slots, codes } = decisions.workspace(candidates.count);
     candidates.slots(state.kernel, slots);
-    if (workloadClass === "standard") codes.fill(0);
-    else for (let i = 0; i < slots.length; i++) codes[i] = this.#rejectionOf(candidates, i, slots[i] as number);
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i] as number;
+      codes[i] = workloadClass === "standard" ? state.standardRejection(slot) : this.#rejectionOf(candidates, i, slot);
+    }
     this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
     return { workloadClass, chunks: filterReply(candidates, codes, rejections) };
   }

@@ -2,7 +2,7 @@ import type { Batch, NodeLoad, ScoredPod } from "../../../core/scoring/index.ts"
 import type { Instant } from "../../../core/units/index.ts";
 import type { Verb } from "../extender-metrics.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
-import type { EnergyDecision } from "./energy-scorer.ts";
+import type { EnergyDecision } from "./energy-decision.ts";
 
 /** One answer in compact form. The explanation is computed when a debug page is requested. */
 export interface Decision {

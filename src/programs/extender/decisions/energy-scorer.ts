@@ -1,17 +1,12 @@
 import type { Pod } from "../../../core/api/index.ts";
 import { expectedDurationOf } from "../../../core/demand/index.ts";
-import type {
-  EnergyKernel,
-  EnergyOutcome,
-  EnergySettings,
-  GpuMix,
-  PlacedPod,
-  ScoredPod,
-} from "../../../core/scoring/index.ts";
+import type { EnergyKernel, EnergySettings, PlacedPod, ScoredPod } from "../../../core/scoring/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ExtenderMetrics } from "../extender-metrics.ts";
 import type { PlacedPods, PodWatchProblem } from "../state/placed-pods.ts";
 import { podKey } from "../state/watched-pod.ts";
+import { podName } from "./decision-log.ts";
+import type { EnergyDecision } from "./energy-decision.ts";
 
 export interface EnergyScorerOptions {
   readonly kernel: EnergyKernel;
@@ -19,18 +14,6 @@ export interface EnergyScorerOptions {
   readonly settings: EnergySettings;
   readonly metrics: ExtenderMetrics;
   readonly log: Logger;
-}
-
-/** How SCORING=energy answered one request. */
-export interface EnergyDecision {
-  readonly pod: PlacedPod;
-  /** Why the pod's declared duration is ignored. */
-  readonly durationProblem?: string | undefined;
-  /** Why all nodes have the `headroom` score. */
-  readonly fallback?: string | undefined;
-  readonly outcome?: EnergyOutcome | undefined;
-  readonly mix?: GpuMix | undefined;
-  readonly settings: EnergySettings;
 }
 
 /** Scores by marginal joules, or by headroom while the pods of the cluster are unknown. */
@@ -49,7 +32,7 @@ export class EnergyScorer {
     const { cpuCores, gpus } = asked.demand;
     const placed: PlacedPod = { demand: { cpuCores, gpus }, duration };
     const record = { pod: placed, settings, ...(durationProblem !== undefined && { durationProblem }) };
-    pods.prepare(keyOf(pod));
+    pods.prepare(podKey(podName(pod)));
     const problem = pods.unavailable;
     this.#report(problem);
     if (problem !== undefined) {
@@ -62,9 +45,11 @@ export class EnergyScorer {
     return { ...record, outcome, mix: kernel.gpuMix };
   }
 
-  /** Counts the pod on the node that was ranked first. */
+  /** Counts the pod on the node that was ranked first, unless the request does not say which pod it is. */
   assume(pod: unknown, { pod: placed, fallback }: EnergyDecision, node: string): void {
-    if (fallback === undefined) this.#options.pods.assume(keyOf(pod), node, placed);
+    const { name, namespace, uid } = podName(pod);
+    if (fallback === undefined && name !== "")
+      this.#options.pods.assume(podKey({ name, namespace, uid }), node, placed);
   }
 
   #report(problem: PodWatchProblem | undefined): void {
@@ -75,5 +60,3 @@ export class EnergyScorer {
     this.#reported = problem;
   }
 }
-
-const keyOf = (pod: unknown): string => podKey((pod as { readonly metadata?: Parameters<typeof podKey>[0] }).metadata);

@@ -146,7 +146,7 @@ it("SCH-07 filters a node without a twin by POWER_PROFILE_LABEL and DRAINING_LAB
   const itemsOf = ({ Nodes }: FilterResult) =>
     ((Nodes?.items ?? []) as typeof items).map(({ metadata }) => metadata.name);
   for (const _ of ["walked", "known"]) expect(itemsOf(await custom.filterNodes(performance, items))).toEqual(left);
-  // A key with escapes goes to the worker, which reads the same labels.
+  // A request with an escaped key is read again, with the same labels.
   const escaped = JSON.stringify({ Pod: performance, Nodes: { items } }).replace("site.example", "site\\u002eexample");
   expect(itemsOf((await custom.post<FilterResult>("/filter", escaped)).body)).toEqual(left);
   expect((await usual.filter(performance, names)).NodeNames).toEqual(["eco", "draining", "fine"]);
@@ -173,9 +173,9 @@ it("X-12 logs each unknown class once, up to a limit", async () => {
     await extender.filter(pod(`class-${i}`), []);
     await extender.scores(pod(`class-${i}`), []);
   }
-  const told = extender.logs.filter(({ level }) => level === "warn");
-  expect(told).toHaveLength(100);
-  expect(told[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
+  const reported = extender.logs.filter(({ level }) => level === "warn");
+  expect(reported).toHaveLength(100);
+  expect(reported[7]).toMatchObject({ class: "class-7", msg: expect.stringContaining("standard") as string });
   const classes = await extender.series("joulie_scheduler_filter_requests_total");
   expect(classes).toEqual(['joulie_scheduler_filter_requests_total{workload_class="standard"} 120']);
   await harness.end();

@@ -7,7 +7,7 @@ import {
   scoreNode,
 } from "../../../core/scoring/index.ts";
 import type { Decision, DecisionLog, RankedNode } from "../decisions/decision-log.ts";
-import type { EnergyDecision } from "../decisions/energy-scorer.ts";
+import type { EnergyDecision } from "../decisions/energy-decision.ts";
 
 /** `?pod=` shows all nodes. */
 const NODES_SHOWN = 5;

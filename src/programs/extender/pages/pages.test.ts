@@ -165,9 +165,9 @@ describe("/debug/decisions", () => {
     for (let i = 0; i < 105; i++) await extender.scores(pod("standard", { name: `p${i}` }), []);
     const names = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
     await extender.scores(pod("standard", { name: "huge" }), names);
-    const kept = decisions.of((await extender.get(decisions.path)).body);
-    expect(kept).toHaveLength(100);
-    expect([kept[0], kept[1], kept[99]]).toMatchObject([
+    const retained = decisions.of((await extender.get(decisions.path)).body);
+    expect(retained).toHaveLength(100);
+    expect([retained[0], retained[1], retained[99]]).toMatchObject([
       { pod: { name: "huge" }, candidates: 20_000, unknownNodes: 0 },
       { pod: { name: "p104" } },
       { pod: { name: "p6" } },

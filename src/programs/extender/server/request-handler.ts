@@ -18,7 +18,7 @@ export interface ExtenderRequestHandlerOptions {
   readonly budget: MemoryBudget;
   readonly buffers: BodyBuffers;
   readonly stalled: StalledRequests;
-  readonly decide: (verb: Verb, body: Buffer) => ExtenderReply | Promise<ExtenderReply>;
+  readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
   /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
   /** Pages by path; a page returns undefined if the queried object is unknown. */
@@ -86,7 +86,7 @@ export class ExtenderRequestHandler {
     let body: Body | undefined;
     try {
       body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, lease, stalled });
-      const { workloadClass, chunks } = await this.#options.decide(verb, body.bytes);
+      const { workloadClass, chunks } = this.#options.decide(verb, body.bytes);
       const answer = coalesceBuffers(chunks);
       lease.reserveAnswer(ownBytes(answer, body.buffer));
       metrics.recordAnswer(verb, workloadClass, elapsed(started, clock.monotonic()));
@@ -167,9 +167,7 @@ const ownBytes = (answer: readonly Buffer[], body: Buffer): number =>
 
 function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  if (error instanceof RequestError) {
-    return new HttpError(error.status, error.message, error.status === 503 ? { "retry-after": "1" } : {});
-  }
+  if (error instanceof RequestError) return new HttpError(error.status, error.message);
   if (error instanceof MemoryBudgetError)
     return new HttpError(503, `out of memory for requests: ${error.message}`, { "retry-after": "1" });
   return new HttpError(500, "internal error; see the log of the extender");

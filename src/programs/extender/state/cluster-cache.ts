@@ -3,6 +3,7 @@ import type { Labels, NodeHardwareStatus, NodeTwinStatus } from "../../../core/a
 import { type Catalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import {
+  ASLEEP,
   type CandidateNode,
   EnergyKernel,
   type EnergySettings,
@@ -90,7 +91,7 @@ export class ClusterCache {
     );
     this.#onLeave = onLeave;
     this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
-    const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
+    const base = { client, clock, random, log, idleLimit: cacheTtl, replaceSilent: true, pageSize: PAGE_SIZE };
     this.#reflectors = {
       nodes: new Reflector({
         ...base,
@@ -139,6 +140,11 @@ export class ClusterCache {
     const { nodes, twins, hardware } = this.#reflectors;
     const silences = [nodes, twins, hardware].flatMap(({ silence }) => silence ?? []);
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  /** Index into `rejections`; 0 if standard pods may run on the node: only a sleeping node rejects them. */
+  standardRejection(slot: number): number {
+    return this.#rejections[slot] === ASLEEP ? ASLEEP : 0;
   }
 
   /** Index into `rejections`; 0 if performance pods may run on the node. */

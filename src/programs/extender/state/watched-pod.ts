@@ -1,4 +1,4 @@
-import { type Pod } from "../../../core/api/index.ts";
+import type { Pod } from "../../../core/api/index.ts";
 import { demandOf, expectedDurationOf } from "../../../core/demand/index.ts";
 import type { RunningPod } from "../../../core/scoring/index.ts";
 import { type Instant, instant } from "../../../core/units/index.ts";
@@ -22,13 +22,9 @@ const MAX_GPU_KINDS = 16;
 /** Owners whose pods run as long as their node: DaemonSets, and the Node itself for static pods. */
 const BACKGROUND: ReadonlySet<unknown> = new Set(["DaemonSet", "Node"]);
 
-type Metadata = { readonly [Field in "uid" | "namespace" | "name"]?: unknown } | undefined;
-
 /** Identifies a pod in watch events and in the requests of kube-scheduler. */
-export const podKey = (metadata: Metadata): string =>
-  typeof metadata?.uid === "string" && metadata.uid !== ""
-    ? metadata.uid
-    : `${String(metadata?.namespace)}/${String(metadata?.name)}`;
+export const podKey = ({ uid = "", namespace = "", name }: Pod["metadata"]): string =>
+  uid === "" ? `${namespace}/${name}` : uid;
 
 /** Undefined for a pod that is not on a node, or has ended. */
 export function watchedPod(object: KubeObject): WatchedPod | undefined {

@@ -1,7 +1,5 @@
 export type { Candidates } from "./candidates.ts";
-export { KnownNodes } from "./known-nodes.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
-export { type ExtenderRequest, readRequest } from "./request.ts";
-export { AmbiguousKeyError, RequestError } from "./request-error.ts";
-export { RequestWorker } from "./request-worker.ts";
-export { createCandidateTables, type LabelKeys, labelBytes } from "./scan.ts";
+export type { ExtenderRequest } from "./request.ts";
+export { RequestError } from "./request-error.ts";
+export { RequestReader } from "./request-reader.ts";

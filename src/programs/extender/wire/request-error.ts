@@ -1,7 +1,7 @@
-/** A request that cannot be read: 400 if it is malformed; 413, 500 or 503 if the extender's limits prevent it. */
+/** A request that cannot be read: 400 if it is malformed, 413 if it exceeds a limit. */
 export class RequestError extends Error {
   override readonly name = "RequestError";
-  readonly status: 400 | 413 | 500 | 503;
+  readonly status: 400 | 413;
 
   constructor(message: string, status: RequestError["status"] = 400) {
     super(message);
@@ -9,7 +9,7 @@ export class RequestError extends Error {
   }
 }
 
-/** The byte reader does not interpret a repeated or escaped key; the worker reads such a request. */
+/** The byte reader does not interpret a repeated or escaped key; RequestReader reads such a request again. */
 export class AmbiguousKeyError extends Error {
   override readonly name = "AmbiguousKeyError";
 }

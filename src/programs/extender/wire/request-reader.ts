@@ -1,42 +1,36 @@
-import type { Clock } from "../../../platform/clock/index.ts";
-import {
-  AmbiguousKeyError,
-  createCandidateTables,
-  type ExtenderRequest,
-  KnownNodes,
-  type LabelKeys,
-  labelBytes,
-  RequestWorker,
-  readRequest,
-} from "./index.ts";
-import type { ScanOptions } from "./scan.ts";
+import { KnownNodes } from "./known-nodes.ts";
+import { type ExtenderRequest, readRequest, scanRequest } from "./request.ts";
+import { AmbiguousKeyError, RequestError } from "./request-error.ts";
+import { createCandidateTables, type LabelKeys, labelBytes, type ScanOptions } from "./scan.ts";
 
-/** Reads requests. The byte scan reads nearly all of them; one with ambiguous keys goes to a worker thread, started on demand. */
+/**
+ * Each key with escapes becomes a string, so a large body of such keys would block the event loop. kube-scheduler never sends
+ * them, and requests written by hand are small.
+ */
+const MAX_AMBIGUOUS_BYTES = 4 * 1024 * 1024;
+
+/** Reads requests into memory that it reuses. A body with repeated or escaped keys is read again, by JSON.parse's rules. */
 export class RequestReader {
-  readonly #clock: Clock;
-  readonly #labels: LabelKeys;
-  readonly #scanOptions: ScanOptions;
-  #worker: RequestWorker | undefined;
+  readonly #options: Required<ScanOptions>;
 
   /** `labels` are the label keys to read from whole Nodes. */
-  constructor(clock: Clock, labels: LabelKeys) {
-    this.#clock = clock;
-    this.#labels = labels;
-    this.#scanOptions = { knownNodes: new KnownNodes(), tables: createCandidateTables(), labels: labelBytes(labels) };
+  constructor(labels: LabelKeys) {
+    this.#options = { knownNodes: new KnownNodes(), tables: createCandidateTables(), labels: labelBytes(labels) };
   }
 
-  /** Decide a request that is returned synchronously before reading the next one, which reuses the same memory. */
-  read(body: Buffer): ExtenderRequest | Promise<ExtenderRequest> {
+  /** Decide a request before reading the next one, which reuses the same memory. */
+  read(body: Buffer): ExtenderRequest {
     try {
-      return readRequest(body, this.#scanOptions);
+      return readRequest(body, this.#options);
     } catch (error) {
       if (!(error instanceof AmbiguousKeyError)) throw error;
     }
-    this.#worker ??= new RequestWorker(this.#clock, { labels: this.#labels });
-    return this.#worker.readRequestInWorker(body);
-  }
-
-  async close(): Promise<void> {
-    await this.#worker?.close();
+    if (body.length > MAX_AMBIGUOUS_BYTES) {
+      throw new RequestError(
+        `the body of ${body.length} bytes has a repeated or escaped key; the limit for such bodies is ${MAX_AMBIGUOUS_BYTES} bytes`,
+        413,
+      );
+    }
+    return scanRequest(body, "last", { labels: this.#options.labels });
   }
 }

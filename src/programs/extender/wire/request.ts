@@ -16,7 +16,7 @@ export interface ExtenderRequest {
 
 /**
  * Reads a request without building objects of its nodes. Throws a RequestError if the request is malformed, and an
- * AmbiguousKeyError if a worker must read it.
+ * AmbiguousKeyError for a repeated or escaped key.
  */
 export const readRequest = (body: Buffer, options?: ScanOptions): ExtenderRequest =>
   scanRequest(body, "throw", options);

@@ -51,12 +51,12 @@ export class FleetTestHarness {
   /** Starts the fleet and waits for its nodes. */
   static async begin(
     flags: Readonly<Record<string, string>> = {},
-    before?: (trial: FleetTestHarness) => Promise<void>,
+    before?: (harness: FleetTestHarness) => Promise<void>,
   ): Promise<FleetTestHarness> {
-    const trial = new FleetTestHarness();
-    await before?.(trial);
-    await trial.start(flags);
-    return trial;
+    const harness = new FleetTestHarness();
+    await before?.(harness);
+    await harness.start(flags);
+    return harness;
   }
 
   get simulator(): RunningFleet {

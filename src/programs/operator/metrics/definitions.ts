@@ -1,5 +1,5 @@
 import { profiles } from "../../../core/api/index.ts";
-import { metric } from "../../../platform/metrics/index.ts";
+import { counter, gauge, metric } from "../../../platform/metrics/index.ts";
 
 export const definitions = {
   nodeState: metric({
@@ -16,42 +16,32 @@ export const definitions = {
     labels: ["node", "profile"],
     states: profiles,
   }),
-  density: metric({
-    name: "joulie_operator_node_compute_density",
-    help: "Compute density of a node, 0 to 1 for each component.",
-    type: "gauge",
-    labels: ["node", "component"],
-  }),
-  transitions: metric({
-    name: "joulie_operator_state_transitions_total",
-    help: "State transitions of a node that were published.",
-    type: "counter",
-    labels: ["node", "from_state", "to_state", "result"],
-  }),
-  intruders: metric({
-    name: "joulie_operator_performance_pods_on_eco",
-    help: "Performance-sensitive pods on a node that is published as eco.",
-    type: "gauge",
-    labels: ["node"],
-  }),
-  writeErrors: metric({
-    name: "joulie_operator_write_errors_total",
-    help: "Failed writes, by kind.",
-    type: "counter",
-    labels: ["kind"],
-  }),
-  writes: metric({
-    name: "joulie_operator_writes_total",
-    help: "Successful writes, by kind; heartbeat is the refresh of an unchanged NodeTwin.",
-    type: "counter",
-    labels: ["kind"],
-  }),
-  samplesDropped: metric({
-    name: "joulie_operator_power_samples_dropped_total",
-    help: "Power samples that were not used, by source and reason.",
-    type: "counter",
-    labels: ["source", "reason"],
-  }),
+  density: gauge("joulie_operator_node_compute_density", "Compute density of a node, 0 to 1 for each component.", [
+    "node",
+    "component",
+  ]),
+  transitions: counter("joulie_operator_state_transitions_total", "State transitions of a node that were published.", [
+    "node",
+    "from_state",
+    "to_state",
+    "result",
+  ]),
+  intruders: gauge(
+    "joulie_operator_performance_pods_on_eco",
+    "Performance-sensitive pods on a node that is published as eco.",
+    ["node"],
+  ),
+  writeErrors: counter("joulie_operator_write_errors_total", "Failed writes, by kind.", ["kind"]),
+  writes: counter(
+    "joulie_operator_writes_total",
+    "Successful writes, by kind; heartbeat is the refresh of an unchanged NodeTwin.",
+    ["kind"],
+  ),
+  samplesDropped: counter(
+    "joulie_operator_power_samples_dropped_total",
+    "Power samples that were not used, by source and reason.",
+    ["source", "reason"],
+  ),
   passes: metric({
     name: "joulie_operator_pass_duration_seconds",
     help: "Duration of a planning pass, in seconds.",
@@ -59,16 +49,10 @@ export const definitions = {
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   }),
-  leading: metric({
-    name: "joulie_operator_leading",
-    help: "1 if this replica is the leader, which plans and writes, else 0.",
-    type: "gauge",
-    labels: [],
-  }),
-  podsReadable: metric({
-    name: "joulie_operator_pods_readable",
-    help: "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded. Not part of /readyz: a replica that cannot read pods still serves and still promotes nodes.",
-    type: "gauge",
-    labels: [],
-  }),
+  leading: gauge("joulie_operator_leading", "1 if this replica is the leader, which plans and writes, else 0.", []),
+  podsReadable: gauge(
+    "joulie_operator_pods_readable",
+    "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded. Not part of /readyz: a replica that cannot read pods still serves and still promotes nodes.",
+    [],
+  ),
 } as const;

@@ -8,33 +8,27 @@ import { definitions } from "./definitions.ts";
 /** The operator's Prometheus metrics, updated by passes and writes. */
 export class OperatorMetrics {
   readonly #metrics: ProgramMetrics;
-  readonly #state;
-  readonly #profile;
-  readonly #cpuDensity;
-  readonly #gpuDensity;
-  readonly #transitions;
-  readonly #intruders;
-  readonly #writeErrors;
-  readonly #writes;
-  readonly #dropped;
-  readonly #passes;
+  readonly #series;
 
   constructor(
     metrics: ProgramMetrics,
     facts: { readonly leading: () => boolean; readonly podsReadable: () => boolean },
   ) {
+    const { nodes } = metrics;
+    const density = nodes.gauge(definitions.density);
     this.#metrics = metrics;
-    this.#state = metrics.nodes.states(definitions.nodeState);
-    this.#profile = metrics.nodes.states(definitions.profileLabel);
-    const density = metrics.nodes.gauge(definitions.density);
-    this.#cpuDensity = density.column({ component: "cpu" });
-    this.#gpuDensity = density.column({ component: "gpu" });
-    this.#transitions = metrics.nodes.counter(definitions.transitions);
-    this.#intruders = metrics.nodes.gauge(definitions.intruders).column();
-    this.#writeErrors = metrics.counter(definitions.writeErrors);
-    this.#writes = metrics.counter(definitions.writes);
-    this.#dropped = metrics.counter(definitions.samplesDropped);
-    this.#passes = metrics.histogram(definitions.passes);
+    this.#series = {
+      state: nodes.states(definitions.nodeState),
+      profile: nodes.states(definitions.profileLabel),
+      cpuDensity: density.column({ component: "cpu" }),
+      gpuDensity: density.column({ component: "gpu" }),
+      transitions: nodes.counter(definitions.transitions),
+      intruders: nodes.gauge(definitions.intruders).column(),
+      writeErrors: metrics.counter(definitions.writeErrors),
+      writes: metrics.counter(definitions.writes),
+      dropped: metrics.counter(definitions.samplesDropped),
+      passes: metrics.histogram(definitions.passes),
+    };
     metrics.reading(definitions.leading, () => Number(facts.leading()));
     metrics.reading(definitions.podsReadable, () => Number(facts.podsReadable()));
   }
@@ -42,23 +36,23 @@ export class OperatorMetrics {
   /** `intruders` is undefined while pods cannot be read; the series is then absent. */
   recordPlan({ name, managed: { shape } }: NodePlan, intruders: number | undefined): void {
     const row = this.#metrics.nodes.join(name);
-    this.#cpuDensity.set(row, shape.density.cpu);
-    this.#gpuDensity.set(row, shape.density.gpu);
-    this.#intruders.set(row, intruders);
+    this.#series.cpuDensity.set(row, shape.density.cpu);
+    this.#series.gpuDensity.set(row, shape.density.gpu);
+    this.#series.intruders.set(row, intruders);
   }
 
   /** The published state of a node, from a watch or from the response to a write. */
   recordState(node: SnapshotNode, state: NodeState, settings: OperatorSettings): void {
     const row = this.#metrics.nodes.row(node.metadata.name);
     if (row === undefined) return;
-    this.#state.set(row, state);
+    this.#series.state.set(row, state);
     const label = node.metadata.labels?.[settings.labels.powerProfile];
-    this.#profile.set(row, label === "performance" || label === "eco" ? (label satisfies Profile) : undefined);
+    this.#series.profile.set(row, label === "performance" || label === "eco" ? (label satisfies Profile) : undefined);
   }
 
   countTransition(name: string, { from, to, result }: Transition): void {
     const row = this.#metrics.nodes.row(name);
-    if (row !== undefined) this.#transitions.add(row, 1, { from_state: from, to_state: to, result });
+    if (row !== undefined) this.#series.transitions.add(row, 1, { from_state: from, to_state: to, result });
   }
 
   keepOnly(names: ReadonlySet<string>): void {
@@ -66,18 +60,18 @@ export class OperatorMetrics {
   }
 
   countWrite(kind: string): void {
-    this.#writes.inc({ kind });
+    this.#series.writes.inc({ kind });
   }
 
   countWriteError(kind: string): void {
-    this.#writeErrors.inc({ kind });
+    this.#series.writeErrors.inc({ kind });
   }
 
   countDroppedSamples(source: string, reasons: ReadonlyMap<string, number>): void {
-    for (const [reason, count] of reasons) this.#dropped.inc({ source, reason }, count);
+    for (const [reason, count] of reasons) this.#series.dropped.inc({ source, reason }, count);
   }
 
   observePass(seconds: number): void {
-    this.#passes.observe(seconds);
+    this.#series.passes.observe(seconds);
   }
 }

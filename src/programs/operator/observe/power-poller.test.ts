@@ -50,8 +50,8 @@ function open(answer: () => Readonly<Record<string, string>>, nodes: () => reado
     onProblem: (...problem) => problems.push(problem),
   });
   const stop = new AbortController();
-  const told = { first: 0 };
-  const running = meter.run(MINUTE, () => told.first++, stop.signal);
+  const reported = { first: 0 };
+  const running = meter.run(MINUTE, () => reported.first++, stop.signal);
   const pass = async (minutes: number) => {
     for (let second = 0; second < minutes * 60; second++) await clock.advanceAsync(milliseconds(1000));
   };
@@ -60,7 +60,7 @@ function open(answer: () => Readonly<Record<string, string>>, nodes: () => reado
     await running;
     await meter.close();
   };
-  return { meter, problems, told, pass, end };
+  return { meter, problems, told: reported, pass, end };
 }
 
 async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined> {
@@ -71,7 +71,12 @@ describe("PowerPoller", () => {
   it("X-31 keeps a missing reading for five minutes, and drops readings of removed nodes", async () => {
     let usage: Record<string, string> = { a: "1", b: "2" };
     let nodes = ["a", "b"];
-    const { meter, told, pass, end } = open(
+    const {
+      meter,
+      told: reported,
+      pass,
+      end,
+    } = open(
       () => usage,
       () => nodes,
     );
@@ -86,13 +91,19 @@ describe("PowerPoller", () => {
     nodes = ["b"];
     await pass(1);
     expect(known()).toEqual([]);
-    expect(told.first).toBe(1);
+    expect(reported.first).toBe(1);
     await end();
   });
 
   it("reports a poll that throws, and polls again", async () => {
     let isBroken = true;
-    const { meter, problems, told, pass, end } = open(
+    const {
+      meter,
+      problems,
+      told: reported,
+      pass,
+      end,
+    } = open(
       () => ({ a: "1" }),
       () => {
         if (isBroken) throw new RangeError("no nodes");
@@ -101,11 +112,11 @@ describe("PowerPoller", () => {
     );
     await pass(0.5);
     expect(problems).toEqual([["meters", "polling failed and restarts: RangeError: no nodes"]]);
-    expect(told.first).toBe(0);
+    expect(reported.first).toBe(0);
     isBroken = false;
     await pass(1);
     expect([...meter.telemetry.usage.keys()]).toEqual(["a"]);
-    expect(told.first).toBe(1);
+    expect(reported.first).toBe(1);
     await end();
   });
 });

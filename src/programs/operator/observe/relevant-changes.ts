@@ -33,7 +33,7 @@ export function podChangeMatters(change: Change<PodSummary>): boolean {
   return (before === undefined) !== (after === undefined) || before?.node !== after?.node;
 }
 
-const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass];
+const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
 
 /** The agent's reports trigger no pass. A change of the target by another writer does. */
 export const twinChangeMatters = (change: Change<NodeTwin>): boolean =>

@@ -86,7 +86,7 @@ export class ApiWriter {
         return;
       }
       case "status": {
-        // Without controlStatus: the agent owns it, and server-side apply leaves it unchanged.
+        // Without controlStatus and power: the agent and the power program own them, and server-side apply leaves them unchanged.
         const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, { metadata: { name }, status: step.status });
         this.#state.recordTwinResponse(
           await this.#client.apply(resources.nodeTwins, { name }, twin, {

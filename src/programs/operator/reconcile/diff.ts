@@ -107,7 +107,7 @@ function failureStep(published: NodeTwinStatus | undefined, { failure, now }: Di
   if (published === undefined || failure?.step !== "spec") return [];
   const condition = conditionOf(published.conditions, failure.message, now);
   if (isSameCondition(published.conditions, condition)) return [];
-  const { controlStatus: _, ...rest } = published;
+  const { controlStatus: _, power: __, ...rest } = published;
   return [{ kind: "status", status: { ...rest, conditions: [condition] }, heartbeat: false }];
 }
 
@@ -131,6 +131,8 @@ function mirrorStep(
   if (profile !== undefined && !isMirror(profile)) return [];
   const { uid = "", resourceVersion } = profile?.metadata ?? {};
   if (!settings.mirrors) return profile === undefined ? [] : [{ kind: "unmirror", uid }];
-  if (profile !== undefined && isDeepStrictEqual(profile.spec, plan.spec)) return [];
-  return [{ kind: "mirror", spec: plan.spec, nodeUid, resourceVersion }];
+  // A pin cannot switch a node off, so its mirror says nothing about that.
+  const { power: _, ...spec } = plan.spec;
+  if (profile !== undefined && isDeepStrictEqual(profile.spec, spec)) return [];
+  return [{ kind: "mirror", spec, nodeUid, resourceVersion }];
 }

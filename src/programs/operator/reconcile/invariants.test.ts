@@ -37,7 +37,7 @@ interface BoundPod {
 /** How long the operator may take to hear of a pod. */
 const HEARD = 500;
 
-class Story {
+class RandomEvents {
   readonly pods: BoundPod[] = [];
   readonly #harness: OperatorTestHarness;
 
@@ -123,15 +123,15 @@ describe("random sequences of events", () => {
         const harness = await OperatorTestHarness.begin();
         try {
           for (const name of names) await harness.createNode(name);
-          const story = new Story(harness);
+          const events = new RandomEvents(harness);
           const operator = harness.start({ RECONCILE_INTERVAL: "5s" });
           await harness.advance(3);
-          for (const one of actions) await story.tell(one);
+          for (const one of actions) await events.tell(one);
           harness.api.faults.clear();
           await harness.advance(150);
           for (const name of names) {
             for (const { at } of lowerings(operator.writes, name)) {
-              const present = story.pods.filter((pod) => pod.node === name && pod.from < at - HEARD && pod.until > at);
+              const present = events.pods.filter((pod) => pod.node === name && pod.from < at - HEARD && pod.until > at);
               expect(present).toEqual([]);
             }
             const twin = await harness.findTwin(name);

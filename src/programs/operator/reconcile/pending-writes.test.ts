@@ -191,7 +191,7 @@ describe("pending writes", () => {
     ["again and again", 20, ["WriteFailed"]],
   ] as const)(
     "X-22 X-55 eco caps that others overtake %s by a write of their own come later",
-    async (_, times, told) => {
+    async (_, times, reported) => {
       let overtaken = 0;
       harness.intercept(async (request, go) => {
         // Before the watch can tell.
@@ -203,7 +203,7 @@ describe("pending writes", () => {
       expect(overtaken).toBe(times);
       expect(await harness.shown("n")).toEqual(eco);
       expect((await harness.events()).map(({ reason }) => reason).filter((reason) => reason === "WriteFailed")).toEqual(
-        told,
+        reported,
       );
     },
   );

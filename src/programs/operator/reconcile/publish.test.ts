@@ -84,6 +84,26 @@ describe("the operator's writes", () => {
     expect(await density("a")).toBeGreaterThan(await density("b"));
   });
 
+  it("SLP-03 publishes class asleep for a node that is not on, and never writes status.power", async () => {
+    const power = harness.clientOf("joulie-power");
+    const say = async (state: string) =>
+      power.apply(resources.nodeTwins, { name: "a" }, { status: { power: { state } } }, { subresource: "status" });
+    await harness.createNode("a");
+    const operator = harness.start();
+    await harness.advance(SOON);
+    for (const state of ["stopping", "off", "waking", "failed"]) {
+      await say(state);
+      await harness.advance(SOON);
+      expect((await harness.twin("a")).status).toMatchObject({ schedulableClass: "asleep", power: { state } });
+    }
+    await say("on");
+    await harness.advance(TICK);
+    expect((await harness.twin("a")).status).toMatchObject({ schedulableClass: "performance", power: { state: "on" } });
+    const statuses = operator.written().filter(({ path }) => path.endsWith("/status"));
+    expect(statuses.length).toBeGreaterThan(2);
+    expect(statuses.every(({ body }) => !("power" in (body["status"] as object)))).toBe(true);
+  });
+
   it("OPR-30 OPR-32 writes caps as percentages only by default", async () => {
     await harness.createNode("g", { ...epyc, ...h100 });
     harness.start({ STATIC_HP_FRAC: "0", CPU_ECO_CAP_PCT_OF_MAX: "55", GPU_ECO_CAP_PCT_OF_MAX: "50" });
@@ -265,9 +285,9 @@ describe("the operator's writes", () => {
     heal();
     await harness.advance(6 * TICK);
     expect(await intruders()).toEqual(['joulie_operator_performance_pods_on_eco{node="a"} 1']);
-    const told = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toHaveProperty("series");
+    const reported = (await harness.events()).filter(({ reason }) => reason === "PerformancePodOnEco");
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).not.toHaveProperty("series");
   });
 
   it("X-41 removes labels, NodeTwin and NodeHardware of an unmanaged node, but never a user's NodePowerProfile", async () => {

@@ -63,6 +63,11 @@ export class OperatorTestHarness {
     });
   }
 
+  /** Writes with another field manager. */
+  clientOf(fieldManager: string): KubeClient {
+    return this.#client(fieldManager);
+  }
+
   /** Cores in use per node, as metrics.k8s.io reports them. Undefined if the cluster does not have that API. */
   usage: Readonly<Record<string, string>> | undefined;
 

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { choice, configOf, duration, everyProgram, group, path } from "../../src/platform/config/index.ts";
+import { configurationReference } from "./configuration.ts";
+
+const page = configurationReference([
+  {
+    name: "agent",
+    summary: "Enforces.",
+    config: configOf({
+      ...group("Pace", { WAIT: duration({ default: "30s", about: "How long." }) }),
+      ...group("Files", {
+        HOST_SYS_ROOT: path({ derived: { text: "/host-sys, else /sys", from: () => "/sys" }, about: "Where." }),
+        MODE: choice(["a", "b"], { about: "Either a|b." }),
+      }),
+      ...everyProgram,
+    }),
+  },
+  { name: "demo", summary: "Shows.", config: configOf(everyProgram) },
+]);
+
+it("the reference has a section for each program, a table for each group, and common variables once", () => {
+  expect(page.match(/^##.*$/gm)).toEqual([
+    "## Every program",
+    "## joulie agent",
+    "### Pace (agent)",
+    "### Files (agent)",
+    "## joulie demo",
+  ]);
+  expect(page.match(/`LOG_LEVEL`/g)).toHaveLength(1);
+  expect(page).toContain("It reads only the variables of every program.");
+});
+
+it("the reference lists variable, flag, default, allowed values and purpose", () => {
+  expect(page).toMatch(/^\| `WAIT` \| `--wait` \| `30s` \| a duration such as [^|]* \| How long\. \|$/m);
+  expect(page).toContain("| `HOST_SYS_ROOT` | `--host-sys-root` | /host-sys, else /sys | a path | Where. |");
+  expect(page).toContain("| `MODE` | `--mode` |  | a, b | Either a\\|b. |");
+});

@@ -1,0 +1,115 @@
+import * as z from "zod";
+import type { Seconds } from "../units/index.ts";
+import {
+  block,
+  branded,
+  choice,
+  flag,
+  httpEndpoint,
+  integerField,
+  objectName,
+  text,
+  timestamp,
+  withReadFallback,
+} from "./fields.ts";
+import { conditions, header } from "./metadata.ts";
+import { namedAfterNode, needsExactlyOneOf, withRules } from "./rules.ts";
+
+export const endpointTypes = ["redfish", "metal3", "webhook"] as const;
+export type EndpointType = (typeof endpointTypes)[number];
+export const switchStates = ["on", "off", "unknown"] as const;
+/** What a power switch says about its machine. */
+export type SwitchState = (typeof switchStates)[number];
+export const powerResults = ["succeeded", "failed"] as const;
+export type PowerResult = (typeof powerResults)[number];
+export const operationTypes = ["sleep", "wake"] as const;
+export type OperationType = (typeof operationTypes)[number];
+/** The steps of a sleep, in order, then those of a wake. */
+export const operationSteps = ["taint", "count", "shutdown", "force", "on", "ready", "untaint"] as const;
+export type OperationStep = (typeof operationSteps)[number];
+
+const seconds = (description: string) => branded<Seconds>(z.number().min(0).describe(description));
+
+const secretRef = (description: string) =>
+  block(description, { name: objectName("Name of the Secret, in the namespace of the power program.") });
+
+const redfish = block("A machine behind a Redfish service (BMC).", {
+  address: httpEndpoint("Address of the service: https://host[:port]. http:// needs insecureSkipVerify."),
+  systemId: text(253, "The Id of the ComputerSystem; required only if the service has several systems.").optional(),
+  credentialsSecretRef: secretRef("Secret with the keys username and password.").optional(),
+  caSecretRef: secretRef("Secret with the key ca.crt, which signs the certificate of the service.").optional(),
+  insecureSkipVerify: flag("Accept any certificate, and http://. The network can then read the password.").optional(),
+});
+
+const metal3 = block("A machine that Metal3 manages: spec.online of its BareMetalHost.", {
+  namespace: objectName("Namespace of the BareMetalHost."),
+  name: objectName("Name of the BareMetalHost."),
+});
+
+const webhook = block("A service of the user that switches the machine.", {
+  url: httpEndpoint("GET returns the state, POST switches; {node} is replaced by the node's name, URL-escaped."),
+  credentialsSecretRef: secretRef("Secret with the key token, sent as a bearer token.").optional(),
+});
+
+const spec = withRules(
+  block("How the machine of one node is switched on and off.", {
+    nodeName: objectName("Name of the node; it is also the name of this object."),
+    redfish: redfish.optional(),
+    metal3: metal3.optional(),
+    webhook: webhook.optional(),
+  }),
+  needsExactlyOneOf(...endpointTypes),
+);
+
+const outcome = (what: string) => ({
+  at: timestamp(`When the last ${what} ended.`),
+  seconds: seconds(`How long it took, in seconds.`).optional(),
+  result: withReadFallback(choice(powerResults, `Result of the last ${what}.`), "failed"),
+});
+
+const operation = block("The sleep or wake in progress. A restarted power program continues here.", {
+  // An operation that cannot be read is a wake: it switches nothing off.
+  type: withReadFallback(choice(operationTypes, "What is in progress."), "wake"),
+  step: withReadFallback(choice(operationSteps, "The step that comes next or is waited for."), "on"),
+  startedAt: timestamp("When the operation started.").optional(),
+  stepAt: timestamp("When its step started.").optional(),
+  attempt: integerField(1, undefined, "Which attempt of a wake this is.").optional(),
+  test: flag("Whether this belongs to a test of the wake.").optional(),
+  proves: flag("Whether the machine was off before, so that a success proves the wake.").optional(),
+  heartbeatBefore: text(64, "The last heartbeat of the kubelet before the machine was switched on.").optional(),
+  reportBefore: text(64, "The last report of the agent before the machine was switched on.").optional(),
+});
+
+const status = block("What the power program observed and did.", {
+  powerState: withReadFallback(choice(switchStates, "What the switch last said."), "unknown").optional(),
+  observedAt: timestamp("When powerState last changed.").optional(),
+  wakeProven: flag("Whether a wake has succeeded and none has failed since. Only such nodes may sleep.").optional(),
+  lastWake: block("The last wake.", outcome("wake")).optional(),
+  lastSleep: block("The last sleep.", outcome("sleep")).optional(),
+  failures: integerField(0, undefined, "Failed calls of the switch in a row.").optional(),
+  cyclesToday: integerField(0, undefined, "Sleeps on the UTC day of lastSleep.at.").optional(),
+  operation: operation.optional(),
+  conditions: conditions().optional(),
+});
+
+export const powerEndpointSchema = withRules(
+  z.object({ ...header("PowerEndpoint"), spec, status: status.optional() }),
+  namedAfterNode,
+);
+
+export type PowerEndpoint = z.infer<typeof powerEndpointSchema>;
+export type PowerEndpointSpec = z.infer<typeof spec>;
+export type PowerEndpointStatus = z.infer<typeof status>;
+export type PowerOperation = z.infer<typeof operation>;
+export type PowerOutcome = NonNullable<PowerEndpointStatus["lastWake"]>;
+export type RedfishEndpoint = z.infer<typeof redfish>;
+export type Metal3Endpoint = z.infer<typeof metal3>;
+export type WebhookEndpoint = z.infer<typeof webhook>;
+
+/** The sleeps of the node on the UTC day of `now`. */
+export function cyclesOn(day: string, endpointStatus: PowerEndpointStatus | undefined): number {
+  const { lastSleep, cyclesToday = 0 } = endpointStatus ?? {};
+  return lastSleep !== undefined && utcDay(lastSleep.at) === utcDay(day) ? cyclesToday : 0;
+}
+
+const utcDay = (text: string) => new Date(text).toISOString().slice(0, 10);

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { crdOf, kinds, labels } from "../../core/api/index.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { type ApiResponse, KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { type CheckOptions, check, summarize } from "./check.ts";
+
+const nodeSelector = `${labels.managed}=true`;
+const service = "joulie-scheduler-extender";
+const readyz = `/api/v1/namespaces/joulie-system/services/${service}:metrics/proxy/readyz`;
+
+interface AccessQuestion {
+  readonly user: string;
+  readonly resourceAttributes: { readonly verb: string; readonly resource: string; readonly subresource?: string };
+}
+
+describe("joulie check", () => {
+  let clock: VirtualClock;
+  let api: EmbeddedApi;
+  let client: KubeClient;
+  /** The API server's answers to what the embedded one does not have. */
+  let extenderStatus: number;
+  let isAllowed: (question: AccessQuestion) => boolean;
+  let installed: readonly (typeof kinds)[number][];
+
+  const answer = (status: number, value: unknown): ApiResponse => ({
+    status,
+    headers: { "content-type": "application/json" },
+    body: (async function* () {
+      yield Buffer.from(JSON.stringify(value));
+    })(),
+  });
+  const begin = () => {
+    api = new EmbeddedApi({ clock, random: seededRandom(1), crds: installed.map(crdOf) });
+    client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "test" });
+  };
+  beforeEach(() => {
+    clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+    extenderStatus = 200;
+    isAllowed = () => true;
+    installed = kinds;
+    begin();
+  });
+  afterEach(async () => api.close());
+
+  const examine = async (more: Partial<CheckOptions> = {}): Promise<string> => {
+    const inner = api.transport();
+    const transport: Transport = {
+      close: async () => inner.close(),
+      request: async (request) => {
+        const path = request.path.replace(/\?.*/, "");
+        if (path === readyz) return answer(extenderStatus, {});
+        if (!path.endsWith("/subjectaccessreviews")) return inner.request(request);
+        const { spec } = JSON.parse(request.body ?? "") as { spec: AccessQuestion };
+        return answer(201, { metadata: {}, status: { allowed: isAllowed(spec) } });
+      },
+    };
+    const options: CheckOptions = {
+      client: new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" }),
+      transport,
+      clock,
+      namespace: "joulie-system",
+      name: "joulie",
+      programs: ["agent", "operator", "extender"],
+      service,
+      nodeSelector,
+      timeout: milliseconds(3000),
+      ...more,
+    };
+    const result = check(options);
+    for (let step = 0; step < 100; step++) await clock.advanceAsync(milliseconds(100));
+    return summarize(await result, options);
+  };
+  const createNode = async (name: string, selected = true) =>
+    client.create(resources.nodes, { metadata: { name, labels: selected ? { [labels.managed]: "true" } : {} } });
+  const report = async (name: string, status: object) => {
+    const spec = { nodeName: name, profile: "eco", policy: { name: "static_partition" } };
+    await client.apply(resources.nodeTwins, { name }, { spec }, { force: true });
+    await client.apply(resources.nodeTwins, { name }, { status }, { subresource: "status", force: true });
+  };
+  const now = () => new Date(clock.now()).toISOString();
+  const current = () => ({ lastUpdated: now(), controlStatus: { cpu: { result: "none", updatedAt: now() } } });
+
+  it("asks for a labelled node if nothing else is missing", async () => {
+    await createNode("unmanaged", false);
+    expect(await examine()).toBe(
+      "nothing is missing; no node has the label joulie.io/managed=true yet: kubectl label node NODE joulie.io/managed=true",
+    );
+  });
+
+  it("is content when operator and agents report on every labelled node", async () => {
+    for (const name of ["a", "b"]) {
+      await createNode(name);
+      await report(name, current());
+    }
+    expect(await examine()).toBe("nothing is missing; Joulie manages 2 nodes");
+  });
+
+  it("names missing CRDs, and still examines the rest", async () => {
+    await api.close();
+    installed = kinds.filter(({ plural }) => plural !== "nodetwins");
+    begin();
+    await createNode("a");
+    extenderStatus = 503;
+    expect(await examine()).toBe(
+      "missing: CRDs nodetwins.joulie.io (run: joulie crds apply); " +
+        `extender: the Service ${service} in namespace joulie-system answers with status 503; ` +
+        "the operator has published no twin in the last 5m of a; no agent has reported in the last 5m from a",
+    );
+  });
+
+  it("names the permission that a ServiceAccount lacks", async () => {
+    isAllowed = ({ user, resourceAttributes: { verb, resource, subresource } }) =>
+      !(user === "system:serviceaccount:joulie-system:joulie-agent" && verb === "patch") ||
+      `${resource}/${subresource}` !== "nodetwins/status";
+    expect(await examine()).toBe("missing: joulie-agent may not patch joulie.io/nodetwins/status");
+  });
+
+  it("asks about the agents' ServiceAccount in mode pool, and abridges long lists", async () => {
+    isAllowed = ({ user }) => !user.endsWith(":joulie-agent");
+    expect(await examine({ programs: ["agent-pool", "extender"] })).toMatch(
+      /^missing: joulie-agent may not list namespaces, .* and \d+ more permissions$/,
+    );
+  });
+
+  it("counts a report that is older than five minutes as missing", async () => {
+    await createNode("a");
+    await createNode("b");
+    await report("a", current());
+    await report("b", current());
+    clock.advance(milliseconds(290_000));
+    await report("a", { ...current(), controlStatus: { cpu: { result: "none", updatedAt: now() } } });
+    clock.advance(milliseconds(20_000));
+    expect(await examine()).toBe(
+      "missing: the operator has published no twin in the last 5m of b; no agent has reported in the last 5m from b",
+    );
+  });
+
+  it("waits for what comes later", async () => {
+    extenderStatus = 503;
+    clock.after(milliseconds(1500), () => {
+      extenderStatus = 200;
+    });
+    expect(await examine()).toContain("nothing is missing");
+  });
+
+  it("does not look for reports of programs that are not installed", async () => {
+    await createNode("a");
+    expect(await examine({ programs: ["extender"] })).toBe("nothing is missing; Joulie manages 1 node");
+  });
+});

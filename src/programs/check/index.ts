@@ -1,0 +1,1 @@
+export { check, summarize } from "./check.ts";

@@ -1,0 +1,64 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { labels } from "../../core/api/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
+import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import type { CliEnvironment } from "./environment.ts";
+
+interface Options {
+  readonly namespace: string;
+  readonly name: string;
+  readonly programs: readonly CheckedProgram[];
+  readonly service: string;
+  readonly nodeSelector: string;
+  readonly timeout: Milliseconds;
+  readonly reportOnly: boolean;
+  readonly kubeconfig?: string;
+}
+
+const checkedPrograms = ["agent", "agent-pool", "operator", "extender"] as const;
+type CheckedProgram = (typeof checkedPrograms)[number];
+
+const HELP = `
+Looks for CRDs, the permissions of each program, an extender that answers, and current reports of operator
+and agents about every labelled node. It waits for them, prints one line and changes nothing. The chart runs
+it after it was installed or upgraded. Exits with 1 if something is missing.`;
+
+/** `joulie check`. */
+export function defineCheck(command: Command, world: CliEnvironment, exit: (code: number) => void): void {
+  command
+    .description("Reports in one line what an installation lacks.")
+    .addOption(namespaceOption())
+    .addOption(new Option("--name <name>", "the chart's name for its objects").default("joulie"))
+    .addOption(
+      new Option("--programs <names>", "installed programs, with commas")
+        .argParser(programsOf)
+        .default(programsOf("agent,operator,extender"), "agent,operator,extender"),
+    )
+    .addOption(new Option("--service <name>", "the extender's Service").default("joulie-scheduler-extender"))
+    .addOption(new Option("--node-selector <labels>", "labels of managed nodes").default(`${labels.managed}=true`))
+    .addOption(timeoutOption("how long to wait until nothing is missing", "1m"))
+    .addOption(new Option("--report-only", "exit with 0 even if something is missing").default(false))
+    .addOption(kubeconfigOption())
+    .addHelpText("after", HELP)
+    .action(async (options: Options) => exit(await run(options, world)));
+}
+
+async function run({ kubeconfig, reportOnly, ...options }: Options, world: CliEnvironment): Promise<number> {
+  const { check, summarize } = await import("../check/index.ts");
+  const command = { name: "check", fieldManager: "joulie-check", kubeconfig };
+  return onCluster(command, world, async (cluster) => {
+    const result = await check({ ...cluster, ...options });
+    const line = summarize(result, options);
+    if (result.missing.length > 0 && !reportOnly) return line;
+    world.out(`joulie check: ${line}\n`);
+    return undefined;
+  });
+}
+
+function programsOf(text: string): CheckedProgram[] {
+  return text.split(",").map((name) => {
+    const known = checkedPrograms.find((program) => program === name);
+    if (known === undefined) throw new InvalidArgumentError(`Programs are ${checkedPrograms.join(", ")}.`);
+    return known;
+  });
+}

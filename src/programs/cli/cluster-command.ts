@@ -1,0 +1,57 @@
+// What commands that do one thing to a cluster and end have in common.
+import { InvalidArgumentError, Option } from "commander";
+import { JoulieError } from "../../core/api/index.ts";
+import { type Milliseconds, parseDuration } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import type { KubeClient, Transport } from "../../platform/kube/index.ts";
+import { type CliEnvironment, exitCodes } from "./environment.ts";
+
+export interface Cluster {
+  readonly client: KubeClient;
+  readonly transport: Transport;
+  readonly clock: Clock;
+}
+
+export const namespaceOption = () =>
+  new Option("--namespace <name>", "namespace of the installation").default("joulie-system");
+export const kubeconfigOption = () =>
+  new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account");
+export const timeoutOption = (about: string, byDefault: string) =>
+  new Option("--timeout <duration>", about).argParser(durationOf).default(durationOf(byDefault), byDefault);
+
+/** Connects, does the work and returns the exit code. `work` returns what failed. */
+export async function onCluster(
+  { name, fieldManager, kubeconfig }: { name: string; fieldManager: string; kubeconfig: string | undefined },
+  world: CliEnvironment,
+  work: (cluster: Cluster) => Promise<string | undefined>,
+): Promise<number> {
+  const { HttpTransport, KubeClient, loadIdentity } = await import("../../platform/kube/index.ts");
+  const { systemClock: clock } = await import("../../platform/clock/index.ts");
+  const { systemRandom: random } = await import("../../platform/random/index.ts");
+  try {
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: kubeconfig ?? world.env["KUBECONFIG"],
+      environment: world.env,
+    });
+    const transport = new HttpTransport({ identity });
+    try {
+      const client = new KubeClient({ transport, clock, random, fieldManager });
+      const problem = await work({ client, transport, clock });
+      if (problem === undefined) return exitCodes.done;
+      world.err(`joulie ${name}: ${problem}\n`);
+    } finally {
+      await transport.close();
+    }
+  } catch (error) {
+    world.err(`joulie ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    if (error instanceof JoulieError) return exitCodes.misused;
+  }
+  return exitCodes.failed;
+}
+
+function durationOf(text: string): Milliseconds {
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new InvalidArgumentError("It is not a duration such as 30s or 2m.");
+  return parsed.value;
+}

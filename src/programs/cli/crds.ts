@@ -1,0 +1,31 @@
+import type { Command } from "commander";
+import { kubeconfigOption, onCluster } from "./cluster-command.ts";
+import type { CliEnvironment } from "./environment.ts";
+
+const HELP = `
+Helm installs the CustomResourceDefinitions of a chart, but never upgrades them. This applies those of this
+version by server-side apply. Existing objects stay. The chart runs it before an upgrade with crds.upgrade=true.`;
+
+/** `joulie crds apply`. */
+export function defineCrds(
+  command: Command,
+  prepare: (command: Command, name: string) => Command,
+  world: CliEnvironment,
+  exit: (code: number) => void,
+): void {
+  command.description("Installs or upgrades Joulie's CustomResourceDefinitions.");
+  prepare(command.command("apply").helpCommand(false), "joulie crds apply")
+    .description("Applies the CustomResourceDefinitions of this version.")
+    .addOption(kubeconfigOption())
+    .addHelpText("after", HELP)
+    .action(async ({ kubeconfig }: { readonly kubeconfig?: string }) => exit(await apply(kubeconfig, world)));
+}
+
+async function apply(kubeconfig: string | undefined, world: CliEnvironment): Promise<number> {
+  const { applyCrds } = await import("../crds/index.ts");
+  const command = { name: "crds apply", fieldManager: "joulie-crds", kubeconfig };
+  return onCluster(command, world, async ({ client }) => {
+    world.out(`joulie crds apply: applied ${(await applyCrds(client)).join(", ")}\n`);
+    return undefined;
+  });
+}

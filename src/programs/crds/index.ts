@@ -1,0 +1,1 @@
+export { applyCrds } from "./apply-crds.ts";

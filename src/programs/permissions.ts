@@ -1,0 +1,35 @@
+// The permissions of every program that the chart installs. Each program's permissions.ts says why it needs them.
+import type { PermissionRule } from "../platform/kube/index.ts";
+import { agentPermissions } from "./agent/permissions.ts";
+import { checkPermissions } from "./check/permissions.ts";
+import { crdsPermissions } from "./crds/permissions.ts";
+import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
+import { fleetPermissions } from "./fleet/permissions.ts";
+import { operatorPermissions } from "./operator/permissions.ts";
+import { uninstallPermissions } from "./uninstall/permissions.ts";
+
+/** Names of the installation that permissions contain. The chart puts template expressions in their place. */
+export interface InstallationNames {
+  readonly namespace: string;
+  /** The extender's Service. */
+  readonly service: string;
+  /** Namespace of the simulated workload. */
+  readonly workloadNamespace: string;
+  /** By which one operator leads. */
+  readonly lease: string;
+}
+
+export const programPermissions = {
+  agent: ({ namespace }: InstallationNames) => agentPermissions("daemonset", namespace),
+  "agent-pool": ({ namespace }: InstallationNames) => agentPermissions("pool", namespace),
+  operator: ({ namespace }: InstallationNames) => operatorPermissions(namespace),
+  extender: () => extenderPermissions,
+  /** The extender with SCORING=energy. */
+  "extender-energy": () => energyExtenderPermissions,
+  fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
+  check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
+  crds: () => crdsPermissions,
+  uninstall: ({ namespace, lease }: InstallationNames) => uninstallPermissions(namespace, lease),
+} as const satisfies Readonly<Record<string, (names: InstallationNames) => readonly PermissionRule[]>>;
+
+export type InstalledProgram = keyof typeof programPermissions;
