@@ -4,7 +4,7 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
 import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
-import { CPU_CLASSES, type DeviceClass, GPU_CLASSES } from "../src/core/power/index.ts";
+import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, REST_OF_SERVER } from "../src/core/power/index.ts";
 import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
@@ -33,6 +33,13 @@ const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_DEFAULTS, string>> = 
   standingShare: "Standing losses, share of rated IT power",
   coolingShare: "Cooling per watt of IT under free cooling",
   coolingPerDegree: "More of it per warmer degree outside",
+};
+
+const REST_ROWS: Readonly<Record<keyof typeof REST_OF_SERVER, string>> = {
+  idlePerPackage: "Idle watts for each CPU package",
+  cpuSlope: "Watts for each watt above idle, without GPUs",
+  idlePerBoardWatt: "Idle watts for each watt of the boards' rating",
+  gpuSlope: "Watts for each watt above idle, with GPUs",
 };
 
 /** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
@@ -83,6 +90,14 @@ function tables(): string {
       ["Facility", "Value"],
       Object.entries(FACILITY_DEFAULTS).map(([name, figure]) => [
         FACILITY_ROWS[name as keyof typeof FACILITY_DEFAULTS],
+        cell(figure),
+      ]),
+    ),
+    "### Rest of the server",
+    table(
+      ["Rest of the server", "Value"],
+      Object.entries(REST_OF_SERVER).map(([name, figure]) => [
+        REST_ROWS[name as keyof typeof REST_OF_SERVER],
         cell(figure),
       ]),
     ),

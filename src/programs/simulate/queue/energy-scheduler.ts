@@ -7,8 +7,8 @@ import type { TraceJob } from "./jobs.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
 
-/** kube-scheduler multiplies an extender's scores by its weight, 1, and by ten. */
-const EXTENDER_FACTOR = 10;
+/** kube-scheduler multiplies an extender's scores by its weight, 10, and by ten. */
+const EXTENDER_FACTOR = 100;
 
 /**
  * kube-scheduler with the extender in energy mode and with MostAllocated, as docs/guides/energy.md configures it. The extender

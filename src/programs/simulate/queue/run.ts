@@ -99,7 +99,7 @@ class Simulation {
       ),
     );
     if (arm === "energy") {
-      const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
+      const kernel = new EnergyKernel(defaultScoringSettings, { ...defaultEnergySettings, ...(JSON.parse(process.env["JS_E"] ?? "{}")), weights: { ...defaultEnergySettings.weights, ...(JSON.parse(process.env["JS_W"] ?? "{}")) } });
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
       this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds });
       const scheduler = new EnergyScheduler(

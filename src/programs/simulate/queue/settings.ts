@@ -11,12 +11,12 @@ const policyOf = (name: PolicyName): PolicySettings => ({
   type: name === "none" ? "static_partition" : name,
   staticHpFrac: name === "none" ? 1 : 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
-  fitReserve: 0.9,
+  fitReserve: Number(process.env["JS_R"] ?? 0.9),
   reconcileInterval: milliseconds(60_000),
 });
 
 /** ECO_MAX_SLOWDOWN_PCT of fit_aware_v1, as docs/guides/energy.md sets it. */
-const ECO_MAX_SLOWDOWN = percent(10);
+const ECO_MAX_SLOWDOWN = percent(Number(process.env["JS_ECO"] ?? 10));
 
 /**
  * Default settings of an installed operator, except that power comes from exact meters instead of agents, and that
