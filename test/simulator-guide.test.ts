@@ -125,13 +125,16 @@ interface Result {
 
 /** Each command of the guide that stands alone in a block directly above a table. */
 const results: readonly Result[] = Array.from(
-  experiments.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  `${experiments}\n${readGuide("energy.md")}`.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
   ([, command = "", shown = ""]) => ({ command, shown }),
 );
 
 async function printedBy(command: string): Promise<string> {
   const flags = Object.fromEntries(
-    Array.from(command.matchAll(/--(\S+) (\S+)/g), ([, name = "", value = ""]) => [name.toUpperCase(), value]),
+    Array.from(command.matchAll(/--(\S+)(?: (?!--)(\S+))?/g), ([, name = "", value = "true"]) => [
+      name.toUpperCase().replaceAll("-", "_"),
+      value,
+    ]),
   );
   const config = parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
   if (!config.ok) throw new Error(JSON.stringify(config.error));
@@ -166,7 +169,7 @@ function chosenFrom(printed: string, header: string): string {
   return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-describe("the results in docs/guides/experiments.md", () => {
+describe("the results in docs/guides/experiments.md and energy.md", () => {
   const isSmall = ({ command }: Result): boolean => command.includes("--nodes");
   // All of them take minutes, so they run only with JOULIE_GUIDE_RESULTS=1. A change of the code also changes the small one.
   const isWanted = (result: Result): boolean => isSmall(result) || process.env["JOULIE_GUIDE_RESULTS"] !== undefined;

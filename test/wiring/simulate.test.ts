@@ -73,6 +73,7 @@ const table: VariableTable = {
   BOARD_SPEEDS: { ...run, value: "true", changed: { boardSpeeds: "on" } },
   BIND_BOARDS: { ...run, value: "true", changed: { bindBoards: "on" } },
   PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
+  ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },
   ESTIMATOR_ERROR: { ...run, value: "0.2", changed: { estimatorError: 0.2 } },
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },

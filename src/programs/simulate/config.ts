@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { percent } from "../../core/units/index.ts";
 import {
   type ConfigRule,
   choice,
@@ -8,6 +9,7 @@ import {
   integer,
   number,
   path,
+  quantity,
   text,
 } from "../../platform/config/index.ts";
 import {
@@ -20,6 +22,7 @@ import {
   policies,
 } from "./contenders.ts";
 import { dropArms } from "./placement/arms.ts";
+import { ECO_MAX_SLOWDOWN } from "./queue/settings.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
@@ -82,6 +85,11 @@ const members = {
       min: 0,
       max: 1,
       about: "Share of performance jobs, drawn at random; unset = as the trace or the published mix has it.",
+    }),
+    ECO_MAX_SLOWDOWN_PCT: quantity(percent, {
+      above: 0,
+      max: 100,
+      about: `Bound of the eco caps of fit_aware_v1, see the operator; unset = ${ECO_MAX_SLOWDOWN}.`,
     }),
     ESTIMATOR_ERROR: number({
       min: 0,

@@ -1,3 +1,4 @@
+import type { Percent } from "../../core/units/index.ts";
 import type { Contender } from "./contenders.ts";
 import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
@@ -28,4 +29,5 @@ export interface ExperimentOptions {
   readonly bindBoards?: boolean | undefined;
   readonly performanceShare?: number | undefined;
   readonly estimatorError?: number | undefined;
+  readonly ecoMaxSlowdown?: Percent | undefined;
 }

@@ -56,6 +56,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     bindBoards: config.BIND_BOARDS,
     performanceShare: config.PERFORMANCE_SHARE,
     estimatorError: config.ESTIMATOR_ERROR,
+    ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
   };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();

@@ -18,7 +18,14 @@ const DEFAULT_HOURS = 24;
 /** Jobs wait until they fit and all are completed, so arms are compared at equal work. */
 export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], options: ExperimentOptions): Experiment {
   const { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD } = options;
-  const { wallPower = false, boardSpeeds = false, bindBoards = false, performanceShare, estimatorError = 0 } = options;
+  const {
+    wallPower = false,
+    boardSpeeds = false,
+    bindBoards = false,
+    performanceShare,
+    estimatorError = 0,
+    ecoMaxSlowdown,
+  } = options;
   const machines = machinesOf(cluster, nodes, { boardSpeeds });
   const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
   const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
@@ -37,6 +44,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
       ...(boardSpeeds && { boardSpeeds: "on" }),
       ...(bindBoards && { bindBoards: "on" }),
       ...(estimatorError > 0 && { estimatorError }),
+      ...(ecoMaxSlowdown !== undefined && { ecoMaxSlowdown }),
     },
     expectedJobs: trace?.length ?? expectedJobs(workload),
     traceOf: (seed) => {
@@ -49,7 +57,15 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
     },
     run: (jobs, contender, seed, onProgress) =>
       runQueue(
-        { trace: jobs, machines, seed, atWall: wallPower, window: [endSec * WARM_UP, endSec], estimatorError },
+        {
+          trace: jobs,
+          machines,
+          seed,
+          atWall: wallPower,
+          window: [endSec * WARM_UP, endSec],
+          estimatorError,
+          ecoMaxSlowdown,
+        },
         contender,
         onProgress,
       ),

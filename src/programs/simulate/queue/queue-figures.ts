@@ -91,6 +91,7 @@ export const queueFigures: readonly ReportFigure[] = [
     digits: 3,
     about: "additional run time of all jobs compared with full speed: the effect of caps",
   },
+  { key: "ranLongerMostPct", title: "at most %", digits: 1, about: "the same of the job that was slowed most" },
   { key: "makespanHours", title: "hours", digits: 2 },
 ];
 
@@ -112,6 +113,7 @@ export function queueRunFigures(story: QueueRunRecord): {
   let durations = 0;
   let missed = 0;
   let slowed = 0;
+  let ranLongest = 1;
   for (let job = 0; job < trace.length; job++) {
     if (done[job] === 0) continue;
     const start = startedAt[job] as number;
@@ -122,6 +124,8 @@ export function queueRunFigures(story: QueueRunRecord): {
     gpuSeconds += (trace.gpus[job] as number) * duration;
     waits.push(start - submit);
     ran += end - start;
+    // Rounding of times hides nothing longer than this.
+    if (duration >= SHORTEST_SEC) ranLongest = Math.max(ranLongest, (end - start) / duration);
     durations += duration;
     const slowdown = Math.max(1, (end - submit) / Math.max(duration, SHORTEST_SEC));
     slowdowns.push(slowdown);
@@ -174,6 +178,7 @@ export function queueRunFigures(story: QueueRunRecord): {
       slowedByCapsPct: ratio(slowed * 100, performanceWaits.length),
       // Rounding of sums could give a negative zero-like difference.
       ranLongerPct: ratio(Math.max(0, ran - durations) * 100, durations),
+      ranLongerMostPct: (ranLongest - 1) * 100,
       makespanHours: endSec / 3600,
       idleKW: idleWatts / 1000,
     }),

@@ -1,4 +1,5 @@
 import { defaultEnergySettings, defaultScoringSettings, EnergyKernel } from "../../../core/scoring/index.ts";
+import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
@@ -31,6 +32,8 @@ export interface QueueSetup {
   readonly window?: readonly [from: number, to: number] | undefined;
   /** How wrong the watts are that the energy arm decides by, as a share. */
   readonly estimatorError?: number | undefined;
+  /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
+  readonly ecoMaxSlowdown?: Percent | undefined;
 }
 
 /** After this time without a running job, waiting jobs can never start. */
@@ -81,7 +84,7 @@ class Simulation {
   #done = 0;
 
   constructor(setup: QueueSetup, { arm, policy }: Contender) {
-    const { trace, machines, seed, atWall, window } = setup;
+    const { trace, machines, seed, atWall, window, ecoMaxSlowdown } = setup;
     this.#trace = trace;
     const site = new SimulatedCluster(machines, atWall);
     this.#site = site;
@@ -99,9 +102,9 @@ class Simulation {
       ),
     );
     if (arm === "energy") {
-      const kernel = new EnergyKernel(defaultScoringSettings, { ...defaultEnergySettings, ...(JSON.parse(process.env["JS_E"] ?? "{}")), weights: { ...defaultEnergySettings.weights, ...(JSON.parse(process.env["JS_W"] ?? "{}")) } });
+      const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
-      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds });
+      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds, ecoMaxSlowdown });
       const scheduler = new EnergyScheduler(
         site,
         kernel,
@@ -113,14 +116,15 @@ class Simulation {
     }
     if (arm === "joulie") {
       // It needs twins, so it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy, { kinds });
+      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => new JoulieCandidates(kind, site, kernel, slots));
       return;
     }
-    this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy, { kinds });
+    this.#operator =
+      policy === "none" ? undefined : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));

@@ -3,26 +3,30 @@ import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
 import { type PolicySettings, profileCaps } from "../../../core/policy/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
-import { milliseconds, percent, watts } from "../../../core/units/index.ts";
+import { milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
+
+/**
+ * Of an installed operator with fit_aware_v1, as docs/guides/energy.md sets it. Empty nodes of the reserve draw the same power
+ * with and without caps, so a full reserve costs little.
+ */
+const FIT_RESERVE = 1;
+export const ECO_MAX_SLOWDOWN = percent(50);
 
 /** Without a policy every node stays at performance but still has a twin. */
 const policyOf = (name: PolicyName): PolicySettings => ({
   type: name === "none" ? "static_partition" : name,
   staticHpFrac: name === "none" ? 1 : 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
-  fitReserve: Number(process.env["JS_R"] ?? 0.9),
+  fitReserve: FIT_RESERVE,
   reconcileInterval: milliseconds(60_000),
 });
-
-/** ECO_MAX_SLOWDOWN_PCT of fit_aware_v1, as docs/guides/energy.md sets it. */
-const ECO_MAX_SLOWDOWN = percent(Number(process.env["JS_ECO"] ?? 10));
 
 /**
  * Default settings of an installed operator, except that power comes from exact meters instead of agents, and that
  * fit_aware_v1 has bounded eco caps.
  */
-export const planningSettings = (policy: PolicyName): PlanningSettings => ({
+export const planningSettings = (policy: PolicyName, ecoMaxSlowdown: Percent = ECO_MAX_SLOWDOWN): PlanningSettings => ({
   eligibility: {
     selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
     reservedLabel: labels.reserved,
@@ -40,7 +44,7 @@ export const planningSettings = (policy: PolicyName): PlanningSettings => ({
       },
       gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
     },
-    policy === "fit_aware_v1" ? ECO_MAX_SLOWDOWN : undefined,
+    policy === "fit_aware_v1" ? ecoMaxSlowdown : undefined,
   ),
   labels: { powerProfile: labels.powerProfile, draining: labels.draining },
   gpuProductLabels,

@@ -11,7 +11,7 @@ import {
 import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
-import { type Instant, instant, watts } from "../../../core/units/index.ts";
+import { type Instant, instant, type Percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
 import { capsFor } from "./caps.ts";
@@ -37,6 +37,7 @@ interface SimulatedExtender {
 /** The kinds of jobs, for policies that fit pods to nodes. */
 interface FittedJobs {
   readonly kinds?: readonly JobKindRequest[] | undefined;
+  readonly ecoMaxSlowdown?: Percent | undefined;
 }
 
 /**
@@ -72,12 +73,13 @@ export class SimulatedOperator {
       kernel = new ScoringKernel(defaultScoringSettings),
       seenBy = (hardware) => hardware,
       kinds,
+      ecoMaxSlowdown,
     }: SimulatedExtender & FittedJobs = {},
   ) {
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
-    this.#settings = planningSettings(policy);
+    this.#settings = planningSettings(policy, ecoMaxSlowdown);
     const byFit = policy === "fit_aware_v1" && kinds !== undefined;
     this.#pods = byFit ? new SimulatedPods(kinds, machines, this.#arrivals) : undefined;
     this.#snapshot = new SimulatedSnapshot(machines, site, this.#pods);
