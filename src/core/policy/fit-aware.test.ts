@@ -204,6 +204,13 @@ describe("fit_aware_v1", () => {
     const result = plan(nodes, used);
     expect(performanceNodes(result)).toEqual(["b", "c"]);
     expect(reasonOf(result, "b")).toBe("reserve of its family");
+    // A node that is only held is no reason to give up a cheaper one.
+    const held = [node("a", { performance: true, held: true }), node("b", { performance: true })];
+    const kept = plan(held, [pod(8, { on: "a", standard: true })]);
+    expect([reasonOf(kept, "b"), reasonOf(kept, "a")]).toEqual([
+      "reserve of its family",
+      expect.stringContaining("PROFILE_MIN_DWELL"),
+    ]);
     // Without room a performance node would be of no use.
     expect(performanceNodes(plan([node("c")], [pod(16, { on: "c", standard: true })]))).toEqual([]);
   });
