@@ -33,7 +33,7 @@ describe("fit_aware_v1", () => {
     expect(await profiles()).toBe("eee");
     expect(await harness.shown("a")).toEqual({ spec: "eco", class: "eco", labels: "eco false", cap: 60 });
     await pending("urgent");
-    await harness.advance(1);
+    await harness.advance(0.75);
     expect(await harness.shown("a")).toEqual({
       spec: "performance",
       class: "performance",
@@ -49,7 +49,7 @@ describe("fit_aware_v1", () => {
     await harness.createPod("other", "c", performancePod);
     await harness.advance(0.5);
     await pending("urgent", { nodeSelector: { "joulie.io/power-profile": "performance" }, ...resourcesOf("62") });
-    await harness.advance(1);
+    await harness.advance(0.5);
     // c has no room for it.
     expect(await profiles()).toBe("PeP");
   });
