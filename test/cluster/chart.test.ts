@@ -37,6 +37,10 @@ const valueSets: Readonly<Record<string, object>> = {
     extender: { tls: { enabled: true, secretName: "extender-tls" } },
   },
   "no agent": { agent: { enabled: false } },
+  "a power program": { power: { enabled: true } },
+  "a power program with limited peers": {
+    power: { enabled: true, egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }], env: { WAKE_TIMEOUT: "10m" } },
+  },
   "no operator": { operator: { enabled: false } },
   "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false } },
   "no network policies": { networkPolicies: { enabled: false } },

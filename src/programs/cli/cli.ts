@@ -5,6 +5,7 @@ import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { definePowerTest, defineWake } from "./power-commands.ts";
 import { defineSchedulerConfig } from "./scheduler-config.ts";
 import { defineUninstall } from "./uninstall.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
@@ -54,6 +55,12 @@ export async function run(
   addOwnCommand("version", defineVersion);
   addOwnCommand("scheduler-config", defineSchedulerConfig);
   addOwnCommand("uninstall", (command) => defineUninstall(command, world, (code) => (exitCode = code)));
+  addOwnCommand("wake", (command) => defineWake(command, world, (code) => (exitCode = code)));
+  const power = joulie.commands.find((command) => command.name() === "power");
+  if (power !== undefined) {
+    power.enablePositionalOptions();
+    addOwnCommand("test", (command) => definePowerTest(command, world, (code) => (exitCode = code)), power);
+  }
   addOwnCommand("completion", (command) =>
     defineCompletion(command, world, async () => {
       const { addFlags } = await import("./program-command.ts");
@@ -63,9 +70,13 @@ export async function run(
   );
 
   /** Adds a command that is not a program: it ends at once, or when its work is done. */
-  function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
-    const command = joulie.command(name).helpCommand(false);
-    obey(command, `joulie ${name}`, world);
+  function addOwnCommand(
+    name: string,
+    define: (command: Command, world: CliEnvironment) => void,
+    parent: Command = joulie,
+  ): void {
+    const command = parent.command(name).helpCommand(false);
+    obey(command, parent === joulie ? `joulie ${name}` : `joulie ${parent.name()} ${name}`, world);
     define(command, world);
   }
   try {

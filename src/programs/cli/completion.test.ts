@@ -53,6 +53,7 @@ describe("completion", () => {
       "version",
       "scheduler-config",
       "uninstall",
+      "wake",
       "completion",
       "--version",
       "--help",

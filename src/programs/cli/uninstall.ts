@@ -7,15 +7,16 @@ interface Options {
   readonly namespace: string;
   readonly keepObjects: boolean;
   readonly timeout: Milliseconds;
+  readonly wakeTimeout: Milliseconds;
   readonly labels: string;
   readonly kubeconfig?: string;
   readonly clearStop?: string;
 }
 
 const HELP = `
-Sets the annotation joulie.io/stop on the namespace, waits until every agent reports that the original
-limits are restored, and removes the operator's node labels and objects. The chart runs it before it is
-uninstalled. If an agent does not confirm, it removes nothing and exits with 1.`;
+Sets the annotation joulie.io/stop on the namespace, waits until every sleeping node is awake and every agent
+reports that the original limits are restored, and removes the operator's node labels and objects. The chart
+runs it before it is uninstalled. If a node or an agent does not follow, it removes nothing and exits with 1.`;
 
 /** `joulie uninstall`. */
 export function defineUninstall(command: Command, world: CliEnvironment, exit: (code: number) => void): void {
@@ -29,6 +30,11 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
         .argParser(durationOf)
         .default(durationOf("2m"), "2m"),
     )
+    .addOption(
+      new Option("--wake-timeout <duration>", "how long sleeping nodes may take to wake")
+        .argParser(durationOf)
+        .default(durationOf("35m"), "35m"),
+    )
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
     .addOption(new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account"))
     .addOption(new Option("--clear-stop <selector>", "only remove the annotation, once no pod with these labels runs"))
@@ -41,7 +47,7 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
   const { systemClock: clock } = await import("../../platform/clock/index.ts");
   const { systemRandom: random } = await import("../../platform/random/index.ts");
   const { clearStop, uninstall } = await import("../uninstall/index.ts");
-  const { namespace, keepObjects, timeout, clearStop: selector } = options;
+  const { namespace, keepObjects, timeout, wakeTimeout, clearStop: selector } = options;
   try {
     const kubeconfig = options.kubeconfig ?? world.env["KUBECONFIG"];
     const identity = await loadIdentity({ clock, kubeconfig, environment: world.env });
@@ -51,7 +57,7 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
       const base = { client, clock, namespace, timeout };
       const problem =
         selector === undefined
-          ? await uninstall({ ...base, keepObjects, labels: options.labels.split(",") })
+          ? await uninstall({ ...base, wakeTimeout, keepObjects, labels: options.labels.split(",") })
           : await clearStop({ ...base, selector });
       if (problem === undefined) return exitCodes.done;
       world.err(`joulie uninstall: ${problem}\n`);

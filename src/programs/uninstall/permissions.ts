@@ -9,5 +9,6 @@ export const uninstallPermissions = (namespace: string) => [
     resources: ["nodetwins", "nodehardwares", "nodepowerprofiles"],
     verbs: ["list", "delete"],
   },
+  { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: ["list"] },
   { namespace, apiGroups: [""], resources: ["pods"], verbs: ["list"] },
 ];

@@ -9,6 +9,7 @@ import {
   resources,
   stoppedBy,
 } from "../../platform/kube/index.ts";
+import { listed, nodesNotOn } from "../power/index.ts";
 
 export interface UninstallOptions {
   readonly client: KubeClient;
@@ -17,6 +18,8 @@ export interface UninstallOptions {
   readonly namespace: string;
   /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
+  /** How long sleeping nodes may take to wake. */
+  readonly wakeTimeout: Milliseconds;
   /** The operator's node labels. */
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
@@ -27,12 +30,21 @@ const POLL = milliseconds(1000);
 const MAX_NAMES = 10;
 
 /**
- * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until every agent confirms in
- * NodeTwin.status.controlStatus, then removes labels and objects. Returns what failed; then nothing was removed.
+ * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
+ * every node and until every agent confirms in NodeTwin.status.controlStatus, then removes labels and objects. Returns what failed; then nothing was removed.
  */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
-  const { client, clock, namespace, timeout, keepObjects } = options;
+  const { client, clock, namespace, timeout, wakeTimeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
+  let asleep: readonly string[] = [];
+  const isAwake = await poll(clock, wakeTimeout, async () => {
+    asleep = await nodesNotOn(client);
+    return asleep.length === 0;
+  });
+  if (!isAwake) {
+    const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
+    return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
+  }
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await poll(clock, timeout, async () => {
     const { items } = await listIfDefined(client, resources.nodeTwins);
@@ -57,7 +69,9 @@ export async function clearStop({
   namespace,
   timeout,
   selector,
-}: Omit<UninstallOptions, "labels" | "keepObjects"> & { readonly selector: string }): Promise<string | undefined> {
+}: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout"> & { readonly selector: string }): Promise<
+  string | undefined
+> {
   const isGone = await poll(clock, timeout, async () => {
     const { items } = await client.listAll(resources.pods, { namespace, labelSelector: selector });
     return items.length === 0;
