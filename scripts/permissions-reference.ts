@@ -2,6 +2,7 @@ import { agentPermissions } from "../src/programs/agent/permissions.ts";
 import { extenderPermissions } from "../src/programs/extender/permissions.ts";
 import { fleetPermissions } from "../src/programs/fleet/permissions.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
+import { powerPermissions } from "../src/programs/power/permissions.ts";
 
 interface Rule {
   readonly namespace?: string;
@@ -17,6 +18,7 @@ export function permissionsReference(): string {
     ["agent, `agent.mode=pool`", agentPermissions("pool")],
     ["operator", operatorPermissions("the release's namespace")],
     ["extender", extenderPermissions],
+    ["power, only with `power.enabled=true`", powerPermissions("the release's namespace")],
     ["fleet, for test clusters only", fleetPermissions("`fleet.namespace`")],
   ];
   const sections = programs.map(([title, rules]) => `## ${title}\n\n${HEADER}${rules.map(row).join("")}`);

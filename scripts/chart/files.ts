@@ -6,6 +6,8 @@ import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
+import { powerPermissions } from "../../src/programs/power/permissions.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { uninstallPermissions } from "../../src/programs/uninstall/permissions.ts";
 import { imageConfig } from "../image/layout.ts";
@@ -19,6 +21,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     agent: agentConfig,
     extender: extenderConfig,
     fleet: fleetConfig,
+    power: powerConfig,
   });
   const agent = (mode: "daemonset" | "pool") =>
     rbacTemplate(
@@ -37,6 +40,7 @@ export async function chartFiles(): Promise<[string, string][]> {
       rbacTemplate("operator", ".Values.operator.enabled", operatorPermissions("{{ .Release.Namespace }}")),
     ],
     [rbacFile("extender"), rbacTemplate("extender", "true", extenderPermissions)],
+    [rbacFile("power"), rbacTemplate("power", ".Values.power.enabled", powerPermissions("{{ .Release.Namespace }}"))],
     [
       rbacFile("uninstall"),
       rbacTemplate(
