@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
+import type { FakeMachine } from "./testing/fake-machine.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
 const daemonSet = {
@@ -84,6 +85,52 @@ describe("joulie power", () => {
     await harness.advance(60);
     expect(machine.offCalls).toBe(0);
     expect(await harness.isTainted("a")).toBe(false);
+  });
+
+  /** Lets something happen after the last count of the step `count` and before the shutdown. */
+  const beforeShutdown = (machine: FakeMachine, happen: () => Promise<void>) => {
+    const read = machine.state.bind(machine);
+    let isDone = false;
+    machine.state = async () => {
+      if (!isDone && (await harness.step(machine.name)) === "shutdown") {
+        isDone = true;
+        await happen();
+      }
+      return read();
+    };
+  };
+
+  it.each<[string, () => Promise<void>]>([
+    ["a pod is bound", async () => harness.createPod("late", "a")],
+    ["the operator changes its mind", async () => harness.want("a", "on")],
+    ["a user keeps the node awake", async () => harness.annotate("a", { "joulie.io/keep-awake": "true" })],
+    ["the taint is removed", async () => harness.removeTaint("a")],
+    ["the Node is deleted", async () => harness.user.delete(resources.nodes, { name: "a" })],
+  ])("SLP-11 asks the API server once more, and sends no shutdown if %s at the last moment", async (_, happen) => {
+    const machine = await harness.createNode("a");
+    let hasHappened = false;
+    beforeShutdown(machine, async () => {
+      await happen();
+      hasHappened = true;
+    });
+    harness.start();
+    await harness.want("a", "off");
+    await harness.until(() => hasHappened);
+    await harness.settle();
+    expect(machine.calls).not.toContain("shutdown");
+  });
+
+  it("SLP-11 cuts no power from a machine on which a pod has started since the shutdown", async () => {
+    const machine = await harness.createNode("a");
+    machine.ignoresShutdown = true;
+    harness.start();
+    await harness.want("a", "off");
+    await harness.until(() => machine.calls.includes("shutdown"));
+    await harness.createPod("tolerates-everything", "a");
+    await harness.until(async () => (await harness.power("a")) === "waking");
+    await machine.heartbeat();
+    await harness.untilPower("a", "on");
+    expect(machine.calls).not.toContain("forceOff");
   });
 
   it.each<[string, (harness: PowerTestHarness) => Promise<void>]>([
