@@ -16,7 +16,7 @@ interface MachineKind {
   readonly board: number;
 }
 
-export const NO_BOARD = -2;
+const NO_BOARD = -2;
 
 export interface ClusterMachine extends MachineKind {
   readonly name: string;
