@@ -17,6 +17,7 @@ const notOurs: Readonly<Record<string, string>> = {
   NVIDIA_VISIBLE_DEVICES: "read by NVIDIA's container runtime",
   NVIDIA_DRIVER_CAPABILITIES: "read by NVIDIA's container runtime",
   JOULIE_TRACES_DIR: "where the tests find traces to replay",
+  JOULIE_BENCH_NODES: "sets the size of the cluster that a bench creates",
   JOULIE_BUNDLES: "names the bundles that a bench compares",
   JOULIE_TEST_SEED: "repeats a run of a randomized test",
   JOULIE_GUIDE_RESULTS: "asks the tests to run the long tables of a guide again",
@@ -53,6 +54,7 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--cert-file",
   "--key-file",
   "--whole-nodes",
+  "--energy",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";

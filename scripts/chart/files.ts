@@ -30,7 +30,12 @@ const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   fleet: { condition: ".Values.fleet.enabled" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
   crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },
-  uninstall: { condition: ".Values.uninstall.enabled", hook: "pre-delete,post-delete" },
+  uninstall: { condition: ".Values.uninstall.enabled (not .Values.fleet.enabled)", hook: "pre-delete,post-delete" },
+  "uninstall-fleet": {
+    condition: ".Values.uninstall.enabled .Values.fleet.enabled",
+    hook: "pre-delete,post-delete",
+    account: "uninstall",
+  },
 };
 
 /** Template expressions in the place of names. */
@@ -39,6 +44,7 @@ const names = {
   service: "{{ .Values.extender.service.name }}",
   workloadNamespace: "{{ .Values.fleet.namespace }}",
   lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
+  fleet: '{{ include "joulie.fullname" . }}-fleet',
 };
 
 /** The chart's generated files, by path in the repository. */

@@ -68,6 +68,7 @@ const comparisons: Readonly<Record<InstalledProgram, string>> = {
   check: "chart-jobs.test.ts",
   crds: "chart-jobs.test.ts",
   uninstall: "chart-jobs.test.ts",
+  "uninstall-fleet": "chart-jobs.test.ts",
 };
 
 it.each(Object.entries(comparisons))("the role of %s is compared in %s", (_, file) => {

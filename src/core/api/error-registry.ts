@@ -243,7 +243,7 @@ export const errorRegistry = {
   },
   JOULIE_E_REPORT: {
     group: "Simulate",
-    cause: "The file of `--html` cannot be written.",
+    cause: "The report file of `--html` cannot be written.",
     remedy: "Name a file in an existing folder that you may write to.",
   },
   JOULIE_E_TOO_MANY_JOBS: {

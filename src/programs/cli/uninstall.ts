@@ -12,6 +12,8 @@ interface Options {
   readonly kubeconfig?: string;
   readonly clearStop?: string;
   readonly lease: string;
+  readonly fleet?: string;
+  readonly fleetPods: string;
 }
 
 const HELP = `
@@ -33,18 +35,25 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
       new Option("--clear-stop <selector>", "only remove annotation and Lease, once no pod with these labels runs"),
     )
     .addOption(new Option("--lease <name>", "the operator's Lease, for --clear-stop").default("joulie-operator"))
+    .addOption(new Option("--fleet <deployment>", "the simulated fleet, which deletes its nodes as it stops"))
+    .addOption(
+      new Option("--fleet-pods <selector>", "labels of its pods, for --fleet").default(
+        "app.kubernetes.io/component=fleet",
+      ),
+    )
     .addHelpText("after", HELP)
     .action(async (options: Options) => exit(await run(options, world)));
 }
 
 async function run(options: Options, world: CliEnvironment): Promise<number> {
-  const { namespace, keepObjects, timeout, kubeconfig, clearStop: selector } = options;
+  const { namespace, keepObjects, timeout, kubeconfig, clearStop: selector, fleet: name, fleetPods } = options;
   const { clearStop, uninstall } = await import("../uninstall/index.ts");
   const command = { name: "uninstall", fieldManager: fieldManagers.operator, kubeconfig };
   return onCluster(command, world, async ({ client, clock }) => {
     const base = { client, clock, namespace, timeout };
+    const fleet = name === undefined ? {} : { fleet: { name, podSelector: fleetPods } };
     return selector === undefined
-      ? uninstall({ ...base, keepObjects, labels: options.labels.split(",") })
+      ? uninstall({ ...base, ...fleet, keepObjects, labels: options.labels.split(",") })
       : clearStop({ ...base, selector, lease: options.lease });
   });
 }
