@@ -41,9 +41,12 @@ export async function buildHelm(
   return path;
 }
 
-/** Runs helm as the one the kubeconfig names, with a home folder of its own. */
-export async function helmOf(folder: string, kubeconfig?: string) {
+/**
+ * Runs helm as the user of the kubeconfig, with a home folder of its own. Helm prints the output of hooks to standard error, which
+ * `withErrors` adds to the result.
+ */
+export async function helmOf(folder: string, kubeconfig?: string, { withErrors = false } = {}) {
   const path = await buildHelm();
   const env = { HOME: folder, ...(kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig }) };
-  return async (...args: string[]): Promise<string> => run(path, args, { env });
+  return async (...args: string[]): Promise<string> => run(path, args, { env, withErrors });
 }

@@ -5,11 +5,13 @@ interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly limitMs?: number;
+  /** Returns standard error too, after standard output. */
+  readonly withErrors?: boolean;
 }
 
 /** Runs a command to its end and returns its standard output; a failure contains the end of its standard error. */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
-  const { cwd, env = {}, input, limitMs = 300_000 } = options;
+  const { cwd, env = {}, input, limitMs = 300_000, withErrors = false } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...(cwd === undefined ? {} : { cwd }), env: { ...process.env, ...env } });
     const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
@@ -20,7 +22,7 @@ export async function run(command: string, args: readonly string[], options: Run
     child.on("error", reject);
     child.on("close", (code, signal) => {
       clearTimeout(limit);
-      if (code === 0) resolve(stdout);
+      if (code === 0) resolve(withErrors ? stdout + stderr : stdout);
       else
         reject(new Error(`${command} ${args.join(" ")} ended with ${code ?? signal}: ${stderr.trim().slice(-2000)}`));
     });

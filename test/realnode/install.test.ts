@@ -53,7 +53,9 @@ describe("helm install on a real node", () => {
   afterAll(async () => node?.stop());
 
   it("SCH-53 brings operator and extender up", async () => {
-    await joulie.install();
+    expect(await joulie.install()).toContain(
+      "joulie check: nothing is missing; no node has the label joulie.io/managed=true yet",
+    );
     await joulie.runs("extender", "extender", "operator", "operator");
     expect(await node.api.text("GET", `${service}:http/proxy/readyz`)).toContain("ready\n");
   });
@@ -92,7 +94,8 @@ describe("helm install on a real node", () => {
   });
 
   it("caps the host from that pod and reads the cap back, once enforcing", async () => {
-    await joulie.upgrade({ mode: "enforce" });
+    const printed = await joulie.upgrade({ mode: "enforce" });
+    expect(printed).toContain("joulie check: nothing is missing; Joulie manages 1 node");
     await joulie.comesToHave(210);
     await isReported("applied");
     expect(joulie.changedFiles()).not.toEqual([]);
@@ -311,8 +314,6 @@ describe("helm install on a real node", () => {
     await joulie.uninstall();
     await joulie.runs();
     expect(await objectsOf(node)).toEqual([]);
-    // As the guide of the fleet says: Helm removes the fleet's rights before it could delete its nodes.
-    await node.kubectl(["delete", "nodes", "--selector", "joulie.io/simulated=true"]);
     const { items } = await node.api.get<{ items: readonly Named[] }>("/api/v1/nodes");
     expect(items.map(({ metadata }) => metadata.name)).toEqual([node.name]);
   });

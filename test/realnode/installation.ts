@@ -63,19 +63,21 @@ export class Installation {
       const machine = join(node.folder, "machine");
       mkdirSync(machine);
       createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
-      return new Installation(node, await helmOf(node.folder, node.admin.kubeconfig), machine);
+      return new Installation(node, await helmOf(node.folder, node.admin.kubeconfig, { withErrors: true }), machine);
     } catch (error) {
       await node.stop();
       throw error;
     }
   }
 
-  async install(values: Values = {}): Promise<void> {
-    await this.helm("install", "joulie", chart, "--create-namespace", ...this.#flags(values));
+  /** Returns what Helm prints, with the output of the Job that checks the installation. */
+  async install(values: Values = {}): Promise<string> {
+    return this.helm("install", "joulie", chart, "--create-namespace", ...this.#flags(values));
   }
 
-  async upgrade(values: Values): Promise<void> {
-    await this.helm("upgrade", "joulie", chart, ...this.#flags(values));
+  /** Returns the same as `install`. */
+  async upgrade(values: Values): Promise<string> {
+    return this.helm("upgrade", "joulie", chart, ...this.#flags(values));
   }
 
   async uninstall(): Promise<void> {
@@ -86,7 +88,10 @@ export class Installation {
     const paths = ["sys", "proc", "state"].map((name) => [`${name}Path`, `${this.machine}/${name}`]);
     const all = {
       image: { repository: "localhost/joulie", tag: "dev", pullPolicy: "Never" },
-      agent: { host: { ...Object.fromEntries(paths), drm: true }, env: { RECONCILE_INTERVAL: "2s" } },
+      agent: {
+        host: { ...Object.fromEntries(paths), drm: true, drmFolders: ["devices/pci0000:00"] },
+        env: { RECONCILE_INTERVAL: "2s" },
+      },
       // The only node becomes an eco node.
       operator: { env: { RECONCILE_INTERVAL: "2s", PROFILE_MIN_DWELL: "0", STATIC_HP_FRAC: 0 } },
       ...values,
