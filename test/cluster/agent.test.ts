@@ -108,9 +108,11 @@ describe("the agent on a real control plane", () => {
       ]),
     );
     expect((await harness.twin("flow-b")).status?.controlStatus).toBeUndefined();
-    // It lists only objects of its own node.
+    // It lists only objects of its own node, and the namespace that carries the stop switch.
     const lists = requests.filter(({ verb, resource }) => verb === "list" && resource !== "telemetryprofiles");
-    expect(lists.filter(({ path }) => !path.includes("metadata.name%3Dflow-a.example.com"))).toEqual([]);
+    const allowed = (resource: string) => (resource === "namespaces" ? "joulie-system" : "flow-a.example.com");
+    const others = lists.filter(({ path, resource }) => !path.includes(`metadata.name%3D${allowed(resource)}`));
+    expect(others).toEqual([]);
   });
 
   it("X-56 sends no requests except heartbeats while nothing changes", async () => {

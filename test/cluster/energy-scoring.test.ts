@@ -130,6 +130,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     url = `http://127.0.0.1:${port}`;
     const registered = { ...registration.extenders[0], urlPrefix: url };
     plane = await startControlPlane({
+      audit: true,
       scheduler: { profiles: registration.profiles, extenders: [registered], percentageOfNodesToScore: 100 },
     });
     const byName = new Map(nodes.map((node) => [node.name, node]));
