@@ -69,6 +69,18 @@ const contract: Record<string, Record<string, unknown>> = {
     TELEMETRY_ALLOW_INSECURE_TOKEN: false,
     TELEMETRY_HTTP_CA_FILE: unset,
   },
+  power: {
+    ...everywhere,
+    SLEEP_SETTLE: 10_000,
+    SHUTDOWN_TIMEOUT: 5 * MINUTE,
+    WAKE_TIMEOUT: 15 * MINUTE,
+    SWITCH_TIMEOUT: 20_000,
+    SWITCH_CONCURRENCY: 16,
+    SWITCH_POLL_INTERVAL: 10_000,
+    SWITCH_REFRESH_INTERVAL: 5 * MINUTE,
+    METRICS_ADDR: { host: unset, port: 8082 },
+    LEASE_NAME: "joulie-power",
+  },
   operator: {
     ...everywhere,
     RECONCILE_INTERVAL: MINUTE,

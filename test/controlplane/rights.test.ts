@@ -64,6 +64,7 @@ const comparisons: Readonly<Record<InstalledProgram, string>> = {
   operator: "operator.test.ts",
   extender: "debug-pages.test.ts",
   "extender-energy": "energy-scoring.test.ts",
+  power: "power.test.ts",
   fleet: "simulator.test.ts",
   check: "chart-jobs.test.ts",
   crds: "chart-jobs.test.ts",

@@ -115,7 +115,13 @@ async function missingPermissions(options: CheckOptions): Promise<string | undef
   const { client, namespace, service, name } = options;
   const questions = options.programs.flatMap((program) => {
     const account = `${name}-${program.replace(/-(pool|energy)$/, "")}`;
-    const rules = programPermissions[program]({ namespace, service, workloadNamespace: "default", lease: "", fleet: "" });
+    const rules = programPermissions[program]({
+      namespace,
+      service,
+      workloadNamespace: "default",
+      lease: "",
+      fleet: "",
+    });
     return rules.flatMap((rule) => questionsAbout(account, rule));
   });
   const answers = await Promise.all(questions.map(async (question) => isAllowed(client, namespace, question)));
@@ -173,7 +179,10 @@ async function missingReports(options: CheckOptions): Promise<CheckResult> {
   const { items: nodes } = await client.listAll(resources.nodes, { labelSelector: nodeSelector });
   if (await isStopped(options)) {
     const remedy = `to continue: kubectl annotate namespace ${namespace} ${annotations.stop}-`;
-    return { missing: [`new reports: operator and agents are ${stoppedBy(namespace)} (${remedy})`], nodes: nodes.length };
+    return {
+      missing: [`new reports: operator and agents are ${stoppedBy(namespace)} (${remedy})`],
+      nodes: nodes.length,
+    };
   }
   if (nodes.length === 0) return { missing: [], nodes: 0 };
   const twins = await twinsByName(client);

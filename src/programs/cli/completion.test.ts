@@ -55,6 +55,7 @@ describe("completion", () => {
       "check",
       "crds",
       "uninstall",
+      "wake",
       "completion",
       "--version",
       "--help",
