@@ -3,6 +3,7 @@ import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { type InstalledProgram, programPermissions } from "../../src/programs/permissions.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { imageConfig } from "../image/layout.ts";
 import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
@@ -27,6 +28,7 @@ const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   operator: { condition: ".Values.operator.enabled" },
   extender: { condition: `(not ${byEnergy})` },
   "extender-energy": { condition: byEnergy, account: "extender" },
+  power: { condition: ".Values.power.enabled" },
   fleet: { condition: ".Values.fleet.enabled" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
   crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },
@@ -54,6 +56,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     agent: agentConfig,
     extender: extenderConfig,
     fleet: fleetConfig,
+    power: powerConfig,
   });
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],

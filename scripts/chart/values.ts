@@ -20,6 +20,7 @@ export interface ProgramConfigs {
   readonly agent: ConfigSchema;
   readonly extender: ConfigSchema;
   readonly fleet: ConfigSchema;
+  readonly power: ConfigSchema;
 }
 
 /** Set by the templates, from other values or from the pod. */
@@ -109,6 +110,8 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         [
           { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
           { key: "amd.com/gpu", operator: "Exists", effect: "NoSchedule" },
+          // An agent that was updated while its node slept must start before the node is used.
+          { key: "joulie.io/asleep", operator: "Exists", effect: "NoSchedule" },
         ],
         "Taints that agents tolerate.",
       ),
@@ -181,6 +184,18 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       }),
       env: env("extender"),
       ...extras("the extender"),
+    }),
+    power: section("The power program, which switches sleeping nodes off and on. It reads the Secrets of BMCs.", {
+      enabled: flag(false, "Whether it is installed. Without it no machine is ever switched off."),
+      replicas: integer(1, "Replicas; one leads.", 1),
+      ...placement("the power program"),
+      egress: list(
+        [],
+        "Peers that it may reach besides DNS and the API server, as in a NetworkPolicy: the network of the BMCs. Empty = all.",
+      ),
+      resources: resources("20m", "100Mi", "256Mi"),
+      env: env("power"),
+      ...extras("the power program"),
     }),
     scheduler: section("A second kube-scheduler that asks the extender, where the cluster's own cannot be changed.", {
       enabled: flag(false, "Whether it is installed."),

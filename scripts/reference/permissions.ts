@@ -9,6 +9,7 @@ const titles: Readonly<Record<InstalledProgram, string>> = {
   operator: "operator",
   extender: "extender",
   "extender-energy": "extender, `extender.env.SCORING=energy`",
+  power: "power, only with `power.enabled=true`",
   fleet: "fleet, for test clusters only",
   check: "check, a Job after an installation or upgrade",
   crds: "crds, a Job before an upgrade with `crds.upgrade=true`",

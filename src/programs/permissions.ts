@@ -6,6 +6,7 @@ import { crdsPermissions } from "./crds/permissions.ts";
 import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
 import { fleetPermissions } from "./fleet/permissions.ts";
 import { operatorPermissions } from "./operator/permissions.ts";
+import { powerPermissions } from "./power/permissions.ts";
 import { fleetUninstallPermissions, uninstallPermissions } from "./uninstall/permissions.ts";
 
 /** Names of the installation that permissions contain. The chart puts template expressions in their place. */
@@ -28,6 +29,7 @@ export const programPermissions = {
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
+  power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,

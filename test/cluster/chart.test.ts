@@ -42,6 +42,10 @@ const valueSets: Readonly<Record<string, object>> = {
   "a CRD upgrade and a strict check": { crds: { upgrade: true }, check: { strict: true, timeout: "5m" } },
   "one extender": { extender: { replicas: 1 }, check: { enabled: false } },
   "no agent": { agent: { enabled: false } },
+  "a power program": { power: { enabled: true } },
+  "a power program with limited peers": {
+    power: { enabled: true, egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }], env: { WAKE_TIMEOUT: "10m" } },
+  },
   "no operator": { operator: { enabled: false } },
   "GPUs in one folder, and EPYC": {
     agent: { host: { drm: true, hsmp: true, drmFolders: ["devices/pci0000:17/0000:17:01.0"] } },
@@ -357,7 +361,7 @@ describe("the chart", () => {
     const start = "uninstall --namespace joulie-system --timeout 2m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator) --lease joulie-operator`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator`,
     ]);
     const withFleet = await render({ fleet: { enabled: true } });
     expect(withFleet).toContain(

@@ -8,6 +8,7 @@ interface Options {
   readonly namespace: string;
   readonly keepObjects: boolean;
   readonly timeout: Milliseconds;
+  readonly wakeTimeout: Milliseconds;
   readonly labels: string;
   readonly kubeconfig?: string;
   readonly clearStop?: string;
@@ -17,9 +18,9 @@ interface Options {
 }
 
 const HELP = `
-Sets the annotation joulie.io/stop on the namespace, waits until every agent reports that the original
-limits are restored, and removes the operator's node labels and objects. The chart runs it before it is
-uninstalled. If an agent does not confirm, it removes nothing and exits with 1.`;
+Sets the annotation joulie.io/stop on the namespace, waits until every sleeping node is awake and every agent
+reports that the original limits are restored, and removes the operator's node labels and objects. The chart
+runs it before it is uninstalled. If a node or an agent does not follow, it removes nothing and exits with 1.`;
 
 /** `joulie uninstall`. */
 export function defineUninstall(command: Command, world: CliEnvironment, exit: (code: number) => void): void {
@@ -29,6 +30,7 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
     .addOption(namespaceOption())
     .addOption(new Option("--keep-objects", "keep NodeTwin and NodeHardware objects").default(false))
     .addOption(timeoutOption("how long agents may take to confirm", "2m"))
+    .addOption(timeoutOption("how long sleeping nodes may take to wake", "35m", "--wake-timeout"))
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
     .addOption(kubeconfigOption())
     .addOption(
@@ -53,7 +55,13 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
     const base = { client, clock, namespace, timeout };
     const fleet = name === undefined ? {} : { fleet: { name, podSelector: fleetPods } };
     return selector === undefined
-      ? uninstall({ ...base, ...fleet, keepObjects, labels: options.labels.split(",") })
+      ? uninstall({
+          ...base,
+          ...fleet,
+          wakeTimeout: options.wakeTimeout,
+          keepObjects,
+          labels: options.labels.split(","),
+        })
       : clearStop({ ...base, selector, lease: options.lease });
   });
 }

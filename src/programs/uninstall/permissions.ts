@@ -9,6 +9,7 @@ export const uninstallPermissions = (namespace: string, lease: string) => [
     resources: ["nodetwins", "nodehardwares", "nodepowerprofiles"],
     verbs: ["list", "delete"],
   },
+  { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: ["list"] },
   { namespace, apiGroups: [""], resources: ["pods"], verbs: ["list"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [lease], verbs: ["delete"] },
 ];

@@ -42,7 +42,15 @@ describe("joulie uninstall", () => {
     (await client.listAll(resource)).items.length;
   const start = (more: object = {}) => {
     const result: { problem?: string | undefined; ended: boolean } = { ended: false };
-    const options = { client, clock, namespace, timeout: milliseconds(60_000), keepObjects: false, ...more };
+    const options = {
+      client,
+      clock,
+      namespace,
+      timeout: milliseconds(60_000),
+      wakeTimeout: milliseconds(600_000),
+      keepObjects: false,
+      ...more,
+    };
     void uninstall({ ...options, labels: [labels.powerProfile, labels.draining] }).then((problem) => {
       result.problem = problem;
       result.ended = true;
@@ -73,6 +81,28 @@ describe("joulie uninstall", () => {
     expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
     // A pin belongs to the user.
     expect(await count(resources.nodePowerProfiles)).toBe(1);
+  });
+
+  it("SLP-23 waits until every node is awake, and removes nothing if one does not wake", async () => {
+    const slept = { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } };
+    const woken = { ...slept, lastWake: { at: "2030-01-01T01:00:00Z", result: "succeeded" } };
+    const say = async (status: object) =>
+      client.mergePatch(resources.powerEndpoints, { name: "a" }, { status }, { subresource: "status" });
+    await createNode("a");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    await say(slept);
+    const tooLate = start();
+    await advance(605);
+    expect(tooLate.problem).toMatch(/^1 node is not awake after 10m.*: a;/);
+    expect(await count(resources.nodeTwins)).toBe(1);
+    const result = start();
+    await advance(60);
+    expect(result.ended).toBe(false);
+    await say(woken);
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
   });
 
   it("X-102 keeps objects when asked to", async () => {

@@ -10,6 +10,7 @@ import {
   resources,
   stoppedBy,
 } from "../../platform/kube/index.ts";
+import { listed, nodesNotOn } from "../power/index.ts";
 
 export interface UninstallOptions {
   readonly client: KubeClient;
@@ -18,6 +19,8 @@ export interface UninstallOptions {
   readonly namespace: string;
   /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
+  /** How long sleeping nodes may take to wake. */
+  readonly wakeTimeout: Milliseconds;
   /** The operator's node labels. */
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
@@ -36,13 +39,22 @@ const POLL = milliseconds(1000);
 const MAX_NAMES = 10;
 
 /**
- * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until every agent confirms in
- * NodeTwin.status.controlStatus, then ends a simulated fleet, and removes labels and objects. Returns what failed; then labels and
- * objects remain.
+ * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
+ * every node and every agent confirms in NodeTwin.status.controlStatus, then ends a simulated fleet, and removes labels and
+ * objects. Returns what failed; then labels and objects remain.
  */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
-  const { client, clock, namespace, timeout, keepObjects } = options;
+  const { client, clock, namespace, timeout, wakeTimeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
+  let asleep: readonly string[] = [];
+  const isAwake = await poll(clock, wakeTimeout, async () => {
+    asleep = await nodesNotOn(client);
+    return asleep.length === 0;
+  });
+  if (!isAwake) {
+    const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
+    return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
+  }
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await poll(clock, timeout, async () => {
     const { items } = await listIfDefined(client, resources.nodeTwins);
@@ -79,7 +91,7 @@ export async function clearStop({
   timeout,
   selector,
   lease,
-}: Omit<UninstallOptions, "labels" | "keepObjects" | "fleet"> & {
+}: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
   /** By which one operator led. */
   readonly lease: string;
