@@ -50,7 +50,7 @@ export const shortestGrace = Math.ceil(inSeconds(longestShutdown)) + 3;
 const placement = (what: string) => ({
   nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),
   tolerations: list([], `Taints that ${what} tolerates.`),
-  affinity: object({}, `Affinity of ${what}; empty = replicas spread over nodes.`),
+  affinity: object({}, `Affinity of ${what}; its replicas spread over nodes in any case.`),
   priorityClassName: text("system-cluster-critical", `Priority class of ${what}.`),
 });
 

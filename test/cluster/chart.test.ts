@@ -305,6 +305,11 @@ describe("the chart", () => {
     for (const { name, mountPath } of mounts) expect(`/host${volumes.get(name)}`).toBe(mountPath);
   });
 
+  it("gives the agents of a pool no right for GPUs", async () => {
+    const text = await render({ agent: { mode: "pool", gpu: { nvidia: { enabled: true } } } });
+    expect(text).not.toMatch(/SYS_ADMIN|runtimeClassName|NVIDIA_/);
+  });
+
   it("restarts its kube-scheduler when the configuration changes", async () => {
     const hashWith = async (extender: object) => {
       const text = await render({ scheduler: { enabled: true }, extender });

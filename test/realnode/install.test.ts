@@ -98,7 +98,10 @@ describe("helm install on a real node", () => {
     expect(printed).toContain("joulie check: nothing is missing; Joulie manages 1 node");
     await joulie.comesToHave(210);
     await isReported("applied");
-    expect(joulie.changedFiles()).not.toEqual([]);
+    await node.until("the GPU's cap is 450 W", async () => {
+      expect(joulie.gpuWatts()).toBe(450);
+      return true;
+    });
   });
 
   it("X-65 starts an agent on a node with a GPU taint", async () => {
@@ -255,6 +258,7 @@ describe("helm install on a real node", () => {
       expect(message).toContain(`stopped by the annotation joulie.io/stop on namespace ${namespace}`);
       return true;
     });
+    expect(await joulie.check()).toContain("operator and agents are stopped by the annotation joulie.io/stop");
     await annotate(null);
     await joulie.comesToHave(210);
   });

@@ -2,11 +2,13 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuiltImage } from "../../scripts/image/build.ts";
-import { createMachineFiles, differences, limitFile, readTree } from "../agent/machine-files.ts";
+import { createMachineFiles, differences, gpuFile, limitFile, readTree } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
+import { run } from "./command.ts";
 import { type RealNode, startRealNode } from "./node.ts";
 
 const chart = join(import.meta.dirname, "../../charts/joulie");
+const program = join(import.meta.dirname, "../../bin/joulie.mjs");
 export const namespace = "joulie-system";
 
 export interface Pod {
@@ -100,6 +102,12 @@ export class Installation {
     return ["--namespace", namespace, "--wait", "--timeout", "4m", ...flags];
   }
 
+  /** What `joulie check` prints now. */
+  async check(): Promise<string> {
+    const args = ["check", "--namespace", namespace, "--timeout", "0s", "--report-only"];
+    return run(process.execPath, [program, ...args], { env: { KUBECONFIG: this.node.admin.kubeconfig } });
+  }
+
   async label(value: "true" | null): Promise<void> {
     await this.node.api.mergePatch(`/api/v1/nodes/${this.node.name}`, {
       metadata: { labels: { "joulie.io/managed": value } },
@@ -128,6 +136,11 @@ export class Installation {
   /** The CPU limit in the host's files. */
   watts(): number {
     return Number(readFileSync(join(this.machine, "sys", limitFile(0)), "utf8")) / 1e6;
+  }
+
+  /** The GPU's limit in the host's files. */
+  gpuWatts(): number {
+    return Number(readFileSync(join(this.machine, "sys", gpuFile(0)), "utf8")) / 1e6;
   }
 
   async comesToHave(watts: number): Promise<void> {
