@@ -41,6 +41,12 @@ export function defineSchedulerConfig(command: Command, world: CliEnvironment): 
     .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
 }
 
+/**
+ * kube-scheduler takes a sample of a large cluster before it asks the extender. With fit_aware_v1 only a few nodes are performance,
+ * and a sample can miss all of them.
+ */
+const ALL_NODES = "percentageOfNodesToScore: 100\n";
+
 /** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */
 const ENERGY_PROFILE = `    pluginConfig:
       - name: NodeResourcesFit
@@ -69,7 +75,7 @@ export function schedulerConfigText(options: SchedulerConfigOptions): string {
   const tls = [...serverName, ...files].map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`).join("");
   return `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-profiles:
+${options.energy ? ALL_NODES : ""}profiles:
   - schedulerName: ${options.schedulerName}
 ${options.energy ? ENERGY_PROFILE : ""}extenders:
   - urlPrefix: "${options.tls ? "https" : "http"}://${address}"
