@@ -161,6 +161,15 @@ describe("eco caps with a bounded slowdown", () => {
     });
   });
 
+  it("X-111 watts of a configured maximum keep the bound too", () => {
+    const hardware = gpuNode("NVIDIA H100 80GB HBM3");
+    const modelCaps = { "NVIDIA H100 80GB HBM3": { maxCapWatts: watts(500) } };
+    const limited = { ...settings, gpu: { ...settings.gpu, absolute: true, modelCaps } };
+    const caps = profileCaps(limited, percent(10))(hardware, noQueues);
+    const ours = profileCaps({ ...limited, gpu: { ...limited.gpu, modelCaps: {} } }, percent(10))(hardware, noQueues);
+    expect(caps.eco.gpu?.powerCap?.capWattsPerGpu).toBeCloseTo(Math.min(500, ours.eco.gpu?.powerCap?.capWattsPerGpu ?? 0), 0);
+  });
+
   it("X-114 the twin predicts the cap that the agent sets, also below the minimum of the device", () => {
     const genoa = cpuNode("AMD EPYC 9654");
     const { maxWattsPerSocket, minWattsPerSocket } = genoa.cpu;

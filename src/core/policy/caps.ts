@@ -77,6 +77,12 @@ function gpuCap(share: Percent, range: ModelCaps | undefined): GpuPowerCap | und
   return { scope: "perGpu", capPctOfMax, ...(capWattsPerGpu && { capWattsPerGpu }) };
 }
 
+/** The maximum that the percentages of a board refer to. */
+export function gpuMaximum({ gpu }: CapSettings): (board: Board) => Watts {
+  const rangeOf = gpu.absolute ? gpuRanges(gpu.modelCaps) : () => undefined;
+  return (board) => rangeOf(board)?.maxCapWatts ?? board.maxWatts;
+}
+
 type Board = NonNullable<CapHardware["gpu"]>;
 
 /**

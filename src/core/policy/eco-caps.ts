@@ -2,7 +2,7 @@ import type { QueuedPools } from "../demand/index.ts";
 import { type HardwareView, packageCapFloor } from "../inventory/index.ts";
 import { type DeviceModel, leastEnergyClock, nodePowerModelOf, powerAt, restOfServerOf } from "../power/index.ts";
 import { type Percent, percent, percentOf, type Watts } from "../units/index.ts";
-import { type CapIntents, type CapSettings, capIntents, type ProfileCaps } from "./caps.ts";
+import { type CapIntents, type CapSettings, capIntents, gpuMaximum, type ProfileCaps } from "./caps.ts";
 
 /** The caps of a node under each profile; eco caps may depend on the queues. */
 export type CapsOf = (hardware: HardwareView, queued: QueuedPools) => ProfileCaps;
@@ -47,8 +47,9 @@ function boundedCaps(settings: CapSettings, maxSlowdown: Percent): CapsOf {
     }
     return known;
   };
+  const maximumOf = gpuMaximum(settings);
   const ecoAt = (hardware: HardwareView, bounds: Readonly<Record<"cpu" | "gpu", number>>): CapIntents => {
-    const shares = ecoShares(hardware, bounds);
+    const shares = ecoShares(hardware, bounds, maximumOf);
     const cpu = percent(Math.min(shares.cpu, settings.cpu.percent.performance));
     const gpu = percent(Math.min(shares.gpu, settings.gpu.percent.performance));
     // Watts of an unknown maximum would be a guess, so such a package stays open.
@@ -67,7 +68,11 @@ function boundedCaps(settings: CapSettings, maxSlowdown: Percent): CapsOf {
 /** RAPL rounds a cap down by up to this much. The cap is that much higher, so that the bound still holds. */
 const LIMIT_STEP = 1 / 8;
 
-function ecoShares(hardware: HardwareView, bounds: Readonly<Record<"cpu" | "gpu", number>>): EcoShares {
+function ecoShares(
+  hardware: HardwareView,
+  bounds: Readonly<Record<"cpu" | "gpu", number>>,
+  maximumOf: ReturnType<typeof gpuMaximum>,
+): EcoShares {
   const model = nodePowerModelOf(hardware);
   const rest = restOfServerOf(model);
   const { cpu, gpu } = hardware;
@@ -79,7 +84,7 @@ function ecoShares(hardware: HardwareView, bounds: Readonly<Record<"cpu" | "gpu"
   // All packages idle at least for as long as the boards work.
   const beside = { constant: (rest.idle + model.packages * model.cpu.idle) / model.boards, slope: rest.slope };
   const cap = capAt(model.gpu, Math.max(clockWithin(bounds.gpu), leastEnergyClock(model.gpu, beside)));
-  return { cpu: OPEN, gpu: shareOf(Math.max(cap, gpu.minWatts), gpu.maxWatts) };
+  return { cpu: OPEN, gpu: shareOf(Math.max(cap, gpu.minWatts), maximumOf(gpu)) };
 }
 
 const OPEN = percent(100);

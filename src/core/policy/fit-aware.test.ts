@@ -221,6 +221,15 @@ describe("fit_aware_v1", () => {
     expect(others(119)).toEqual([]);
     expect([others(120), others(240), others(360)]).toEqual([["b"], ["c"], ["b"]]);
   });
+
+  it("POL-30 passes within the same two minutes promote no further node for such a pod", () => {
+    let nodes = ["a", "b", "c", "d", "e", "f"].map((name) => node(name, { performance: name === "a" }));
+    for (const waited of [120, 130, 140, 150, 200, 239]) {
+      const promoted = performanceNodes(plan(nodes, [pod(1, { waited })]));
+      expect(promoted.length, `after ${waited} s`).toBeLessThanOrEqual(2);
+      nodes = nodes.map(({ name }) => node(name, { performance: promoted.includes(name), held: promoted.includes(name) }));
+    }
+  });
 });
 
 describe("fit_aware_v1 on random clusters", () => {

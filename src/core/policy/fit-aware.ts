@@ -194,7 +194,8 @@ class Promotions {
     for (const { requests, nodes, oldest } of pending) {
       const step = oldest === undefined ? 0 : Math.floor((now - oldest) / UNEXPLAINED_WAIT);
       if (step < 1) continue;
-      const candidates = this.#table.byCost(requests, nodes);
+      // Nodes that an earlier pass tried stay candidates: otherwise every pass of this step would promote another one.
+      const candidates = this.#table.byCost(requests, nodes, (each) => this.#why[each] === undefined);
       const index = candidates[(step - 1) % Math.max(1, candidates.length)];
       if (index === undefined) continue;
       this.#need(index, reasons.waiting);

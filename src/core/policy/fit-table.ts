@@ -110,13 +110,13 @@ export class FitTable {
     return this.#lowest(requests, nodes, tiers.eco, (index) => this.#promotionCost(index, requests));
   }
 
-  /** All eco nodes that the pod fits on, cheapest first. */
-  byCost(requests: PodRequests, nodes: NodeConstraint): number[] {
+  /** All candidates that the pod fits on, those whose promotion costs least first. */
+  byCost(requests: PodRequests, nodes: NodeConstraint, isCandidate: (index: number) => boolean): number[] {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     const costs = new Map<number, number>();
     for (let index = 0; index < this.tiers.length; index++)
-      if (this.tiers[index] === tiers.eco && admitted[index] === 1 && hasFree(index, needs))
+      if (this.tiers[index] !== tiers.excluded && admitted[index] === 1 && hasFree(index, needs) && isCandidate(index))
         costs.set(index, this.#promotionCost(index, requests));
     return Array.from(costs.keys()).toSorted((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0) || a - b);
   }

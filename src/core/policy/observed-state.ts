@@ -7,7 +7,7 @@ declare const readBack: unique symbol;
 
 /**
  * The state of a node as observed in the cluster. Only `observedStateOf` creates one, from objects that were read. Decisions
- * that were not written, or profileOfCaps write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
+ * that were not written, or whose write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
  */
 export interface ObservedState extends PowerState {
   /** Whether eco is published everywhere that schedulers look: the class for the extender, the label for selectors and affinities. */
