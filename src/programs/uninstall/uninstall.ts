@@ -29,7 +29,7 @@ export interface UninstallOptions {
   readonly fleet?: FleetDeployment;
 }
 
-export interface FleetDeployment {
+interface FleetDeployment {
   readonly name: string;
   /** Labels of its pods. */
   readonly podSelector: string;
