@@ -167,7 +167,10 @@ describe("eco caps with a bounded slowdown", () => {
     const limited = { ...settings, gpu: { ...settings.gpu, absolute: true, modelCaps } };
     const caps = profileCaps(limited, percent(10))(hardware, noQueues);
     const ours = profileCaps({ ...limited, gpu: { ...limited.gpu, modelCaps: {} } }, percent(10))(hardware, noQueues);
-    expect(caps.eco.gpu?.powerCap?.capWattsPerGpu).toBeCloseTo(Math.min(500, ours.eco.gpu?.powerCap?.capWattsPerGpu ?? 0), 0);
+    expect(caps.eco.gpu?.powerCap?.capWattsPerGpu).toBeCloseTo(
+      Math.min(500, ours.eco.gpu?.powerCap?.capWattsPerGpu ?? 0),
+      0,
+    );
   });
 
   it("X-114 the twin predicts the cap that the agent sets, also below the minimum of the device", () => {

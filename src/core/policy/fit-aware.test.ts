@@ -227,7 +227,9 @@ describe("fit_aware_v1", () => {
     for (const waited of [120, 130, 140, 150, 200, 239]) {
       const promoted = performanceNodes(plan(nodes, [pod(1, { waited })]));
       expect(promoted.length, `after ${waited} s`).toBeLessThanOrEqual(2);
-      nodes = nodes.map(({ name }) => node(name, { performance: promoted.includes(name), held: promoted.includes(name) }));
+      nodes = nodes.map(({ name }) =>
+        node(name, { performance: promoted.includes(name), held: promoted.includes(name) }),
+      );
     }
   });
 });

@@ -1,5 +1,12 @@
 import type { NodeTwinSpec } from "../../../core/api/index.ts";
-import { type CapResolution, cpuCapIntent, gpuCapIntent, raplStep, resolveCap, withLowestCap } from "../../../core/control/index.ts";
+import {
+  type CapResolution,
+  cpuCapIntent,
+  gpuCapIntent,
+  raplStep,
+  resolveCap,
+  withLowestCap,
+} from "../../../core/control/index.ts";
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import type { Watts } from "../../../core/units/index.ts";

@@ -21,7 +21,7 @@ export interface ArmComparison {
 
 const SAME = "Every arm did the same jobs on every seed.";
 const DIFFERENT =
-  "The arms did DIFFERENT WORK: not the same jobs were done. Totals are not compared, for doing less is no saving; energy for each unit of work is, but the work was not the same.";
+  "The arms did DIFFERENT WORK: not the same jobs were done. Figures that depend on the work are not compared: doing less is no saving.";
 
 const INTERVALS =
   "Intervals: 95 %, bootstrap over the seeds, widened as Student's t is for so few; differences are of pairs, seed by seed.";

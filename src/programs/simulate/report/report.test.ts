@@ -98,7 +98,7 @@ describe("compare", () => {
     const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 0])], figures);
     expect(both.sameWork).toBe(false);
     expect(both.note).toContain("DIFFERENT WORK");
-    expect(both.note).toContain("energy for each unit of work is");
+    expect(both.note).toContain("doing less is no saving");
     expect(Object.keys(both.arms[1]?.difference ?? {})).toEqual(["perJob"]);
     const text = renderComparison(both, figures);
     expect(text).toContain("DIFFERENT WORK");

@@ -40,6 +40,16 @@ describe("Alibaba's GPU pod list of 2023", () => {
       error: "it has no pod that ran and ended",
     });
   });
+
+  it.each([
+    "a,1000,1,0,0,,BE,Failed,10,1e300,20",
+    "a,1e300,1,0,0,,BE,Failed,10,70,20",
+    "a,1000,1,2000,0,,BE,Failed,10,70,20",
+    "a,1000,1,0,0,,BE,Failed,1e12,1000000000070,1e12",
+  ])("rejects a job that would never end or fit: %s", async (line) => {
+    const trace = await read("first,1000,1,0,0,,BE,Failed,10,70,20", line);
+    expect(trace.ok ? "" : trace.error).toMatch(/^a job of .* expected at most 100000 cores/);
+  });
 });
 
 describe("the Philly job log", () => {
@@ -82,6 +92,10 @@ describe("the Philly job log", () => {
     ["[1]", /no Philly job log/],
     ["[", /starts like JSON but is not/],
     ["[]", /no job that ran on a GPU/],
+    [
+      JSON.stringify([job("2017-10-07 01:00:00", [attempt("2017-10-07 01:00:00", "9999-10-07 02:00:00", ["gpu0"])])]),
+      /expected at most/,
+    ],
   ])("%s is rejected with a reason", async (text, reason) => {
     const trace = await readTrace(chunks(text));
     expect(trace.ok ? "" : trace.error).toMatch(reason);

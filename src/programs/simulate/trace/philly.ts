@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { fail, ok, type Result } from "../../../core/units/index.ts";
+import { fail, type Result } from "../../../core/units/index.ts";
 import { UNKNOWN_CPU_UTIL, UNKNOWN_GPU_UTIL } from "./published-formats.ts";
 import { type JobRow, type Trace, traceOfJobs } from "./trace.ts";
 
@@ -51,7 +51,7 @@ export function readPhilly(text: string): Result<Trace, string> {
       });
     }
   }
-  return jobs.length === 0 ? fail("it has no job that ran on a GPU") : ok(traceOfJobs(jobs));
+  return jobs.length === 0 ? fail("it has no job that ran on a GPU") : traceOfJobs(jobs);
 }
 
 /** Seconds of "2017-10-07 01:11:39"; NaN for a missing time, which the log writes as None. */

@@ -1,7 +1,7 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
 import { alibabaJob, alibabaPlaces } from "./alibaba.ts";
 import { readPhilly } from "./philly.ts";
-import { type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
+import { JOB_LIMITS, type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
 
 const LONGEST_LINE = 4096;
 
@@ -11,29 +11,30 @@ interface Column {
   readonly holds: (value: number) => boolean;
 }
 
-/** Maximum submit time: ten thousand hours, more than a year. */
-const LONGEST_SEC = 3.6e7;
-
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
 const columns: readonly Column[] = [
   {
     name: "submitSec",
-    allowed: `seconds from the start, 0 to ${LONGEST_SEC}`,
-    holds: (value) => value >= 0 && value <= LONGEST_SEC,
+    allowed: `seconds from the start, 0 to ${JOB_LIMITS.seconds}`,
+    holds: (value) => value >= 0 && value <= JOB_LIMITS.seconds,
   },
-  { name: "cores", allowed: "cores, 0 to 100000", holds: (value) => value >= 0 && value <= 100_000 },
+  {
+    name: "cores",
+    allowed: `cores, 0 to ${JOB_LIMITS.cores}`,
+    holds: (value) => value >= 0 && value <= JOB_LIMITS.cores,
+  },
   {
     name: "gpus",
-    allowed: "whole GPUs, 0 to 1000",
-    holds: (value) => Number.isInteger(value) && value >= 0 && value <= 1000,
+    allowed: `whole GPUs, 0 to ${JOB_LIMITS.gpus}`,
+    holds: (value) => Number.isInteger(value) && value >= 0 && value <= JOB_LIMITS.gpus,
   },
   { name: "performance", allowed: "1 (performance) or 0 (standard)", holds: (value) => value === 0 || value === 1 },
   { name: "cpuUtil", allowed: "a share from 0 to 1", holds: isShare },
   { name: "gpuUtil", allowed: "a share from 0 to 1", holds: isShare },
   {
     name: "durationSec",
-    allowed: `seconds, 0 to ${LONGEST_SEC}`,
-    holds: (value) => value >= 0 && value <= LONGEST_SEC,
+    allowed: `seconds, 0 to ${JOB_LIMITS.seconds}`,
+    holds: (value) => value >= 0 && value <= JOB_LIMITS.seconds,
   },
 ];
 
@@ -106,7 +107,7 @@ class TraceReader {
 
   end(): Result<Trace, string> {
     if (this.#alibaba !== undefined) {
-      return this.#pods.length === 0 ? fail("it has no pod that ran and ended") : ok(traceOfJobs(this.#pods));
+      return this.#pods.length === 0 ? fail("it has no pod that ran and ended") : traceOfJobs(this.#pods);
     }
     if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
     // A run without jobs would report savings of 0 %, which misleads.

@@ -1,3 +1,4 @@
+import { fail, ok, type Result } from "../../../core/units/index.ts";
 import { ceilToMillicores } from "./millicores.ts";
 
 /** A workload as columns, one row per job, in order of submission. */
@@ -68,13 +69,31 @@ export class TraceBuilder {
   }
 }
 
+/** Maximum times and sizes of a job. Larger ones are errors, and a run would never end. */
+export const JOB_LIMITS = {
+  /** Ten thousand hours, more than a year: of submission after the first job, and of a duration. */
+  seconds: 3.6e7,
+  cores: 100_000,
+  gpus: 1000,
+} as const;
+
 /** A trace of jobs in any order: sorted by submission, and starting with the first one. */
-export function traceOfJobs(jobs: readonly JobRow[]): Trace {
+export function traceOfJobs(jobs: readonly JobRow[]): Result<Trace, string> {
+  if (jobs.length > MAX_JOBS) return fail(`more than ${MAX_JOBS} jobs`);
   const sorted = jobs.toSorted((one, other) => one.submitSec - other.submitSec);
   const first = sorted[0]?.submitSec ?? 0;
   const builder = new TraceBuilder();
-  for (const job of sorted) builder.add({ ...job, submitSec: job.submitSec - first });
-  return builder.build();
+  const { seconds, cores, gpus } = JOB_LIMITS;
+  for (const job of sorted) {
+    const submitSec = job.submitSec - first;
+    if (!(submitSec <= seconds && job.durationSec <= seconds && job.cores <= cores && job.gpus <= gpus)) {
+      return fail(
+        `a job of ${job.cores} cores and ${job.gpus} GPUs for ${job.durationSec} s, ${submitSec} s after the first one; expected at most ${cores} cores, ${gpus} GPUs and ${seconds} s`,
+      );
+    }
+    builder.add({ ...job, submitSec });
+  }
+  return ok(builder.build());
 }
 
 /** The jobs submitted up to and including a time. */
