@@ -151,7 +151,7 @@ async function printedBy(command: string): Promise<string> {
 
 /** The columns of the output that the guide's table shows; the header of that table names them. */
 function chosenFrom(printed: string, header: string): string {
-  const [, means = [], differences = []] = printed
+  const [, means = [], differences = [], changes = []] = printed
     .split("\n\n")
     .map((part) => part.split("\n").map((line) => line.split(/ {2,}/)));
   const titles = header
@@ -160,10 +160,11 @@ function chosenFrom(printed: string, header: string): string {
     .map((title) => title.trim());
   const rows = means.slice(1).map((row) =>
     titles.map((title) => {
-      const [, compared] = /^(.*) \(% against .*\)$/.exec(title) ?? [];
+      const [, compared, percent] = /^(.*) \((% )?against .*\)$/.exec(title) ?? [];
       if (compared === undefined) return row[means[0]?.indexOf(title) ?? -1];
-      const other = differences.find(([arm]) => arm === row[0]);
-      return other === undefined ? "" : other[differences[0]?.indexOf(compared) ?? -1];
+      const columns = percent === undefined ? changes : differences;
+      const other = columns.find(([arm]) => arm === row[0]);
+      return other === undefined ? "" : other[columns[0]?.indexOf(compared) ?? -1];
     }),
   );
   return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

@@ -30,9 +30,10 @@ export interface ReportFigure {
   /** Explains the title. */
   readonly about?: string;
   /**
-   * `always`: a rate, such as energy per hour of work; `same work`: only between runs that completed the same jobs.
+   * `always`: a rate, such as energy per hour of work; `same work`: only between runs that completed the same jobs;
+   * `absolute`: the same, in the figure's own unit, because its base is often zero.
    */
-  readonly compared?: "always" | "same work";
+  readonly compared?: "always" | "same work" | "absolute";
 }
 
 /** Drops undefined figures. */

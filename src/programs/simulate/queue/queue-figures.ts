@@ -64,7 +64,7 @@ export const queueFigures: readonly ReportFigure[] = [
   { key: "waitP95Sec", title: "wait p95", digits: 0 },
   { key: "performanceWaitMeanSec", title: "perf. wait s", digits: 0, about: "performance jobs only" },
   { key: "performanceWaitP95Sec", title: "perf. p95", digits: 0 },
-  { key: "performanceWaitP99Sec", title: "perf. p99", digits: 0 },
+  { key: "performanceWaitP99Sec", title: "perf. p99", digits: 0, compared: "absolute" },
   {
     key: "slowdownMean",
     title: "slowdown",
@@ -77,6 +77,7 @@ export const queueFigures: readonly ReportFigure[] = [
     key: "sloMissPct",
     title: "SLO miss %",
     digits: 2,
+    compared: "absolute",
     about: `performance jobs with a slowdown above ${SLO_SLOWDOWN}: because they waited or ran slower`,
   },
   {

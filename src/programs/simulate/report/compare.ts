@@ -8,6 +8,8 @@ interface ComparedArm {
   readonly figures: Readonly<Record<string, Estimate>>;
   /** Percent difference to the first arm, paired by seed; absent for the first arm and where it would mislead. */
   readonly difference: Readonly<Record<string, Estimate>>;
+  /** The same in the figure's own unit, for figures that are compared so. */
+  readonly change: Readonly<Record<string, Estimate>>;
 }
 
 export interface ArmComparison {
@@ -40,14 +42,16 @@ export function compare(runs: readonly ExperimentRun[], figures: readonly Report
   const arms = [...byArm].map(([arm, own]): ComparedArm => {
     const shown: Record<string, Estimate> = {};
     const difference: Record<string, Estimate> = {};
+    const change: Record<string, Estimate> = {};
     for (const { key, compared } of figures) {
       const values = own.map((run) => run.figures[key]).filter((value) => value !== undefined);
       if (values.length === own.length) shown[key] = estimateOf(values, random());
-      if (own === baseRuns || compared === undefined || (compared === "same work" && !sameWork)) continue;
-      const pairs = own.map((run, index) => percentOff(run.figures[key], baseRuns[index]?.figures[key]));
-      if (pairs.every(Number.isFinite)) difference[key] = estimateOf(pairs, random());
+      if (own === baseRuns || compared === undefined || (compared !== "always" && !sameWork)) continue;
+      const [off, into] = compared === "absolute" ? [absoluteOff, change] : [percentOff, difference];
+      const pairs = own.map((run, index) => off(run.figures[key], baseRuns[index]?.figures[key]));
+      if (pairs.every(Number.isFinite)) into[key] = estimateOf(pairs, random());
     }
-    return { arm, figures: shown, difference };
+    return { arm, figures: shown, difference, change };
   });
   const note = `${sameWork ? SAME : DIFFERENT}${seeds.length > 1 ? ` ${INTERVALS}` : ""}`;
   return { baseline, seeds, sameWork, note, arms };
@@ -57,6 +61,9 @@ const sameJobs = (run: ExperimentRun, other: ExperimentRun | undefined): boolean
   other !== undefined &&
   run.done.length === other.done.length &&
   run.done.every((done, index) => done === other.done[index]);
+
+const absoluteOff = (value: number | undefined, base: number | undefined): number =>
+  (value ?? Number.NaN) - (base ?? Number.NaN);
 
 const percentOff = (value: number | undefined, base: number | undefined): number =>
   ((value ?? Number.NaN) / (base ?? Number.NaN) - 1) * 100;

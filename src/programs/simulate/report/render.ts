@@ -35,13 +35,18 @@ export function renderComparison(comparison: ArmComparison, figures: readonly Re
     ["arm", ...figures.map(({ title }) => title)],
     ...arms.map(({ arm, figures: own }) => [arm, ...figures.map(({ key, digits }) => cell(own[key]?.mean, digits))]),
   ]);
-  const compared = figures.filter(({ compared }) => compared === "always" || (compared !== undefined && sameWork));
-  const differences = figureTable([
-    [`against ${baseline}, %`, ...compared.map(({ title }) => title)],
-    ...arms
-      .filter(({ arm }) => arm !== baseline)
-      .map(({ arm, difference }) => [arm, ...compared.map(({ key }) => interval(difference[key]))]),
-  ]);
+  const against = (unit: string, kind: "difference" | "change", columns: readonly ReportFigure[]): string =>
+    figureTable([
+      [`against ${baseline}, ${unit}`, ...columns.map(({ title }) => title)],
+      ...arms
+        .filter(({ arm }) => arm !== baseline)
+        .map((one) => [one.arm, ...columns.map(({ key }) => interval(one[kind][key]))]),
+    ]);
+  const relative = figures.filter(({ compared }) => compared === "always" || (compared === "same work" && sameWork));
+  const absolute = figures.filter(({ compared }) => compared === "absolute" && sameWork);
+  const differences =
+    against("%", "difference", relative) +
+    (absolute.length === 0 ? "" : `\n${against("in its unit", "change", absolute)}`);
   const seedText =
     seeds.length === 1 ? `seed ${seeds[0]}, one seed has no interval` : `seeds ${seeds[0]}–${seeds.at(-1)}`;
   return `${means}\n${differences}${legend(figures)}\n${note}\n(${seedText})\n`;

@@ -94,6 +94,22 @@ describe("compare", () => {
     expect(both.note).toContain("95 %, bootstrap over the seeds");
   });
 
+  it("compares in the figure's own unit where the base may be zero, and only at equal work", () => {
+    const waits = [...figures, { key: "waitSec", title: "wait", digits: 0, compared: "absolute" }] as const;
+    const waiting = (arm: "least" | "most", seed: number, waitSec: number, done: number[]): ExperimentRun => {
+      const plain = run(arm, seed, 100, done);
+      return { ...plain, figures: { ...plain.figures, waitSec } };
+    };
+    const least = [waiting("least", 1, 0, [1]), waiting("least", 2, 40, [1])];
+    const both = compare([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [1])], waits);
+    expect(both.arms[1]?.change["waitSec"]?.mean).toBe(-5);
+    expect(both.arms[1]?.difference["waitSec"]).toBeUndefined();
+    expect(renderComparison(both, waits)).toMatch(/^against least, in its unit +wait\nmost +-5\.00 \[/m);
+    const less = compare([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [0])], waits);
+    expect(less.arms[1]?.change).toEqual({});
+    expect(renderComparison(less, waits)).not.toContain("in its unit");
+  });
+
   it("omits energy differences and says so if one arm left a job undone on one seed", () => {
     const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 0])], figures);
     expect(both.sameWork).toBe(false);
