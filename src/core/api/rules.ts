@@ -34,7 +34,7 @@ export function needsOneOf(...fields: readonly [string, string, ...string[]]): V
   };
 }
 
-/** Requires exactly one of the fields: with several of them nobody could tell which counts. */
+/** Requires exactly one of the fields: several of them would contradict each other. */
 export function needsExactlyOneOf(...fields: readonly [string, string, ...string[]]): ValidationRule {
   return {
     cel: `${fields.map((field) => `(has(self.${field}) ? 1 : 0)`).join(" + ")} == 1`,

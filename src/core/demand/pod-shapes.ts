@@ -16,7 +16,7 @@ export function podRequests(amounts: ResourceTotals): PodRequests {
   return { amounts, gpus };
 }
 
-/** Beyond this many different shapes the table starts anew. Objects in use stay valid; only the sharing is lost. */
+/** Beyond this many different shapes the table starts empty again. Objects in use stay valid; only the sharing is lost. */
 const MOST_SHAPES = 4096;
 
 /**

@@ -17,7 +17,7 @@ interface EcoShares {
   readonly gpu: Percent;
 }
 
-/** Clusters have few models. A table that large means that the hardware differs from node to node; it starts anew. */
+/** Clusters have few models. A table that large means that the hardware differs from node to node; it starts empty again. */
 const MOST_MODELS = 1024;
 
 /**

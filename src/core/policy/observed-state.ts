@@ -31,7 +31,7 @@ export function observedStateOf(
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
   { caps, pin, powerProfileLabel }: ObservationSettings,
 ): ObservedState {
-  // The filter rejects a sleeping node for every pod, so that nobody relies on its profile.
+  // The filter rejects a sleeping node for every pod, so its profile does not matter.
   const publishesEco = twin?.status?.schedulableClass === "eco" || twin?.status?.schedulableClass === "asleep";
   const showsEco = publishesEco && node.metadata.labels?.[powerProfileLabel] === "eco";
   return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;

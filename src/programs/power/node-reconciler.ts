@@ -141,7 +141,7 @@ export class NodeReconciler {
       if (rest > 0) return milliseconds(rest);
     }
     const state = await this.#read(one);
-    // A machine that has a problem already is left alone, for whoever looks into it.
+    // A machine that has a problem already is left alone, for the administrator.
     const problem = state === "on" ? "the node is not Ready" : `the switch reports ${state}`;
     if (state !== "on" || node?.ready !== true)
       return wanted.test ? this.#refuseTest(one, problem) : settings.refreshInterval;

@@ -47,7 +47,7 @@ const noLoad: NodeLoad = {
 
 /**
  * Computes the joules of the oracle with typed arrays, beside the `headroom` scores of its base class. Pods are added to nodes
- * by name, before or after the node itself is known. An event of a pod computes the sums of its node anew, so that rounding
+ * by name, before or after the node itself is known. An event of a pod recomputes the sums of its node, so that rounding
  * errors do not add up; a request reads the columns. Every floating-point step is the same as in the oracle.
  */
 export class EnergyKernel extends ScoringKernel {

@@ -24,7 +24,7 @@ describe("CallSlots", () => {
     await slots.take(never);
   });
 
-  it("frees a slot once, however often it is told to", async () => {
+  it("frees a slot once, however often it is asked to", async () => {
     const slots = new CallSlots(1);
     const free = await slots.take(never);
     free();

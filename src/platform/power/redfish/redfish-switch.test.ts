@@ -118,7 +118,7 @@ describe("a faulty Redfish service", () => {
     expect(await call).toMatchObject({ kind: "timeout" });
   });
 
-  it("SLP-07 gives up on a service that nobody runs", async () => {
+  it("SLP-07 gives up on a service that is not running", async () => {
     await redfish.server.close();
     expect(await failureOf(open().state(never))).toMatchObject({ kind: "network" });
     await redfish.server.listen();

@@ -162,7 +162,7 @@ class Simulation {
       const isDue = nextPass <= this.#now;
       if (isDue || this.#triggeredPass <= this.#now) {
         this.#triggeredPass = Number.POSITIVE_INFINITY;
-        // An agent that is about to look at its target does not start anew.
+        // An agent that is about to look at its target does not start again.
         nextAgents = Math.min(nextAgents, this.#now + AGENT_SEC);
         nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
         if (isDue) this.#readMeters();
