@@ -173,6 +173,13 @@ const contract: Record<string, Record<string, unknown>> = {
     HOURS: unset,
     SEED: 1,
     SEEDS: 1,
+    WALL_POWER: false,
+    BOARD_SPEEDS: false,
+    BIND_BOARDS: false,
+    PERFORMANCE_SHARE: unset,
+    ECO_MAX_SLOWDOWN_PCT: unset,
+    ESTIMATOR_ERROR: 0,
+    HTML: unset,
     JSON: false,
   },
   fleet: {
