@@ -3,7 +3,13 @@ import { crdOf, type StructuralSchema } from "./crd.ts";
 import { type AnyKind, kinds } from "./kinds.ts";
 import * as names from "./names.ts";
 import { readObject } from "./read.ts";
-import { nodeHardware, nodePowerProfile, nodeTwin, powerEndpoint, telemetryProfile } from "./testing/contract-fields.ts";
+import {
+  nodeHardware,
+  nodePowerProfile,
+  nodeTwin,
+  powerEndpoint,
+  telemetryProfile,
+} from "./testing/contract-fields.ts";
 import { rootSchemaOf } from "./testing/sample.ts";
 
 // The public surface, written by hand from docs/reference/contract.md, sections 1 and 2. A test that fails here says that
