@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # Joulie for any platform: docker buildx build --platform linux/amd64,linux/arm64 --tag REGISTRY/joulie:TAG .
-# `npm run image` builds the same files and configuration without a registry; scripts/image/image.test.ts compares them.
+# `npm run image` builds the same files and configuration without a registry; scripts/image/dockerfile.test.ts compares them.
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
 # Pins the base, for example @sha256:0123…; `docker buildx imagetools inspect NODE_IMAGE` shows it.
 ARG NODE_DIGEST=

@@ -49,7 +49,10 @@ export async function measureRest(
   figures[`${title}: operator's other writes`] = perMinute(after.others - before.heartbeats.others);
   const end = Math.max(...ours.map(({ at }) => at));
   const one = ours.filter(({ user, at }) => accountOf(user) === "joulie-agent" && at > end - AGENT_PERIOD_MS);
-  figures[`${title}: requests of ${DAEMONSET} node agents, by one`] = perSecond(one.length * DAEMONSET, AGENT_PERIOD_MS);
+  figures[`${title}: requests of ${DAEMONSET} node agents, by one`] = perSecond(
+    one.length * DAEMONSET,
+    AGENT_PERIOD_MS,
+  );
   for (const [program, seconds] of used) {
     const value = ((seconds - (before.used.get(program) ?? 0)) * 1e5) / lasted;
     figures[`${title}: processor of ${program}`] = { unit: "% of a core", value };

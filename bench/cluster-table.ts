@@ -1,6 +1,9 @@
 // The table of docs/performance.md: the figures of two clusters side by side.
 
-export function comparisonTable(figures: ReadonlyMap<string, { readonly unit: string; readonly median: number }>, sizes: readonly number[]): string {
+export function comparisonTable(
+  figures: ReadonlyMap<string, { readonly unit: string; readonly median: number }>,
+  sizes: readonly number[],
+): string {
   const rows = new Map<string, { readonly unit: string; readonly values: Map<number, string> }>();
   for (const [name, { unit, median }] of figures) {
     const [, size = "", figure = ""] = /^(\d+) nodes(?:,|:| ) ?(.*)$/.exec(name) ?? [];

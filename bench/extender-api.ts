@@ -12,6 +12,8 @@ import { bigPod } from "./kube-objects.ts";
 /** `change`: update one twin after another until `rest`. `bind`: replace one pod after another. */
 export type ApiCommand = "change" | "bind" | "rest";
 
+/** Exists from the start. */
+const NAMESPACE = "default";
 const size = Number(process.argv[2]);
 const pods = Number(process.argv[3] ?? 0);
 const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
@@ -62,23 +64,23 @@ async function publish(index: number, figures: number): Promise<void> {
 
 async function bind(index: number): Promise<void> {
   const { metadata, spec, status } = bigPod(index, 1);
-  const { name, namespace, labels, annotations, ownerReferences } = metadata;
-  const { metadata: created } = await hand.create(
+  const { name, labels, annotations, ownerReferences } = metadata;
+  await hand.create(
     resources.pods,
     {
       metadata: { name, labels, annotations, ownerReferences },
       spec: { ...spec, nodeName: nameOf((index * 7919) % size), terminationGracePeriodSeconds: 0 },
     },
-    { namespace },
+    { namespace: NAMESPACE },
   );
-  await hand.apply(resources.pods, { name: created.name, namespace }, { status }, { subresource: "status" });
+  await hand.apply(resources.pods, { name, namespace: NAMESPACE }, { status }, { subresource: "status" });
 }
 
 /** About 200 pods per second end and start. */
 async function rebind(signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
-    const { name, namespace } = bigPod(round % pods, 1).metadata;
-    await hand.delete(resources.pods, { name, namespace });
+    const { name } = bigPod(round % pods, 1).metadata;
+    await hand.delete(resources.pods, { name, namespace: NAMESPACE });
     await bind(round % pods);
     await systemClock.sleep(milliseconds(5));
   }

@@ -9,6 +9,7 @@ import { freePorts } from "../test/controlplane/ports.ts";
 type Variables = Readonly<Record<string, string>>;
 
 const PATIENCE_MS = 60_000;
+const SCRAPE_MS = 3000;
 
 const { node: nodeOptions, environment } = startOptions.extender;
 
@@ -67,9 +68,10 @@ export class ExtenderProcess {
     return extender;
   }
 
-  /** Waits until a series of /metrics has this value. */
+  /** Waits until a series of /metrics has this value. Scrapes rarely: each one takes memory of the extender. */
   async measures(series: string, value: number): Promise<void> {
     await this.#until(async () => {
+      await sleep(SCRAPE_MS);
       const text = await (await fetch(`http://127.0.0.1:${this.metricsPort}/metrics`)).text();
       return text.includes(`\n${series} ${value}\n`);
     });

@@ -1,5 +1,5 @@
 import { gpuProductLabels, labels, type NodeTwin, type Pod } from "../src/core/api/index.ts";
-import { demandViewOf, type PodSummary, podSummaryOf, podsByNode } from "../src/core/demand/index.ts";
+import { demandViewOf, PodShapes, type PodSummary, podSummaryOf, podsByNode } from "../src/core/demand/index.ts";
 import { builtinCatalogue } from "../src/core/inventory/index.ts";
 import {
   type ClusterPlan,
@@ -11,7 +11,7 @@ import {
   type SnapshotNode,
   statusToPublish,
 } from "../src/core/planning/index.ts";
-import { capIntents } from "../src/core/policy/index.ts";
+import { ArrivalHistory, profileCaps } from "../src/core/policy/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../src/core/twin/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
 import type { BenchFigure, Scenario } from "./scenario.ts";
@@ -34,7 +34,7 @@ const settings: PlanningSettings = {
   },
   minDwell: milliseconds(300_000),
   guard: { drainingCaps: "performance" },
-  capsOf: capIntents({
+  capsOf: profileCaps({
     cpu: {
       absolute: false,
       watts: { performance: watts(5000), eco: watts(120) },
@@ -165,10 +165,71 @@ class BenchSnapshot implements ClusterSnapshot {
   }
 }
 
-const snapshot = new BenchSnapshot();
 const telemetry = { power: new Map(), usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } };
 let now = Date.UTC(2026, 0, 1);
 
+const snapshot = new BenchSnapshot();
+
+// fit_aware_v1: pods with requests on nodes with allocatable resources, and performance pods of many shapes in the queue.
+const PENDING = 2000;
+const fitSettings: PlanningSettings = { ...settings, policy: { ...settings.policy, type: "fit_aware_v1" } };
+const shapes = new PodShapes();
+const arrivals = new ArrivalHistory();
+
+const fitPod = (index: number, cpu: string, more: Pod["spec"] = {}): PodSummary =>
+  podSummaryOf(
+    {
+      metadata: {
+        name: `fit-${index}`,
+        creationTimestamp: new Date(Date.UTC(2026, 0, 1) - index * 1000).toISOString(),
+        ...(more.nodeName === undefined && { annotations: { "joulie.io/workload-class": "performance" } }),
+      },
+      spec: { ...more, containers: [{ resources: { requests: { cpu, memory: "4Gi" } } }] },
+    },
+    undefined,
+    shapes,
+  );
+
+/** Every node is almost full, so that most pending pods fit on few nodes and promote others. */
+class FitSnapshot extends BenchSnapshot {
+  readonly #bound = Array.from({ length: 20_000 }, (_, index) => {
+    const cpu = `${2 + (index % 13)}`;
+    return fitPod(index, cpu, { nodeName: nameOf((index * 7919) % NODES) });
+  });
+  readonly #pending = Array.from({ length: PENDING }, (_, index) =>
+    // 200 different requests and 40 different racks to choose from.
+    fitPod(index, `${4000 + 100 * (index % 200)}m`, { nodeSelector: { [labels.rack]: `rack-${index % 40}` } }),
+  );
+  readonly #all = [...this.#bound, ...this.#pending];
+  readonly #roomy = new Map<string, SnapshotNode>();
+
+  constructor() {
+    super();
+    for (const pod of this.#pending) arrivals.record(pod);
+    const allocatable = { cpu: "64", memory: "256Gi", pods: "110" };
+    for (let index = 0; index < NODES; index++)
+      this.#roomy.set(nameOf(index), { ...nodeOf(index), status: { allocatable } });
+  }
+
+  override nodes = () => this.#roomy.values();
+  override node = (name: string) => this.#roomy.get(name);
+  override twin = (name: string): NodeTwin => ({
+    metadata: { name },
+    spec: { nodeName: name, profile: name.endsWith("7.example.com") ? "performance" : "eco" },
+  });
+  override pods = () => this.#all;
+}
+const fitSnapshot = new FitSnapshot();
+
+function fitPass(cache: PlanCache, trends: PowerTrends): ClusterPlan {
+  now += INTERVAL_MS;
+  const inputs = { snapshot: fitSnapshot, settings: fitSettings, telemetry, trends, cache, arrivals };
+  const plan = planCluster({ ...inputs, now: instant(now) });
+  const { onPerformance = 0, onPromoted = 0, unplaced = 0 } = plan.fit ?? {};
+  if (onPerformance + onPromoted !== PENDING || unplaced !== 0 || onPromoted === 0)
+    throw new Error(`pending pods without a node: ${JSON.stringify(plan.fit)}`);
+  return plan;
+}
 function pass(cache: PlanCache, trends: PowerTrends): ClusterPlan {
   now += INTERVAL_MS;
   const plan = planCluster({ snapshot, settings, telemetry, trends, cache, now: instant(now) });
@@ -187,8 +248,17 @@ function timed(work: () => void, times = 1): BenchFigure {
   return { unit: "ms of CPU", value: (user + system) / 1000 / times };
 }
 
+function fitFigures(): Record<string, BenchFigure> {
+  const cache = new PlanCache();
+  const trends = new PowerTrends();
+  return {
+    "fit_aware_v1, cold pass": timed(() => fitPass(cache, trends)),
+    "fit_aware_v1, 2,000 pending pods": timed(() => fitPass(cache, trends), 5),
+  };
+}
+
 export const scenario: Scenario = {
-  about: `The operator's planning pass (planCluster) over ${NODES} nodes with ${PODS} pods, each pod and node read once per version: with an empty cache, with nothing changed, and with new versions of a tenth of the nodes, twins and pods.`,
+  about: `The operator's planning pass (planCluster) over ${NODES} nodes with ${PODS} pods, each pod and node read once per version: with an empty cache, with nothing changed, and with new versions of a tenth of the nodes, twins and pods. Then fit_aware_v1 over the same nodes with 20,000 bound and ${PENDING} pending performance pods of 200 requests and 40 node selectors.`,
   repeats: 25,
   measure: () => {
     const cache = new PlanCache();
@@ -201,6 +271,7 @@ export const scenario: Scenario = {
         snapshot.touch(NODES / 10);
         pass(cache, trends);
       }, 10),
+      ...fitFigures(),
       "demand view alone": timed(() => demandViewOf(snapshot.pods()), 10),
       "reading a tenth of the pods": timed(() => tenth.map((pod) => podSummaryOf(pod)), 10),
     };
@@ -210,6 +281,11 @@ export const scenario: Scenario = {
       says: "ms of CPU for planning with a tenth changed",
       of: (figures) => figures["pass with a tenth changed"] ?? Number.NaN,
       atMost: 35,
+    },
+    {
+      says: "ms of CPU for planning with 2,000 pending performance pods",
+      of: (figures) => figures["fit_aware_v1, 2,000 pending pods"] ?? Number.NaN,
+      atMost: 200,
     },
   ],
 };

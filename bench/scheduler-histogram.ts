@@ -22,7 +22,8 @@ export function quantileOf(buckets: Buckets, share: number): number {
   let [lower, below] = [0, 0];
   for (const [upper, count] of buckets) {
     // Above the highest bound nothing is known but the bound.
-    if (count >= rank) return Number.isFinite(upper) ? lower + ((upper - lower) * (rank - below)) / (count - below) : lower;
+    if (count >= rank)
+      return Number.isFinite(upper) ? lower + ((upper - lower) * (rank - below)) / (count - below) : lower;
     [lower, below] = [upper, count];
   }
   return lower;

@@ -24,6 +24,7 @@ const INTERNAL_CLASSES = new Set([
   "HttpError", // an HTTP answer of the extender
   "MemoryBudgetError", // becomes a 503 answer of the extender
   "NoNodeFits", // becomes the PodScheduled condition of the embedded scheduler
+  "NotEmpty", // ends a sleep of the power program
   "NvmlError", // becomes the message of a blocked or failed cap
   "FailedStep", // carries the error of a write to the operator's queue
   "QueryError", // an HTTP answer of the fleet

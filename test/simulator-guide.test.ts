@@ -4,7 +4,8 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
 import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
-import { CPU_CLASSES, type DeviceClass, GPU_CLASSES } from "../src/core/power/index.ts";
+import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, REST_OF_SERVER } from "../src/core/power/index.ts";
+import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
 import { simulateConfig } from "../src/programs/simulate/config.ts";
@@ -32,6 +33,13 @@ const FACILITY_ROWS: Readonly<Record<keyof typeof FACILITY_DEFAULTS, string>> = 
   standingShare: "Standing losses, share of rated IT power",
   coolingShare: "Cooling per watt of IT under free cooling",
   coolingPerDegree: "More of it per warmer degree outside",
+};
+
+const REST_ROWS: Readonly<Record<keyof typeof REST_OF_SERVER, string>> = {
+  idlePerPackage: "Idle watts for each CPU package",
+  cpuSlope: "Watts for each watt above idle, without GPUs",
+  idlePerBoardWatt: "Idle watts for each watt of the boards' rating",
+  gpuSlope: "Watts for each watt above idle, with GPUs",
 };
 
 /** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
@@ -85,6 +93,14 @@ function tables(): string {
         cell(figure),
       ]),
     ),
+    "### Rest of the server",
+    table(
+      ["Rest of the server", "Value"],
+      Object.entries(REST_OF_SERVER).map(([name, figure]) => [
+        REST_ROWS[name as keyof typeof REST_OF_SERVER],
+        cell(figure),
+      ]),
+    ),
   ];
   const list = sources.map(({ title, where }, index) => `${index + 1}. ${title} (${where})`).join("\n");
   return [...parts, "### Sources", list].join("\n\n");
@@ -109,19 +125,27 @@ interface Result {
 
 /** Each command of the guide that stands alone in a block directly above a table. */
 const results: readonly Result[] = Array.from(
-  experiments.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  `${experiments}\n${readGuide("energy.md")}`.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
   ([, command = "", shown = ""]) => ({ command, shown }),
 );
 
 async function printedBy(command: string): Promise<string> {
   const flags = Object.fromEntries(
-    Array.from(command.matchAll(/--(\S+) (\S+)/g), ([, name = "", value = ""]) => [name.toUpperCase(), value]),
+    Array.from(command.matchAll(/--(\S+)(?: (?!--)(\S+))?/g), ([, name = "", value = "true"]) => [
+      name.toUpperCase().replaceAll("-", "_"),
+      value,
+    ]),
   );
   const config = parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
   if (!config.ok) throw new Error(JSON.stringify(config.error));
   let printed = "";
   const out = (text: string): void => void (printed += text);
-  await simulate(config.value.values, { clock: new VirtualClock(), out, err: out });
+  await simulate(config.value.values, {
+    clock: new VirtualClock(),
+    out,
+    err: out,
+    writeFile: async () => fail("a guide's command writes no file"),
+  });
   return printed;
 }
 
@@ -145,7 +169,7 @@ function chosenFrom(printed: string, header: string): string {
   return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-describe("the results in docs/guides/experiments.md", () => {
+describe("the results in docs/guides/experiments.md and energy.md", () => {
   const isSmall = ({ command }: Result): boolean => command.includes("--nodes");
   // All of them take minutes, so they run only with JOULIE_GUIDE_RESULTS=1. A change of the code also changes the small one.
   const isWanted = (result: Result): boolean => isSmall(result) || process.env["JOULIE_GUIDE_RESULTS"] !== undefined;

@@ -3,6 +3,7 @@ import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { type InstalledProgram, programPermissions } from "../../src/programs/permissions.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { imageConfig } from "../image/layout.ts";
 import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
@@ -27,10 +28,16 @@ const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   operator: { condition: ".Values.operator.enabled" },
   extender: { condition: `(not ${byEnergy})` },
   "extender-energy": { condition: byEnergy, account: "extender" },
+  power: { condition: ".Values.power.enabled" },
   fleet: { condition: ".Values.fleet.enabled" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
   crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },
-  uninstall: { condition: ".Values.uninstall.enabled", hook: "pre-delete,post-delete" },
+  uninstall: { condition: ".Values.uninstall.enabled (not .Values.fleet.enabled)", hook: "pre-delete,post-delete" },
+  "uninstall-fleet": {
+    condition: ".Values.uninstall.enabled .Values.fleet.enabled",
+    hook: "pre-delete,post-delete",
+    account: "uninstall",
+  },
 };
 
 /** Template expressions in the place of names. */
@@ -39,6 +46,7 @@ const names = {
   service: "{{ .Values.extender.service.name }}",
   workloadNamespace: "{{ .Values.fleet.namespace }}",
   lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
+  fleet: '{{ include "joulie.fullname" . }}-fleet',
 };
 
 /** The chart's generated files, by path in the repository. */
@@ -48,6 +56,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     agent: agentConfig,
     extender: extenderConfig,
     fleet: fleetConfig,
+    power: powerConfig,
   });
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],

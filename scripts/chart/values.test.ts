@@ -6,9 +6,16 @@ import { agentConfig } from "../../src/programs/agent/config.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
 import { chartValues, reservedVariables } from "./values.ts";
 
-const configs = { agent: agentConfig, extender: extenderConfig, fleet: fleetConfig, operator: operatorConfig };
+const configs = {
+  agent: agentConfig,
+  extender: extenderConfig,
+  fleet: fleetConfig,
+  operator: operatorConfig,
+  power: powerConfig,
+};
 const values = chartValues(configs);
 const templates = join(import.meta.dirname, "../../charts/joulie/templates");
 const templateText = readdirSync(templates, { recursive: true, encoding: "utf8" })

@@ -20,6 +20,7 @@ export interface ProgramConfigs {
   readonly agent: ConfigSchema;
   readonly extender: ConfigSchema;
   readonly fleet: ConfigSchema;
+  readonly power: ConfigSchema;
 }
 
 /** Set by the templates, from other values or from the pod. */
@@ -109,6 +110,8 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         [
           { key: "nvidia.com/gpu", operator: "Exists", effect: "NoSchedule" },
           { key: "amd.com/gpu", operator: "Exists", effect: "NoSchedule" },
+          // An agent that was updated while its node slept must start before the node is used.
+          { key: "joulie.io/asleep", operator: "Exists", effect: "NoSchedule" },
         ],
         "Taints that agents tolerate.",
       ),
@@ -122,9 +125,18 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       resources: resources("10m", "100Mi", "192Mi"),
       host: section("What an agent sees of its host. Each folder is mounted on its own, outside of /sys.", {
         sysPath: text("/sys", "The host's sysfs. Tests name a copy."),
-        powercap: flag(true, "Mount class/powercap and devices/virtual/powercap: RAPL power caps and energy."),
+        powercap: flag(true, "Mount devices/virtual/powercap: RAPL power caps and energy."),
         cpufreq: flag(true, "Mount devices/system/cpu: topology and frequency limits."),
-        drm: flag(false, "Mount class/drm and devices: AMD and Intel GPUs."),
+        hsmp: flag(
+          false,
+          "Mount devices/platform: power caps of AMD EPYC CPUs, with kernel 6.16 or newer. See the guide to hardware.",
+        ),
+        drm: flag(false, "Mount bus/pci/devices and the folders below: power caps of AMD and Intel GPUs."),
+        drmFolders: list(
+          ["devices"],
+          "Writable folders for GPUs. Where they are differs between machines; devices fits all, but lets an agent write every device's files. Narrower: devices/pci0000:17.",
+          { type: "string", pattern: "^devices(/.+)?$" },
+        ),
         procPath: text("", "The host's procfs; empty = the container's, which has the same cpuinfo."),
         statePath: text(
           "/var/lib/joulie",
@@ -135,7 +147,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         nvidia: section("NVIDIA GPUs through NVML.", {
           enabled: flag(
             false,
-            "Adds the runtime class, NVIDIA_VISIBLE_DEVICES=all and CAP_SYS_ADMIN, which NVML needs for caps.",
+            "Adds the runtime class, NVIDIA_VISIBLE_DEVICES=all and CAP_SYS_ADMIN, which NVML needs for caps; bus/pci/devices and devices, read-only, show which GPUs there are.",
           ),
           runtimeClassName: text("nvidia", "Runtime class that gives the container NVIDIA's libraries; empty = none."),
         }),
@@ -172,6 +184,18 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       }),
       env: env("extender"),
       ...extras("the extender"),
+    }),
+    power: section("The power program, which switches sleeping nodes off and on. It reads the Secrets of BMCs.", {
+      enabled: flag(false, "Whether it is installed. Without it no machine is ever switched off."),
+      replicas: integer(1, "Replicas; one leads.", 1),
+      ...placement("the power program"),
+      egress: list(
+        [],
+        "Peers that it may reach besides DNS and the API server, as in a NetworkPolicy: the network of the BMCs. Empty = all.",
+      ),
+      resources: resources("20m", "100Mi", "256Mi"),
+      env: env("power"),
+      ...extras("the power program"),
     }),
     scheduler: section("A second kube-scheduler that asks the extender, where the cluster's own cannot be changed.", {
       enabled: flag(false, "Whether it is installed."),

@@ -9,10 +9,12 @@ const titles: Readonly<Record<InstalledProgram, string>> = {
   operator: "operator",
   extender: "extender",
   "extender-energy": "extender, `extender.env.SCORING=energy`",
+  power: "power, only with `power.enabled=true`",
   fleet: "fleet, for test clusters only",
   check: "check, a Job after an installation or upgrade",
   crds: "crds, a Job before an upgrade with `crds.upgrade=true`",
   uninstall: "uninstall, Jobs before and after the chart is uninstalled",
+  "uninstall-fleet": "uninstall, with `fleet.enabled=true`",
 };
 
 /** docs/reference/permissions.md: what each program may do with the Kubernetes API. */
@@ -22,6 +24,7 @@ export function permissionsReference(): string {
     service: "the extender's Service",
     workloadNamespace: "`fleet.namespace`",
     lease: "the operator's Lease",
+    fleet: "the fleet's Deployment",
   };
   const sections = Object.entries(titles).map(
     ([program, title]) =>

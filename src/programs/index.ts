@@ -59,6 +59,13 @@ export const programs: readonly Program[] = [
     start: async (config) => (await import("./extender/start.ts")).start(config),
   }),
   program({
+    name: "power",
+    summary: "Switches sleeping nodes off and on through their BMCs; off unless it is installed.",
+    config: async () => (await import("./power/config.ts")).powerConfig,
+    metrics: async () => (await import("./power/metrics.ts")).definitions,
+    start: async (config) => (await import("./power/start.ts")).start(config),
+  }),
+  program({
     name: "simulate",
     summary: "Replays a trace or a seeded workload on a described cluster and reports energy, waits and peaks.",
     config: async () => (await import("./simulate/config.ts")).simulateConfig,

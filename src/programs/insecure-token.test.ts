@@ -46,7 +46,7 @@ async function output(program: string, allow: string): Promise<string> {
   return text;
 }
 
-describe.each(["operator", "agent", "extender", "simulator"])("%s", (program) => {
+describe.each(["operator", "agent", "extender", "power", "simulator"])("%s", (program) => {
   it("sends a kubeconfig's token over http:// only where KUBE_ALLOW_INSECURE_TOKEN says so", async () => {
     const [refused, allowed] = await Promise.all([output(program, "false"), output(program, "true")]);
     expect(refused).toContain("use https, or set KUBE_ALLOW_INSECURE_TOKEN to true");

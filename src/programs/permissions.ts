@@ -6,7 +6,8 @@ import { crdsPermissions } from "./crds/permissions.ts";
 import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
 import { fleetPermissions } from "./fleet/permissions.ts";
 import { operatorPermissions } from "./operator/permissions.ts";
-import { uninstallPermissions } from "./uninstall/permissions.ts";
+import { powerPermissions } from "./power/permissions.ts";
+import { fleetUninstallPermissions, uninstallPermissions } from "./uninstall/permissions.ts";
 
 /** Names of the installation that permissions contain. The chart puts template expressions in their place. */
 export interface InstallationNames {
@@ -17,6 +18,8 @@ export interface InstallationNames {
   readonly workloadNamespace: string;
   /** By which one operator leads. */
   readonly lease: string;
+  /** The Deployment of the simulated fleet. */
+  readonly fleet: string;
 }
 
 export const programPermissions = {
@@ -26,10 +29,14 @@ export const programPermissions = {
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
+  power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,
   uninstall: ({ namespace, lease }: InstallationNames) => uninstallPermissions(namespace, lease),
+  /** The same, of a release with a simulated fleet. */
+  "uninstall-fleet": ({ namespace, lease, fleet }: InstallationNames) =>
+    fleetUninstallPermissions(namespace, lease, fleet),
 } as const satisfies Readonly<Record<string, (names: InstallationNames) => readonly PermissionRule[]>>;
 
 export type InstalledProgram = keyof typeof programPermissions;

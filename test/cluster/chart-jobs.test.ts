@@ -1,6 +1,6 @@
 // The commands that the chart's Jobs run, on a real API server with exactly the roles of the chart.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { crdOf, labels, nodeTwinKind } from "../../src/core/api/index.ts";
+import { crdOf, kinds, labels, nodeTwinKind } from "../../src/core/api/index.ts";
 import { stoppedBy } from "../../src/platform/kube/index.ts";
 import { run } from "../../src/programs/cli/index.ts";
 import { programs } from "../../src/programs/index.ts";
@@ -14,10 +14,22 @@ const names = {
   service: "joulie-scheduler-extender",
   workloadNamespace: "default",
   lease: "joulie-operator",
+  fleet: "joulie-fleet",
 };
 interface Definition {
   readonly spec: { readonly versions: readonly { readonly schema: object }[] };
 }
+
+const fleetLabels = { app: "fleet" };
+const fleetDeployment = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: names.fleet },
+  spec: {
+    selector: { matchLabels: fleetLabels },
+    template: { metadata: { labels: fleetLabels }, spec: { containers: [{ name: "main", image: "none" }] } },
+  },
+};
 
 const joulie = "/apis/joulie.io/v1alpha1";
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -49,10 +61,8 @@ describe("the chart's Jobs", () => {
 
   it("joulie crds apply installs missing CRDs and upgrades older ones that Helm installed", async () => {
     const identity = await identityOf("crds");
-    const applied = {
-      code: 0,
-      text: "joulie crds apply: applied nodehardwares.joulie.io, nodetwins.joulie.io, nodepowerprofiles.joulie.io, telemetryprofiles.joulie.io\n",
-    };
+    const all = kinds.map(({ plural }) => `${plural}.joulie.io`);
+    const applied = { code: 0, text: `joulie crds apply: applied ${all.join(", ")}\n` };
     expect(await joulieAs(identity, "crds", "apply")).toEqual(applied);
     // An older version, whose fields belong to Helm.
     const { spec: older } = crdOf(nodeTwinKind);
@@ -88,8 +98,11 @@ describe("the chart's Jobs", () => {
     expectMinimal("check", identity);
   });
 
-  it("joulie uninstall removes what Joulie wrote", async () => {
-    const identity = await identityOf("uninstall");
+  it.each(["uninstall", "uninstall-fleet"] as const)("joulie %s removes what Joulie wrote", async (program) => {
+    const identity = await identityOf(program);
+    const deployment = `/apis/apps/v1/namespaces/${names.namespace}/deployments`;
+    const fleet = program === "uninstall" ? [] : ["--fleet", names.fleet];
+    if (fleet.length > 0) await plane.api.create(deployment, fleetDeployment);
     const header = (kind: string) => ({ apiVersion: "joulie.io/v1alpha1", kind, metadata: { name: "n1" } });
     const spec = { nodeName: "n1", profile: "eco" };
     await plane.api.create(`${joulie}/nodetwins`, { ...header("NodeTwin"), spec });
@@ -104,8 +117,9 @@ describe("the chart's Jobs", () => {
       const { metadata: found } = await plane.api.get<{ metadata: { annotations?: object } }>(path);
       return Object.keys(found.annotations ?? {});
     };
-    expect(await joulieAs(identity, "uninstall", "--timeout", "5s")).toEqual({ code: 0, text: "" });
+    expect(await joulieAs(identity, "uninstall", "--timeout", "5s", ...fleet)).toEqual({ code: 0, text: "" });
     expect(await stop()).toEqual(["joulie.io/stop"]);
+    expect((await plane.api.get<{ items: unknown[] }>(deployment)).items).toEqual([]);
     for (const kind of ["nodetwins", "nodehardwares", "nodepowerprofiles"])
       expect((await plane.api.get<{ items: unknown[] }>(`${joulie}/${kind}`)).items).toEqual([]);
     const node = await plane.api.get<{ metadata: { labels: object } }>("/api/v1/nodes/n1");
@@ -113,6 +127,6 @@ describe("the chart's Jobs", () => {
     const cleared = await joulieAs(identity, "uninstall", "--timeout", "5s", "--clear-stop", "app=none");
     expect(cleared).toEqual({ code: 0, text: "" });
     expect(await stop()).toEqual([]);
-    expectMinimal("uninstall", identity);
+    expectMinimal(program, identity);
   });
 });

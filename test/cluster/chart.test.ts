@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { run } from "../../src/programs/cli/index.ts";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
+import { programs } from "../../src/programs/index.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { helmOf } from "../controlplane/helm.ts";
@@ -40,7 +42,14 @@ const valueSets: Readonly<Record<string, object>> = {
   "a CRD upgrade and a strict check": { crds: { upgrade: true }, check: { strict: true, timeout: "5m" } },
   "one extender": { extender: { replicas: 1 }, check: { enabled: false } },
   "no agent": { agent: { enabled: false } },
+  "a power program": { power: { enabled: true } },
+  "a power program with limited peers": {
+    power: { enabled: true, egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }], env: { WAKE_TIMEOUT: "10m" } },
+  },
   "no operator": { operator: { enabled: false } },
+  "GPUs in one folder, and EPYC": {
+    agent: { host: { drm: true, hsmp: true, drmFolders: ["devices/pci0000:17/0000:17:01.0"] } },
+  },
   "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false } },
   "no network policies": { networkPolicies: { enabled: false } },
   "restricted peers": {
@@ -80,6 +89,18 @@ interface Rendered {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec?: { readonly template?: { readonly spec: { readonly containers: readonly [Container] } } };
+}
+interface MountingPod {
+  readonly volumes: readonly { readonly name: string; readonly hostPath?: { readonly path: string } }[];
+  readonly containers: readonly [
+    {
+      readonly volumeMounts: readonly {
+        readonly name: string;
+        readonly mountPath: string;
+        readonly readOnly?: boolean;
+      }[];
+    },
+  ];
 }
 interface Container {
   readonly command?: readonly string[];
@@ -240,6 +261,62 @@ describe("the chart", () => {
     await plane.kubectl(["delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", "--all"]);
   });
 
+  it.each([
+    ["the default", {}, "class devices/virtual", "devices/virtual/powercap devices/system/cpu"],
+    ["no RAPL", { host: { powercap: false } }, "class", "devices/system/cpu"],
+    [
+      "NVIDIA GPUs",
+      { gpu: { nvidia: { enabled: true } } },
+      "class bus/pci/devices devices",
+      "devices/virtual/powercap devices/system/cpu",
+    ],
+    [
+      "AMD GPUs",
+      { host: { drm: true } },
+      "class bus/pci/devices",
+      "devices devices/virtual/powercap devices/system/cpu",
+    ],
+    [
+      "AMD GPUs in one folder",
+      { host: { drm: true, drmFolders: ["devices/pci0000:17/0000:17:01.0"] } },
+      "class bus/pci/devices devices",
+      "devices/pci0000:17/0000:17:01.0 devices/virtual/powercap devices/system/cpu",
+    ],
+    [
+      "AMD EPYC",
+      { host: { hsmp: true } },
+      "class devices/virtual",
+      "devices/virtual/powercap devices/system/cpu devices/platform",
+    ],
+  ])("mounts no more of sysfs than needed for %s", async (_, agent, readOnly, writable) => {
+    const pod = objects(await render({ agent })).find(({ kind }) => kind === "DaemonSet")?.spec?.template?.spec as
+      | MountingPod
+      | undefined;
+    const mounts = pod?.containers[0].volumeMounts.filter(({ mountPath }) => mountPath.startsWith("/host/sys/")) ?? [];
+    const paths = (isReadOnly: boolean) =>
+      mounts
+        .filter((mount) => (mount.readOnly ?? false) === isReadOnly)
+        .map(({ mountPath }) => mountPath.replace("/host/sys/", ""))
+        .join(" ");
+    expect([paths(true), paths(false)]).toEqual([readOnly, writable]);
+    // Each is the host's folder of the same name, and the names of volumes are distinct.
+    const volumes = new Map(pod?.volumes.map(({ name, hostPath }) => [name, hostPath?.path]));
+    expect(volumes.size).toBe(pod?.volumes.length);
+    for (const { name, mountPath } of mounts) expect(`/host${volumes.get(name)}`).toBe(mountPath);
+  });
+
+  it("restarts its kube-scheduler when the configuration changes", async () => {
+    const hashWith = async (extender: object) => {
+      const text = await render({ scheduler: { enabled: true }, extender });
+      return /joulie.io\/config-hash: "(\w+)"/.exec(text)?.[1];
+    };
+    const before = await hashWith({});
+    expect(before).toMatch(/^\w{16}$/);
+    expect(await hashWith({ env: { LOG_LEVEL: "debug" } })).toBe(before);
+    expect(await hashWith({ env: { SCORING: "energy" } })).not.toBe(before);
+    expect(await hashWith({ service: { port: 80 } })).not.toBe(before);
+  });
+
   it.each([1, 5])("X-66 sets POOL_SHARDS to %d replicas", async (replicas) => {
     const [pool] = objects(await render({ agent: { mode: "pool", pool: { replicas } } })).filter(
       ({ kind }) => kind === "StatefulSet",
@@ -279,8 +356,12 @@ describe("the chart", () => {
     const start = "uninstall --namespace joulie-system --timeout 2m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator) --lease joulie-operator`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator`,
     ]);
+    const withFleet = await render({ fleet: { enabled: true } });
+    expect(withFleet).toContain(
+      '"--fleet","joulie-fleet","--fleet-pods","app.kubernetes.io/instance=joulie,app.kubernetes.io/component=fleet"',
+    );
     const without = objects(await render({ uninstall: { enabled: false }, check: { enabled: false } }));
     expect(without.filter(({ kind }) => kind === "Job")).toEqual([]);
   });
@@ -288,18 +369,33 @@ describe("the chart", () => {
   it.each([
     [{}, "--programs agent,operator,extender", "--report-only"],
     [{ agent: { mode: "pool" }, operator: { enabled: false } }, "--programs agent-pool,extender", "--report-only"],
+    [{ extender: { env: { SCORING: "energy" } } }, "--programs agent,operator,extender-energy", "--report-only"],
     [{ operator: { env: { NODE_SELECTOR: "team=a" } }, check: { strict: true } }, "--node-selector team=a", ""],
   ])("checks the installation of %j afterwards", async (values, expected, reportOnly) => {
     const job = objects(await render(values)).find(
       ({ metadata, kind }) => kind === "Job" && metadata.name === "joulie-check",
     );
     expect(job).toMatchObject({ metadata: { annotations: { "helm.sh/hook": "post-install,post-upgrade" } } });
-    const args = job?.spec?.template?.spec.containers[0].args?.join(" ") ?? "";
+    const words = job?.spec?.template?.spec.containers[0].args ?? [];
+    const args = words.join(" ");
     expect(args).toContain(
       `check --namespace joulie-system --name joulie ${expected.startsWith("--programs") ? expected : ""}`,
     );
     expect(args).toContain(expected);
     expect(args.endsWith("--report-only")).toBe(reportOnly !== "");
+    // The command understands them. Nothing is installed, so something is missing.
+    let text = "";
+    const write = (more: string) => {
+      text += more;
+    };
+    const environment = {
+      env: { KUBECONFIG: plane.admin.kubeconfig },
+      machine: { isTerminal: false, exists: () => false },
+      out: write,
+      err: write,
+    };
+    expect(await run([...words, "--timeout", "0s"], programs, environment)).toBe(reportOnly === "" ? 1 : 0);
+    expect(text).toMatch(/^joulie check: missing: /);
   });
 
   it("upgrades CRDs before an upgrade, if asked to", async () => {

@@ -17,12 +17,13 @@ import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
-import { energyExtenderPermissions } from "../../src/programs/extender/permissions.ts";
+import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { numbered } from "../controlplane/objects.ts";
 import { freePorts } from "../controlplane/ports.ts";
+import { compareRights } from "../controlplane/rights.ts";
 
 interface Registration {
   readonly profiles: readonly object[];
@@ -122,6 +123,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
   let plane: ControlPlane;
   let url: string;
   let stop: (() => Promise<void>) | undefined;
+  let user: string;
 
   beforeAll(async () => {
     const [port = 0] = await freePorts(1);
@@ -158,6 +160,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
 
   async function startExtender(port: number): Promise<() => Promise<void>> {
     const identity = await plane.identity(energyExtenderPermissions, { name: "joulie-extender" });
+    ({ user } = identity);
     const env = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: `127.0.0.1:${port}`, SCORING: "energy" };
     const parsed = parseConfig(extenderConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
@@ -238,5 +241,13 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
 
   it("no performance pod runs under eco caps", () => {
     expect(underEcoCaps).toEqual([]);
+  });
+
+  it("the extender needed every verb that the role has beyond the default one, and no other", () => {
+    const own = plane.audited().filter((request) => request.user === user);
+    expect(compareRights(energyExtenderPermissions, own).missing).toEqual([]);
+    const granted: readonly object[] = extenderPermissions;
+    const beyond = energyExtenderPermissions.filter((rule) => !granted.includes(rule));
+    expect(compareRights(beyond, own).unused).toEqual([]);
   });
 });

@@ -64,10 +64,12 @@ const comparisons: Readonly<Record<InstalledProgram, string>> = {
   operator: "operator.test.ts",
   extender: "debug-pages.test.ts",
   "extender-energy": "energy-scoring.test.ts",
+  power: "power.test.ts",
   fleet: "simulator.test.ts",
   check: "chart-jobs.test.ts",
   crds: "chart-jobs.test.ts",
   uninstall: "chart-jobs.test.ts",
+  "uninstall-fleet": "chart-jobs.test.ts",
 };
 
 it.each(Object.entries(comparisons))("the role of %s is compared in %s", (_, file) => {

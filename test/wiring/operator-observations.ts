@@ -147,6 +147,23 @@ export const caps = async (variables: RawValues): Promise<unknown> =>
     },
   );
 
+/** The CPU cap of an eco node, and that cap while a pod has been waiting for a node for more than half a minute. */
+export const queuedCap = async (variables: RawValues): Promise<string> =>
+  onCluster(
+    variables,
+    async (harness) => {
+      await harness.createNode("e", { "joulie.io/hw.cpu-model": "Intel-Xeon-Platinum-8480" });
+      await harness.pin("e", { profile: "eco" });
+    },
+    async ({ harness }) => {
+      const cap = async () => (await harness.twin("e")).spec.cpu?.packagePowerCapPctOfMax;
+      const before = await cap();
+      await harness.createPod("waiting", undefined);
+      await harness.advance(125);
+      return `${before}, then ${await cap()}`;
+    },
+  );
+
 /** Number of writes of an unchanged twin in ten minutes. */
 export const refreshes = async (variables: RawValues): Promise<number> =>
   onCluster(

@@ -106,12 +106,36 @@ const table: VariableTable = {
     changed: { performance: "CPU 100 %, GPU 100 % 350 W", eco: "CPU 60 %, GPU 60 % 210 W" },
   },
 
-  POLICY_TYPE: {
-    value: "queue_aware_v1",
+  POLICY_TYPE: [
+    {
+      value: "queue_aware_v1",
+      observe: seen.classes,
+      byDefault: "5 performance, 5 eco",
+      changed: "6 performance, 4 eco",
+    },
+    {
+      value: "fit_aware_v1",
+      observe: seen.classes,
+      byDefault: "5 performance, 5 eco",
+      changed: "2 performance, 8 eco",
+    },
+  ],
+  FIT_RESERVE: {
+    value: "0",
+    beside: { POLICY_TYPE: "fit_aware_v1" },
     observe: seen.classes,
-    byDefault: "5 performance, 5 eco",
-    changed: "6 performance, 4 eco",
+    byDefault: "2 performance, 8 eco",
+    changed: "1 performance, 9 eco",
   },
+  ECO_MAX_SLOWDOWN_PCT: [
+    {
+      value: "10",
+      observe: seen.caps,
+      byDefault: { performance: "CPU 100 %, GPU 100 %", eco: "CPU 60 %, GPU 60 %" },
+      changed: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 85.5 %" },
+    },
+    { value: "10", observe: seen.queuedCap, byDefault: "60, then 60", changed: "89.3, then 94.3" },
+  ],
   STATIC_HP_FRAC: {
     value: "0.2",
     observe: seen.classes,

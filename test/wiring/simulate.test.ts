@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ok } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { simulateConfig } from "../../src/programs/simulate/config.ts";
@@ -22,17 +23,23 @@ async function printed(variables: RawValues): Promise<unknown> {
     const texts = { NODES: "5", HOURS: "0.5", JSON: "true", ...variables };
     const own = Object.entries(texts).map(([name, text]) => [name, text.replace(FOLDER, folder)]);
     let out = "";
+    let report = "";
     const config = configured(simulateConfig, Object.fromEntries(own) as RawValues);
     await simulate(config, {
       clock: systemClock,
       out: (text) => void (out += text),
       err: (text) => void (out += text),
+      writeFile: async (_, text) => {
+        report = text.split("\n", 1)[0] ?? "";
+        return ok(undefined);
+      },
     });
     if (!out.startsWith("{")) return { table: out.split(/[ ,\n]/, 1)[0] };
     const { runs, ...rest } = JSON.parse(out) as Record<string, unknown>;
     const list = (runs as Record<string, unknown>[] | undefined) ?? [rest];
     return {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => name !== "seconds")),
+      ...(report !== "" && { report }),
       runs: list.map(({ arm, policy, seed }) => `${String(arm)} ${String(policy)} ${String(seed)}`).join(", "),
     };
   } finally {
@@ -62,8 +69,15 @@ const table: VariableTable = {
   NODES: { ...run, value: "10", beside: { NODES: "5" }, changed: { nodes: 10, jobs: 14 } },
   LOAD: { ...run, value: "0.2", changed: { load: 0.2, jobs: 2 } },
   HOURS: { ...run, value: "1", beside: { HOURS: "0.5" }, changed: { hours: 1, jobs: 14 } },
+  WALL_POWER: { ...run, value: "true", changed: { wallPower: "on" } },
+  BOARD_SPEEDS: { ...run, value: "true", changed: { boardSpeeds: "on" } },
+  BIND_BOARDS: { ...run, value: "true", changed: { bindBoards: "on" } },
+  PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
+  ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },
+  ESTIMATOR_ERROR: { ...run, value: "0.2", changed: { estimatorError: 0.2 } },
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },
+  HTML: { ...run, value: "report.html", changed: { report: "<!doctype html>" } },
   JSON: { ...run, value: "true", beside: { JSON: "false" }, byDefault: { table: "mode" }, changed: run.byDefault },
 };
 

@@ -134,6 +134,8 @@ spec:
     spec:
       serviceAccountName: {{ include "joulie.fullname" $root }}-{{ index . 3 }}
       restartPolicy: Never
+      # Not behind pods that wait for a node, or for an extender that kube-scheduler cannot reach.
+      priorityClassName: {{ $root.Values.operator.priorityClassName }}
       {{- with $root.Values.image.pullSecrets }}
       imagePullSecrets:
         {{- toYaml . | nindent 8 }}

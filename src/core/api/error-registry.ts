@@ -5,6 +5,7 @@ export const errorGroups = [
   "Operator",
   "Agent",
   "Extender",
+  "Power",
   "Fleet",
   "Demo",
   "Simulate",
@@ -213,6 +214,35 @@ export const errorRegistry = {
       "Correct the file that the message names. At a running extender the previous certificate stays in use until then.",
   },
 
+  JOULIE_E_POWER_SWITCH: {
+    group: "Power",
+    cause: "The power switch of a node (Redfish, Metal3 or webhook) gave no usable answer.",
+    remedy:
+      "The message names the address and the reason. Joulie retries less and less often, and other nodes are not affected. Check the BMC and the network policy.",
+  },
+  JOULIE_E_POWER_CREDENTIALS: {
+    group: "Power",
+    cause: "The Secret of a PowerEndpoint is missing or incomplete, or the power switch rejects its content.",
+    remedy:
+      "Create the Secret in the namespace of the power program with the keys username and password (Redfish), token (webhook) or ca.crt. It is read again by itself.",
+  },
+  JOULIE_E_POWER_REFUSED: {
+    group: "Power",
+    cause: "The power switch, or its configuration, does not allow the action; for example disablePowerOff is set.",
+    remedy: "Correct what the message names, or remove the label joulie.io/may-sleep from the node.",
+  },
+  JOULIE_E_WAKE_FAILED: {
+    group: "Power",
+    cause: "A sleeping node did not come back within WAKE_TIMEOUT, neither at the first nor at the second attempt.",
+    remedy:
+      "Look at the machine's console. The node is used again as soon as it is Ready, and sleeps again only after `joulie power test NODE` has proven a wake.",
+  },
+  JOULIE_E_POWER_TEST: {
+    group: "Power",
+    cause: "The command `joulie power test` or `joulie wake` did not reach its goal in time.",
+    remedy: "The message names the nodes and the last known step. `kubectl describe pe NODE` shows the history.",
+  },
+
   JOULIE_E_FOREIGN_NODE: {
     group: "Fleet",
     cause: "A Node with the name of a simulated node exists and is not simulated. The fleet does not touch it.",
@@ -240,6 +270,11 @@ export const errorRegistry = {
     cause: "The trace file cannot be read, or a line of it is invalid.",
     remedy:
       "Correct the line; the message names its number and the expected value. docs/guides/experiments.md describes the format.",
+  },
+  JOULIE_E_REPORT: {
+    group: "Simulate",
+    cause: "The report file of `--html` cannot be written.",
+    remedy: "Name a file in an existing folder that you may write to.",
   },
   JOULIE_E_TOO_MANY_JOBS: {
     group: "Simulate",

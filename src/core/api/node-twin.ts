@@ -64,6 +64,11 @@ const status = block(
       cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
       gpuPct: percentage("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
     }).optional(),
+    expectedSlowdownPct: decimal(
+      0,
+      undefined,
+      "How much longer compute-bound work at full load takes under the caps, in percent; all other work takes at most that much longer.",
+    ).optional(),
     hardwareDensityScore: decimal(0, 2, "Compute density: up to 1 for the CPUs plus up to 1 for the GPUs.").optional(),
     estimatedPUE: decimal(1, undefined, "Power usage effectiveness at the node's location; 1 if unknown.").optional(),
     powerMeasurement: powerMeasurement.optional(),

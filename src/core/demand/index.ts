@@ -8,7 +8,7 @@ export * from "./marginal-on.ts";
 export { admitsNode, type NodeConstraint, namedNodesOf } from "./node-constraint.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
-export { type PodSummary, podSummaryOf } from "./pod-summary.ts";
+export { type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";
 export { noQueues, type PodPool, type QueuedPools, queuedPools } from "./pool-waits.ts";
 export type { UnreadableQuantity } from "./quantities.ts";
 export * from "./workload-class.ts";

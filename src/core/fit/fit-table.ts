@@ -138,12 +138,12 @@ export class FitTable<Node extends FitNode = FitNode> {
     return Array.from(costs.keys()).toSorted((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0) || a - b);
   }
 
-  /** The node with room among `members` whose use costs least; -1 if none has room. */
-  cheapestWithRoom(members: readonly number[], tier: number): number {
+  /** The candidate with room among `members` whose use costs least; -1 if none has room. */
+  cheapestWithRoom(members: readonly number[], isCandidate: (index: number) => boolean): number {
     let best = -1;
     let least = Infinity;
     for (const index of members) {
-      if (this.tiers[index] !== tier || !this.hasRoom(index)) continue;
+      if (!isCandidate(index) || !this.hasRoom(index)) continue;
       const cost = this.#useCost(index, NOTHING);
       if (cost < least) [best, least] = [index, cost];
     }

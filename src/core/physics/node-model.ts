@@ -5,6 +5,8 @@ import {
   type NodeSpec,
   nodePowerModel,
   nodePowerModelOf,
+  type RestOfServer,
+  restOfServerOf,
   sourcedFigure,
 } from "../power/index.ts";
 import { celsius, seconds, type Watts } from "../units/index.ts";
@@ -13,6 +15,10 @@ import type { ThermalModel } from "./thermal.ts";
 /** The constant properties of a node. Nodes of one hardware type share one model. */
 export interface NodeModel extends NodePowerModel {
   readonly thermal: ThermalModel;
+  /** What the server draws at the wall beside its packages and boards. */
+  readonly rest: RestOfServer;
+  /** Speed of the boards at full clock; a job's time at full speed is that on boards of speed 1. */
+  readonly gpuSpeed: number;
 }
 
 /** How the temperature of a node follows its power. */
@@ -29,9 +35,15 @@ export const THERMAL_DEFAULTS = {
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
 
 /** Builds the model of a node from its hardware view. */
-export const nodeModelOf = (hardware: HardwareView): NodeModel => withThermal(nodePowerModelOf(hardware));
+export const nodeModelOf = (hardware: HardwareView, gpuSpeed = 1): NodeModel =>
+  withThermal(nodePowerModelOf(hardware), gpuSpeed);
 
-const withThermal = (power: NodePowerModel): NodeModel => ({ ...power, thermal: thermalModel(power.full) });
+const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
+  ...power,
+  thermal: thermalModel(power.full),
+  rest: restOfServerOf(power),
+  gpuSpeed,
+});
 
 function thermalModel(full: Watts): ThermalModel {
   const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;

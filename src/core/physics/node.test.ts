@@ -225,3 +225,33 @@ describe("adversarial input", () => {
     },
   );
 });
+
+describe("a server at the wall", () => {
+  it("draws the rest of the server in addition, and integrates it exactly", () => {
+    const node = new SimulatedNode(gpuNode, { at: seconds(50) });
+    const { rest, idle } = gpuNode;
+    expect(node.wallWatts).toBe(416 + rest.idle);
+    node.advance(seconds(60));
+    node.start(training("a", { gpus: 4, work: seconds(100) }));
+    const busy = node.watts;
+    expect(node.wallWatts).toBeCloseTo(busy + rest.idle + rest.slope * (busy - idle), 9);
+    const end = node.advance(seconds(1000));
+    expect(end?.at).toBe(160);
+    node.advance(seconds(200));
+    const expected = (10 + 40) * (416 + rest.idle) + 100 * (busy + rest.idle + rest.slope * (busy - idle));
+    expect(node.wallJoules).toBeCloseTo(expected, 6);
+    expect(node.joules).toBeCloseTo(50 * 416 + 100 * busy, 6);
+  });
+});
+
+describe("boards of another speed", () => {
+  it("slow down only the part of a job that waits for the GPU clock", () => {
+    const node = new SimulatedNode({ ...gpuNode, gpuSpeed: 0.5 });
+    node.start(training("all", { work: seconds(100) }));
+    node.start(training("part", { gpuShare: 0.4, work: seconds(100) }));
+    node.start(job("cpu", { cores: 1, cpuUtil: 0.1, work: seconds(100) }));
+    expect(node.rateOf("all")).toBeCloseTo(0.5, 12);
+    expect(node.rateOf("part")).toBeCloseTo(1 / 1.4, 12);
+    expect(node.rateOf("cpu")).toBe(1);
+  });
+});

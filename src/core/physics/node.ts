@@ -1,3 +1,4 @@
+import { wallPower } from "../power/index.ts";
 import { baselineAmbient } from "../twin/index.ts";
 import {
   type Celsius,
@@ -45,6 +46,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #ambient: Celsius;
   #hot = false;
   #now: Seconds;
+  readonly #started: Seconds;
 
   // The state at the start of the segment.
   #since: Seconds;
@@ -64,6 +66,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     this.#ambient = isAir(ambient) ? ambient : baselineAmbient;
     this.#now = seconds(isNonNegative(at) && at < END_OF_TIME ? at : 0);
     this.#since = this.#now;
+    this.#started = this.#now;
     this.#settled = settledAt(model.thermal, model.idle, this.#ambient);
     this.#temperature = this.#settled;
     this.#beginSegment();
@@ -138,8 +141,14 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return this.#operation;
   }
 
+  /** Power of the packages and boards, as their sensors read it. */
   get watts(): Watts {
     return watts(this.#operation.cpuWatts + this.#operation.gpuWatts);
+  }
+
+  /** Power of the whole server. */
+  get wallWatts(): Watts {
+    return wallPower(this.watts, this.model.idle, this.model.rest);
   }
 
   /** Since the start. */
@@ -153,6 +162,14 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
 
   get joules(): Joules {
     return joules(this.cpuJoules + this.gpuJoules);
+  }
+
+  /** Energy of the whole server since the start. Wall power is linear in device power, and so is its energy. */
+  get wallJoules(): Joules {
+    const { idle, rest } = this.model;
+    const time = this.#now - this.#started;
+    const devices = this.joules;
+    return joules(devices + rest.idle * time + rest.slope * (devices - idle * time));
   }
 
   get temperature(): Celsius {

@@ -40,7 +40,7 @@ export interface Operation {
 /** A job with its progress rate at the current operating point. */
 export interface PacedJob {
   readonly demand: JobDemand;
-  /** Progress per second, 1 at full speed. */
+  /** Progress per second, 1 at full speed on boards of speed 1. */
   rate: number;
 }
 
@@ -101,7 +101,7 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 
 function powerGpu(
   operation: Operation,
-  { gpu, boards }: NodeModel,
+  { gpu, boards, gpuSpeed }: NodeModel,
   jobs: readonly PacedJob[],
   cap: Watts | undefined,
   ceiling: number,
@@ -126,7 +126,7 @@ function powerGpu(
       clocks += share * clock;
       saturated ||= exceeds(perBoard, cap);
     }
-    job.rate = progressRate(demand, cpuClock, clock * granted);
+    job.rate = progressRate(demand, cpuClock, clock * granted * gpuSpeed);
   }
   operation.gpuWatts = watts(power);
   operation.gpuLoad = boards > 0 ? load / boards : 0;

@@ -3,6 +3,7 @@ import { publishedStateOf } from "../policy/index.ts";
 import {
   ambientOf,
   estimatedPue,
+  expectedSlowdown,
   type PowerReading,
   predictTwin,
   roundForPublication,
@@ -53,7 +54,14 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   const sleeps = target.spec.power?.state === "off" || !isAwake(target.twin?.status);
   const schedulableClass = sleeps ? "asleep" : publishedStateOf(next).schedulableClass;
   const predicted = predictTwin(
-    { hardware, caps, schedulableClass, density: density.total, ...readings },
+    {
+      hardware,
+      caps,
+      schedulableClass,
+      density: density.total,
+      slowdown: expectedSlowdown(hardware, caps),
+      ...readings,
+    },
     settings.twin,
   );
   const plan = { ...target, status: roundForPublication(predicted) };

@@ -113,7 +113,7 @@ describe("fit_aware_v1", () => {
 
   it("POL-30 a pod that fits on no performance node promotes the cheapest eco node it fits on, in the same pass", () => {
     const nodes = [
-      node("dear", { lifted: 300 }),
+      node("a dear one", { lifted: 300 }),
       node("cheap", { lifted: 50 }),
       node("cheapest but small", { cores: 2, lifted: 1 }),
       node("full", { performance: true }),
@@ -121,7 +121,7 @@ describe("fit_aware_v1", () => {
     const result = plan(nodes, [pod(16, { on: "full" }), pod(4)]);
     expect(performanceNodes(result)).toEqual(expect.arrayContaining(["full", "cheap"]));
     expect(reasonOf(result, "cheap")).toBe("chosen for pending performance pods");
-    expect(reasonOf(result, "dear")).toBe("no performance pod needs it");
+    expect(reasonOf(result, "a dear one")).toBe("no performance pod needs it");
     expect(result.fit).toEqual({ onPerformance: 0, onPromoted: 1, unplaced: 0 });
   });
 
@@ -204,6 +204,13 @@ describe("fit_aware_v1", () => {
     const result = plan(nodes, used);
     expect(performanceNodes(result)).toEqual(["b", "c"]);
     expect(reasonOf(result, "b")).toBe("reserve of its family");
+    // A node that is only held is no reason to give up a cheaper one.
+    const held = [node("a", { performance: true, held: true }), node("b", { performance: true })];
+    const kept = plan(held, [pod(8, { on: "a", standard: true })]);
+    expect([reasonOf(kept, "b"), reasonOf(kept, "a")]).toEqual([
+      "reserve of its family",
+      expect.stringContaining("PROFILE_MIN_DWELL"),
+    ]);
     // Without room a performance node would be of no use.
     expect(performanceNodes(plan([node("c")], [pod(16, { on: "c", standard: true })]))).toEqual([]);
   });

@@ -97,6 +97,8 @@ function promotionCostOf({ fit }: PlanNode) {
   return { fixed: watts(0), cpu, gpu };
 }
 
+const at = (column: Uint8Array, index: number): number => column[index] ?? tiers.excluded;
+
 /** The nodes that a plan needs at performance, and why. */
 class Promotions {
   readonly #ordered: readonly PlanNode[];
@@ -178,9 +180,10 @@ class Promotions {
     }
     for (const family of inUse) {
       const members = families.get(family) ?? [];
-      if (table.cheapestWithRoom(members, tiers.needed) !== -1) continue;
-      let index = table.cheapestWithRoom(members, tiers.performance);
-      if (index === -1) index = table.cheapestWithRoom(members, tiers.eco);
+      if (table.cheapestWithRoom(members, (index) => this.#stays(index)) !== -1) continue;
+      // A node that is only held would shadow a cheaper one until its time is over.
+      let index = table.cheapestWithRoom(members, (each) => at(table.tiers, each) <= tiers.performance);
+      if (index === -1) index = table.cheapestWithRoom(members, (each) => at(table.tiers, each) === tiers.eco);
       if (index !== -1) this.#need(index, reasons.family);
     }
   }
@@ -194,6 +197,11 @@ class Promotions {
         ? { name, profile: "eco", reason: reasons.unneeded }
         : { name, profile: "performance", reason: why };
     });
+  }
+
+  /** Whether the node is performance for more than its dwell time. */
+  #stays(index: number): boolean {
+    return this.#why[index] !== undefined || this.#ordered[index]?.pin === "performance";
   }
 
   #need(index: number, why: string): void {

@@ -8,4 +8,5 @@ export * from "./predict.ts";
 export * from "./psu.ts";
 export * from "./publication.ts";
 export * from "./pue.ts";
+export * from "./slowdown.ts";
 export * from "./trend.ts";

@@ -23,6 +23,7 @@ export interface TwinInput {
   /** The node's state as the guard published it. */
   readonly schedulableClass?: SchedulableClass | undefined;
   readonly density?: number | undefined;
+  readonly slowdown?: Percent | undefined;
   readonly ambient?: Celsius | undefined;
   /** Total power of all nodes on the node's supply (see `supplyTotals`). */
   readonly supplyTotal?: Watts | undefined;
@@ -44,6 +45,7 @@ export type TwinOutput = Pick<
   | "predictedCoolingStressScore"
   | "predictedPsuStressScore"
   | "effectiveCapState"
+  | "expectedSlowdownPct"
   | "hardwareDensityScore"
   | "estimatedPUE"
   | "powerMeasurement"
@@ -69,7 +71,7 @@ const MOST_DENSITY = 2;
  * omitted, because the API would reject the whole status.
  */
 export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
-  const { hardware, caps, density, pue } = input;
+  const { hardware, caps, density, pue, slowdown } = input;
   const power = nodePower(hardware, caps);
   const stress = power === undefined ? undefined : stressOf(model, power, input.ambient);
   const room = stress === undefined ? undefined : headroom(caps, stress);
@@ -87,6 +89,7 @@ export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): 
   if (room !== undefined) output.predictedPowerHeadroomScore = room;
   if (supplyStress !== undefined) output.predictedPsuStressScore = supplyStress;
   if (isNonNegative(density) && density <= MOST_DENSITY) output.hardwareDensityScore = density;
+  if (isNonNegative(slowdown)) output.expectedSlowdownPct = slowdown;
   if (measurement !== undefined) output.powerMeasurement = measurement;
   return output;
 }

@@ -43,6 +43,7 @@ const ofStatus = {
   predictedPowerHeadroomScore: tenths,
   predictedCoolingStressScore: tenths,
   predictedPsuStressScore: tenths,
+  expectedSlowdownPct: tenths,
   hardwareDensityScore: toPlaces(3),
   estimatedPUE: toPlaces(2),
 } as const satisfies Partial<Record<keyof TwinOutput, Rounding>>;

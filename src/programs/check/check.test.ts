@@ -8,6 +8,7 @@ import { seededRandom } from "../../platform/random/index.ts";
 import { type CheckOptions, check, summarize } from "./check.ts";
 
 const nodeSelector = `${labels.managed}=true`;
+const namespace = "joulie-system";
 const service = "joulie-scheduler-extender";
 const readyz = `/api/v1/namespaces/joulie-system/services/${service}:metrics/proxy/readyz`;
 
@@ -32,16 +33,17 @@ describe("joulie check", () => {
       yield Buffer.from(JSON.stringify(value));
     })(),
   });
-  const begin = () => {
+  const begin = async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: installed.map(crdOf) });
     client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "test" });
+    await client.create(resources.namespaces, { metadata: { name: namespace } });
   };
-  beforeEach(() => {
+  beforeEach(async () => {
     clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
     extenderStatus = 200;
     isAllowed = () => true;
     installed = kinds;
-    begin();
+    await begin();
   });
   afterEach(async () => api.close());
 
@@ -61,7 +63,7 @@ describe("joulie check", () => {
       client: new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" }),
       transport,
       clock,
-      namespace: "joulie-system",
+      namespace,
       name: "joulie",
       programs: ["agent", "operator", "extender"],
       service,
@@ -101,7 +103,7 @@ describe("joulie check", () => {
   it("names missing CRDs, and still examines the rest", async () => {
     await api.close();
     installed = kinds.filter(({ plural }) => plural !== "nodetwins");
-    begin();
+    await begin();
     await createNode("a");
     extenderStatus = 503;
     expect(await examine()).toBe(
@@ -135,6 +137,16 @@ describe("joulie check", () => {
     clock.advance(milliseconds(20_000));
     expect(await examine()).toBe(
       "missing: the operator has published no twin in the last 5m of b; no agent has reported in the last 5m from b",
+    );
+  });
+
+  it("X-101 names the stop annotation instead of the reports that it prevents", async () => {
+    await createNode("a");
+    const metadata = { annotations: { "joulie.io/stop": "true" } };
+    await client.mergePatch(resources.namespaces, { name: namespace }, { metadata });
+    expect(await examine()).toBe(
+      "missing: new reports: operator and agents are stopped by the annotation joulie.io/stop on namespace joulie-system " +
+        "(to continue: kubectl annotate namespace joulie-system joulie.io/stop-)",
     );
   });
 

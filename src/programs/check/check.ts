@@ -1,4 +1,4 @@
-import { apiGroup, apiVersion, kinds, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
+import { annotations, apiGroup, apiVersion, kinds, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
 import {
@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type PermissionRule,
   resources,
+  stoppedBy,
   type Transport,
 } from "../../platform/kube/index.ts";
 import { type InstalledProgram, programPermissions } from "../permissions.ts";
@@ -114,7 +115,13 @@ async function missingPermissions(options: CheckOptions): Promise<string | undef
   const { client, namespace, service, name } = options;
   const questions = options.programs.flatMap((program) => {
     const account = `${name}-${program.replace(/-(pool|energy)$/, "")}`;
-    const rules = programPermissions[program]({ namespace, service, workloadNamespace: "default", lease: "" });
+    const rules = programPermissions[program]({
+      namespace,
+      service,
+      workloadNamespace: "default",
+      lease: "",
+      fleet: "",
+    });
     return rules.flatMap((rule) => questionsAbout(account, rule));
   });
   const answers = await Promise.all(questions.map(async (question) => isAllowed(client, namespace, question)));
@@ -168,8 +175,15 @@ async function missingExtender({ transport, clock, namespace, service }: CheckOp
 }
 
 async function missingReports(options: CheckOptions): Promise<CheckResult> {
-  const { client, clock, nodeSelector } = options;
+  const { client, clock, namespace, nodeSelector } = options;
   const { items: nodes } = await client.listAll(resources.nodes, { labelSelector: nodeSelector });
+  if (await isStopped(options)) {
+    const remedy = `to continue: kubectl annotate namespace ${namespace} ${annotations.stop}-`;
+    return {
+      missing: [`new reports: operator and agents are ${stoppedBy(namespace)} (${remedy})`],
+      nodes: nodes.length,
+    };
+  }
   if (nodes.length === 0) return { missing: [], nodes: 0 };
   const twins = await twinsByName(client);
   const isFresh = (at: string | undefined): boolean => clock.now() - Date.parse(at ?? "") < FRESH;
@@ -187,6 +201,11 @@ async function missingReports(options: CheckOptions): Promise<CheckResult> {
   if (programs.some((program) => program.startsWith("agent")) && withoutAgent.length > 0)
     missing.push(`no agent has reported ${within} from ${abridged(withoutAgent, "nodes")}`);
   return { missing, nodes: nodes.length };
+}
+
+async function isStopped({ client, namespace: name }: CheckOptions): Promise<boolean> {
+  const { metadata } = await client.get(resources.namespaces, { name }, { timeout: CALL_TIMEOUT });
+  return metadata.annotations?.[annotations.stop] === "true";
 }
 
 async function twinsByName(client: KubeClient): Promise<ReadonlyMap<string, NodeTwin>> {

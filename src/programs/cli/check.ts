@@ -15,7 +15,7 @@ interface Options {
   readonly kubeconfig?: string;
 }
 
-const checkedPrograms = ["agent", "agent-pool", "operator", "extender"] as const;
+const checkedPrograms = ["agent", "agent-pool", "operator", "extender", "extender-energy"] as const;
 type CheckedProgram = (typeof checkedPrograms)[number];
 
 const HELP = `

@@ -334,7 +334,7 @@ describe("the real command", () => {
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
   });
 
-  it.each(["operator", "agent", "extender", "fleet", "simulator"])(
+  it.each(["operator", "agent", "extender", "power", "fleet", "simulator"])(
     "%s reports a missing kubeconfig in one line and exits 2",
     async (program) => {
       const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
@@ -400,10 +400,24 @@ describe("the real command", () => {
     expect(err).toMatch(/^joulie: could not write to standard output: ENOSPC[^\n]*\n$/);
   });
 
+  it("joulie wake needs names or --all, and joulie power test a node", async () => {
+    for (const args of [["wake"], ["wake", "a", "--all"]]) {
+      const { code, err } = await command(args);
+      expect([code, err]).toEqual([
+        2,
+        "joulie wake: name nodes, or use --all; see joulie wake --help (JOULIE_E_USAGE)\n",
+      ]);
+    }
+    const missing = await command(["power", "test"]);
+    expect(missing.code).toBe(2);
+    expect(missing.err).toMatch(/^joulie power test: missing required argument 'node'/);
+    expect((await command(["power", "test", "--help"])).out).toContain("switches it off and on");
+  });
+
   it("prints the help with the list of programs", async () => {
     const { code, out } = await command(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["operator", "agent", "extender", "simulate", "fleet[|]simulator", "demo"]) {
+    for (const name of ["operator", "agent", "extender", "power", "simulate", "fleet[|]simulator", "demo"]) {
       expect(out).toMatch(new RegExp(`^  ${name} +[A-Z]`, "m"));
     }
   });

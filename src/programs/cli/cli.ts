@@ -7,6 +7,7 @@ import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { defineCheck } from "./check.ts";
 import { defineCrds } from "./crds.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { definePowerTest, defineWake } from "./power-commands.ts";
 import { defineSchedulerConfig } from "./scheduler-config.ts";
 import { defineUninstall } from "./uninstall.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
@@ -71,6 +72,12 @@ export async function run(
     ),
   );
   addOwnCommand("uninstall", (command) => defineUninstall(command, world, exit));
+  addOwnCommand("wake", (command) => defineWake(command, world, exit));
+  const power = joulie.commands.find((command) => command.name() === "power");
+  if (power !== undefined) {
+    power.enablePositionalOptions();
+    addOwnCommand("test", (command) => definePowerTest(command, world, exit), power);
+  }
   addOwnCommand("completion", (command) =>
     defineCompletion(command, world, async () => {
       const { addFlags } = await import("./program-command.ts");
@@ -80,9 +87,13 @@ export async function run(
   );
 
   /** Adds a command that is not a program: it ends at once, or when its work is done. */
-  function addOwnCommand(name: string, define: (command: Command, world: CliEnvironment) => void): void {
-    const command = joulie.command(name).helpCommand(false);
-    obey(command, `joulie ${name}`, world);
+  function addOwnCommand(
+    name: string,
+    define: (command: Command, world: CliEnvironment) => void,
+    parent: Command = joulie,
+  ): void {
+    const command = parent.command(name).helpCommand(false);
+    obey(command, parent === joulie ? `joulie ${name}` : `joulie ${parent.name()} ${name}`, world);
     define(command, world);
   }
   try {

@@ -16,8 +16,8 @@ export const namespaceOption = () =>
   new Option("--namespace <name>", "namespace of the installation").default("joulie-system");
 export const kubeconfigOption = () =>
   new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account");
-export const timeoutOption = (about: string, byDefault: string) =>
-  new Option("--timeout <duration>", about).argParser(durationOf).default(durationOf(byDefault), byDefault);
+export const timeoutOption = (about: string, byDefault: string, flag = "--timeout") =>
+  new Option(`${flag} <duration>`, about).argParser(durationOf).default(durationOf(byDefault), byDefault);
 
 /** Connects, does the work and returns the exit code. `work` returns what failed. */
 export async function onCluster(

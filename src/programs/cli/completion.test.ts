@@ -55,6 +55,7 @@ describe("completion", () => {
       "check",
       "crds",
       "uninstall",
+      "wake",
       "completion",
       "--version",
       "--help",
@@ -82,7 +83,7 @@ describe("completion", () => {
     [["operator", "--policy-type", "=", "st"], ["static_partition"]],
     [
       ["operator", "--policy-type", "="],
-      ["static_partition", "queue_aware_v1", "rule_swap_v1"],
+      ["static_partition", "queue_aware_v1", "fit_aware_v1", "rule_swap_v1"],
     ],
     [
       ["operator", "--write-node-power-profiles", ""],
@@ -106,7 +107,9 @@ describe("completion", () => {
         expect(fish).toContain(`'__joulie_at "/${program.name}"' -l ${flag.slice(2)} `);
       }
     }
-    expect(zsh).toContain("'/operator --policy-type') compadd -- 'static_partition' 'queue_aware_v1' 'rule_swap_v1'");
-    expect(fish).toContain("-l policy-type -x -a 'static_partition queue_aware_v1 rule_swap_v1'");
+    expect(zsh).toContain(
+      "'/operator --policy-type') compadd -- 'static_partition' 'queue_aware_v1' 'fit_aware_v1' 'rule_swap_v1'",
+    );
+    expect(fish).toContain("-l policy-type -x -a 'static_partition queue_aware_v1 fit_aware_v1 rule_swap_v1'");
   });
 });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { gpuProductLabels, labels } from "../../core/api/index.ts";
 import { policyTypes } from "../../core/policy/index.ts";
-import { watts } from "../../core/units/index.ts";
+import { percent, watts } from "../../core/units/index.ts";
 import {
   address,
   choice,
@@ -110,11 +110,18 @@ export const operatorConfig = configOf(
         above: 0,
         about: "queue_aware_v1: how many performance pods one performance node is expected to hold.",
       }),
+      FIT_RESERVE: number({
+        default: "0.9",
+        min: 0,
+        max: 1,
+        about:
+          "fit_aware_v1: the quantile of performance pods that arrive within a promotion time for which room is kept on performance nodes.",
+      }),
       PROFILE_MIN_DWELL: duration({
         default: "5m",
         orZero: "no minimum",
         about:
-          "static_partition and queue_aware_v1: how long a promoted node keeps the performance profile at least; promotion never waits.",
+          "All policies but rule_swap_v1: how long a promoted node keeps the performance profile at least; promotion never waits.",
       }),
       DRAINING_CAPS: choice(["performance", "eco"], {
         default: "performance",
@@ -139,6 +146,12 @@ export const operatorConfig = configOf(
       CPU_ECO_CAP_PCT_OF_MAX: percentage({
         default: "60",
         about: "The CPU cap of eco nodes, in percent of the maximum.",
+      }),
+      ECO_MAX_SLOWDOWN_PCT: quantity(percent, {
+        above: 0,
+        max: 100,
+        about:
+          "Choose each model's eco caps so that no work takes longer by more than this percentage, and by half of it while pods wait; unset = the eco percentages and watts of this group.",
       }),
       CPU_CAP_GPU_NODES: flag({ default: "true", about: "Cap the CPUs of nodes with GPUs as well." }),
       GPU_WRITE_ABSOLUTE_CAPS: flag({

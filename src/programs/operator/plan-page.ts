@@ -17,6 +17,8 @@ export function planPage(
     performanceNodesAskedFor: plan.hpCount,
     performancePods: plan.demand.performancePods,
     constraints: plan.demand.constraints,
+    pendingPerformancePods: plan.fit,
+    podsWait: plan.queued,
     podsReadable: plan.current,
     nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, plan.at, failureOf(node.name))),
     leftovers: Object.fromEntries(plan.leftovers),

@@ -27,6 +27,9 @@ export interface PlanningLoopOptions {
 const COALESCE = milliseconds(1000);
 /** Passes use at most a tenth of a core, however often the cluster changes. */
 const PAUSE_PER_PASS = 10;
+/** A pending performance pod may wait for a promotion, so its pass comes sooner, at up to a quarter of a core. */
+const URGENT_COALESCE = milliseconds(200);
+const PAUSE_PER_URGENT_PASS = 3;
 const HEARTBEAT_CHECK = milliseconds(5000);
 /** The loop counts as stalled when the last pass is this many intervals old. */
 const STALLED_INTERVALS = 3;
@@ -38,6 +41,7 @@ export class PlanningLoop {
   readonly #cache = new PlanCache();
   readonly #trends = new PowerTrends();
   #wake = Promise.withResolvers<void>();
+  #urgent = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
   #lastPass: MonotonicInstant | undefined;
 
@@ -53,6 +57,12 @@ export class PlanningLoop {
   /** Requests a pass soon. */
   request(): void {
     this.#wake.resolve();
+  }
+
+  /** Requests a pass within a second. */
+  requestUrgently(): void {
+    this.#wake.resolve();
+    this.#urgent.resolve();
   }
 
   /** Why the loop counts as stalled; undefined if it does not. */
@@ -74,8 +84,9 @@ export class PlanningLoop {
       await ready;
       for (;;) {
         this.#wake = Promise.withResolvers();
+        this.#urgent = Promise.withResolvers();
         const took = this.#pass(reconciler);
-        await this.#untilNext(milliseconds(Math.max(COALESCE, took * PAUSE_PER_PASS)), term);
+        await this.#untilNext(took, term);
       }
     } catch (error) {
       if (!term.aborted) throw error;
@@ -91,11 +102,15 @@ export class PlanningLoop {
   }
 
   /** Waits for the interval, or for a relevant change and then a moment for further ones. */
-  async #untilNext(coalesce: Milliseconds, term: AbortSignal): Promise<void> {
+  async #untilNext(took: Milliseconds, term: AbortSignal): Promise<void> {
     const { clock, interval } = this.#options;
     const woken = await endsWithin(clock, interval, this.#wake.promise, term);
     term.throwIfAborted();
-    if (woken) await clock.sleep(coalesce, term);
+    if (!woken) return;
+    const coalesce = milliseconds(Math.max(COALESCE, took * PAUSE_PER_PASS));
+    const isUrgent = await endsWithin(clock, coalesce, this.#urgent.promise, term);
+    term.throwIfAborted();
+    if (isUrgent) await clock.sleep(milliseconds(Math.max(URGENT_COALESCE, took * PAUSE_PER_URGENT_PASS)), term);
   }
 
   async #refreshTwins(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
@@ -122,6 +137,7 @@ export class PlanningLoop {
         telemetry: telemetry(),
         trends: this.#trends,
         cache: this.#cache,
+        arrivals: state.arrivals,
         now: clock.now(),
       });
       this.#report(next, this.#plan);
@@ -139,8 +155,11 @@ export class PlanningLoop {
   }
 
   /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */
-  #report({ nodes, current }: ClusterPlan, last: ClusterPlan | undefined): void {
+  #report({ nodes, current, fit, queued }: ClusterPlan, last: ClusterPlan | undefined): void {
     const { state, settings, changes, metrics, events } = this.#options;
+    metrics.recordFit(fit);
+    if (settings.readsShapes)
+      for (const pool of ["cpu", "gpu"] as const) changes.observe("queue", pool, queued[pool] ? "waiting" : "none");
     const names = new Set(nodes.keys());
     metrics.keepOnly(names);
     events.keepOnly(names);

@@ -1,6 +1,6 @@
 import type { Catalogue } from "../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../core/planning/index.ts";
-import { capIntents } from "../../core/policy/index.ts";
+import { profileCaps } from "../../core/policy/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
@@ -10,6 +10,8 @@ import type { OperatorConfig } from "./config.ts";
 export interface OperatorSettings extends PlanningSettings {
   /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
+  /** Whether plans need the requests, constraints and waits of pods. */
+  readonly readsShapes: boolean;
   /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
@@ -29,24 +31,27 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
       hpMax: config.QUEUE_HP_MAX,
       perfPerHpNode: config.QUEUE_PERF_PER_HP_NODE,
     },
-    fitReserve: 0.9,
+    fitReserve: config.FIT_RESERVE,
     reconcileInterval: config.RECONCILE_INTERVAL,
   },
   minDwell: config.PROFILE_MIN_DWELL,
   guard: { drainingCaps: config.DRAINING_CAPS },
-  capsOf: capIntents({
-    cpu: {
-      absolute: config.CPU_WRITE_ABSOLUTE_CAPS,
-      watts: { performance: config.PERFORMANCE_CAP_WATTS, eco: config.ECO_CAP_WATTS },
-      percent: { performance: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.CPU_ECO_CAP_PCT_OF_MAX },
-      onGpuNodes: config.CPU_CAP_GPU_NODES,
+  capsOf: profileCaps(
+    {
+      cpu: {
+        absolute: config.CPU_WRITE_ABSOLUTE_CAPS,
+        watts: { performance: config.PERFORMANCE_CAP_WATTS, eco: config.ECO_CAP_WATTS },
+        percent: { performance: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.CPU_ECO_CAP_PCT_OF_MAX },
+        onGpuNodes: config.CPU_CAP_GPU_NODES,
+      },
+      gpu: {
+        absolute: config.GPU_WRITE_ABSOLUTE_CAPS,
+        percent: { performance: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.GPU_ECO_CAP_PCT_OF_MAX },
+        modelCaps: config.GPU_MODEL_CAPS_JSON,
+      },
     },
-    gpu: {
-      absolute: config.GPU_WRITE_ABSOLUTE_CAPS,
-      percent: { performance: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX, eco: config.GPU_ECO_CAP_PCT_OF_MAX },
-      modelCaps: config.GPU_MODEL_CAPS_JSON,
-    },
-  }),
+    config.ECO_MAX_SLOWDOWN_PCT,
+  ),
   labels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
   gpuProductLabels: config.GPU_PRODUCT_LABEL_KEYS,
   catalogue,
@@ -58,5 +63,6 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
   heartbeat: config.TWIN_HEARTBEAT,
   agentHeartbeat,
   readingsFreshFor: readingsFreshFor(config),
+  readsShapes: config.POLICY_TYPE === "fit_aware_v1" || config.ECO_MAX_SLOWDOWN_PCT !== undefined,
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });

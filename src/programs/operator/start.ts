@@ -107,7 +107,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const state: ClusterState = new ClusterState({
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
+    readsShapes: settings.readsShapes,
     onRelevantChange: () => loop.request(),
+    onPendingPerformancePod: () => loop.requestUrgently(),
     onUnknownClass: onceEach((text) =>
       log.warn({ code: WORKLOAD_CLASS, class: text }, "invalid workload class; its pods count as standard"),
     ),

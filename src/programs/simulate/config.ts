@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { percent } from "../../core/units/index.ts";
 import {
   type ConfigRule,
   choice,
@@ -8,6 +9,7 @@ import {
   integer,
   number,
   path,
+  quantity,
   text,
 } from "../../platform/config/index.ts";
 import {
@@ -19,6 +21,8 @@ import {
   parseContender,
   policies,
 } from "./contenders.ts";
+import { dropArms } from "./placement/arms.ts";
+import { ECO_MAX_SLOWDOWN } from "./queue/settings.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
@@ -47,7 +51,7 @@ const members = {
   ...flagsOnly("Jobs and machines", {
     TRACE: path({
       about:
-        "A CSV file of jobs, optionally compressed, with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec; unset = generate jobs.",
+        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec, the pod list of Alibaba's GPU trace of 2023, or the job log of Microsoft's Philly traces; unset = generate jobs.",
     }),
     CLUSTER: choice(clusters, {
       default: "exp04",
@@ -67,6 +71,34 @@ const members = {
       about: "Hours in which jobs arrive; unset = length of the trace, otherwise 24, in drop mode 8.",
     }),
   }),
+  ...flagsOnly("Power and work", {
+    WALL_POWER: flag({
+      default: "false",
+      about: "Counts whole servers: also fans, memory, network cards, disks and losses of power supplies.",
+    }),
+    BOARD_SPEEDS: flag({
+      default: "false",
+      about: "Jobs take longer on boards with fewer TFLOPS; unset = equally long on every board.",
+    }),
+    BIND_BOARDS: flag({ default: "false", about: "Binds each GPU job to one kind of board." }),
+    PERFORMANCE_SHARE: number({
+      min: 0,
+      max: 1,
+      about: "Share of performance jobs, drawn at random; unset = as the trace or the published mix has it.",
+    }),
+    ECO_MAX_SLOWDOWN_PCT: quantity(percent, {
+      above: 0,
+      max: 100,
+      about: `Bound of the eco caps of fit_aware_v1, see the operator; unset = ${ECO_MAX_SLOWDOWN}.`,
+    }),
+    ESTIMATOR_ERROR: number({
+      min: 0,
+      max: 0.9,
+      default: "0",
+      about:
+        "How wrong the idle and full watts are that the energy arm scores by: 0.2 = off by up to 20 % for each model.",
+    }),
+  }),
   ...flagsOnly("Chance and output", {
     SEED: integer({
       min: 0,
@@ -81,6 +113,7 @@ const members = {
       about: "Number of consecutive seeds; confidence intervals are computed over them.",
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
+    HTML: path({ about: "Also writes a report with plots to this file; it needs no other file." }),
   }),
 };
 
@@ -111,10 +144,18 @@ const takesPolicy = (asked: Asked): boolean => {
   return new Set(names).size > 1;
 };
 
-const needsOperator = (list: string | undefined, policy: Members["POLICY"]): boolean =>
+/** Whether an arm or a policy is not part of the published experiment. */
+const needsQueue = (list: string | undefined, policy: Members["POLICY"]): boolean =>
   (contendersOf(list ?? "", policy) ?? []).some(
-    (contender) => contender.arm === "joulie" || contender.policy !== "none",
+    (contender) => !dropArms.some((arm) => arm === contender.arm) || contender.policy !== "none",
   );
+
+const queueOnly = (name: "WALL_POWER" | "BOARD_SPEEDS" | "BIND_BOARDS" | "PERFORMANCE_SHARE"): ConfigRule<Members> => ({
+  reads: [name, "MODE"],
+  holds: ({ MODE, [name]: value }) => MODE === "queue" || value === undefined || value === false,
+  problem: "is set, but {MODE} uses the power and the jobs of the published experiment",
+  allowed: "with --mode queue",
+});
 
 const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "POLICY"],
@@ -128,9 +169,9 @@ const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
 
 const droppable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   reads: [name, "MODE", "POLICY"],
-  holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsOperator(list, POLICY),
+  holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsQueue(list, POLICY),
   problem: "needs nodes with caps and twins, which {MODE} does not simulate",
-  allowed: "joulie and policies with --mode queue",
+  allowed: "joulie, kube and policies with --mode queue",
 });
 
 export const simulateConfig = configOf(members, [
@@ -138,6 +179,10 @@ export const simulateConfig = configOf(members, [
   readable("COMPARE"),
   droppable("ARM"),
   droppable("COMPARE"),
+  queueOnly("WALL_POWER"),
+  queueOnly("BOARD_SPEEDS"),
+  queueOnly("BIND_BOARDS"),
+  queueOnly("PERFORMANCE_SHARE"),
   {
     reads: ["COMPARE", "POLICY"],
     holds: ({ COMPARE, POLICY }) => COMPARE === undefined || (contendersOf(COMPARE, POLICY)?.length ?? 2) > 1,
@@ -167,6 +212,12 @@ export const simulateConfig = configOf(members, [
     holds: ({ SEEDS, TRACE }) => SEEDS === 1 || TRACE === undefined,
     problem: "is set together with {TRACE}, whose jobs are the same for every seed: an interval would be meaningless",
     allowed: "one of the two",
+  },
+  {
+    reads: ["HTML", "MODE"],
+    holds: ({ HTML, MODE }) => HTML === undefined || MODE === "queue",
+    problem: "is set, but {MODE} records nothing to plot",
+    allowed: "with --mode queue",
   },
   {
     reads: ["CLUSTER", "MODE"],

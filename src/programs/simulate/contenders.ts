@@ -1,12 +1,12 @@
 import type { PolicyType } from "../../core/policy/index.ts";
 import { dropArms } from "./placement/arms.ts";
 
-/** Placement methods: the arms of the published experiment, and the production code. */
-export const arms = [...dropArms, "joulie"] as const;
+/** Placement methods: the arms of the published experiment, kube-scheduler's defaults, and the production code. */
+export const arms = [...dropArms, "kube", "joulie", "energy"] as const;
 type ArmName = (typeof arms)[number];
 
 /** Operator policies; `none` = no node is ever capped. */
-export const policies = ["queue_aware_v1", "static_partition", "none"] as const satisfies readonly (
+export const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "none"] as const satisfies readonly (
   | PolicyType
   | "none"
 )[];
@@ -14,6 +14,9 @@ export type PolicyName = (typeof policies)[number];
 
 /** Default policy of the joulie arm, as in the demo. An installed operator defaults to static_partition. */
 export const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
+
+/** The policy that goes with SCORING=energy. */
+const ENERGY_POLICY: PolicyName = "fit_aware_v1";
 
 /** An arm and a policy that are run and compared. */
 export interface Contender {
@@ -23,18 +26,20 @@ export interface Contender {
 
 export const CONTENDER = `ARM or ARM:POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
 
-/** Parses `joulie` or `least:static_partition`. Only the joulie arm has an operator by default. */
+/** Parses `joulie` or `least:static_partition`. Only the arms joulie and energy have an operator by default. */
 export function parseContender(text: string, policyOfJoulie: PolicyName): Contender | undefined {
   const [name, policyText, ...rest] = text.trim().split(":");
   const arm = arms.find((candidate) => candidate === name);
-  const byDefault = arm === "joulie" ? policyOfJoulie : "none";
+  const byDefault = arm === "joulie" ? policyOfJoulie : arm === "energy" ? ENERGY_POLICY : "none";
   const policy = policyText === undefined ? byDefault : policies.find((candidate) => candidate === policyText);
   return arm === undefined || policy === undefined || rest.length > 0 ? undefined : { arm, policy };
 }
 
 /**
- * Omits the policy for arms without an operator. The joulie arm always has one: with policy none it publishes twins
- * but sets no caps.
+ * Omits the policy for arms without an operator, and that of the energy arm if it is the usual one. The arms joulie and
+ * energy always have an operator: with policy none it publishes twins but sets no caps.
  */
-export const contenderName = ({ arm, policy }: Contender): string =>
-  policy === "none" && arm !== "joulie" ? arm : `${arm}:${policy}`;
+export function contenderName({ arm, policy }: Contender): string {
+  if (arm === "energy" && policy === ENERGY_POLICY) return arm;
+  return policy === "none" && arm !== "joulie" && arm !== "energy" ? arm : `${arm}:${policy}`;
+}

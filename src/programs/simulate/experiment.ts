@@ -1,3 +1,4 @@
+import type { Percent } from "../../core/units/index.ts";
 import type { Contender } from "./contenders.ts";
 import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
@@ -22,4 +23,11 @@ export interface ExperimentOptions {
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
+  /** Queue mode only. */
+  readonly wallPower?: boolean | undefined;
+  readonly boardSpeeds?: boolean | undefined;
+  readonly bindBoards?: boolean | undefined;
+  readonly performanceShare?: number | undefined;
+  readonly estimatorError?: number | undefined;
+  readonly ecoMaxSlowdown?: Percent | undefined;
 }

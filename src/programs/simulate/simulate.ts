@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { ErrorCode } from "../../core/api/index.ts";
+import type { Result } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
@@ -8,6 +9,7 @@ import type { Experiment } from "./experiment.ts";
 import { dropExperiment } from "./published/experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
+import { htmlReport } from "./report/html.ts";
 import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
@@ -15,6 +17,7 @@ import { openTrace } from "./trace/open.ts";
 import { MAX_JOBS, type Trace } from "./trace/trace.ts";
 
 const TRACE_ERROR: ErrorCode = "JOULIE_E_TRACE";
+const REPORT_ERROR: ErrorCode = "JOULIE_E_REPORT";
 const TOO_MANY_JOBS: ErrorCode = "JOULIE_E_TOO_MANY_JOBS";
 
 /** Dependencies of a simulation on its process. */
@@ -23,6 +26,7 @@ export interface SimulateEnvironment {
   readonly clock: Pick<Clock, "monotonic">;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  readonly writeFile: (path: string, text: string) => Promise<Result<undefined, string>>;
   /** Output of the progress bar; absent = none. */
   readonly progress?: ((text: string) => void) | undefined;
 }
@@ -42,7 +46,18 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     }
     trace = opened.value;
   }
-  const options = { trace, nodes: NODES, hours: HOURS, load: LOAD };
+  const options = {
+    trace,
+    nodes: NODES,
+    hours: HOURS,
+    load: LOAD,
+    wallPower: config.WALL_POWER,
+    boardSpeeds: config.BOARD_SPEEDS,
+    bindBoards: config.BIND_BOARDS,
+    performanceShare: config.PERFORMANCE_SHARE,
+    estimatorError: config.ESTIMATOR_ERROR,
+    ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
+  };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
   const jobs = experiment.expectedJobs;
@@ -61,6 +76,16 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     ...(TRACE === undefined ? {} : { trace: basename(TRACE) }),
   };
   const comparison = config.COMPARE === undefined ? undefined : compare(runs, experiment.figures);
+  if (config.HTML !== undefined) {
+    const page = htmlReport({ conditions, runs, figures: experiment.figures, comparison });
+    const written = await world.writeFile(config.HTML, page);
+    if (!written.ok) {
+      world.err(
+        printableLine(`joulie simulate: ${config.HTML} cannot be written: ${written.error} (${REPORT_ERROR})\n`),
+      );
+      return 1;
+    }
+  }
   if (config.JSON) {
     // `seconds` is wall time: the only value that differs between runs.
     world.out(

@@ -1,4 +1,6 @@
+import { writeFile } from "node:fs/promises";
 import process from "node:process";
+import { fail, ok } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import type { SimulateConfig } from "./config.ts";
 import { simulate } from "./simulate.ts";
@@ -9,5 +11,13 @@ export const start = async (config: SimulateConfig): Promise<number> =>
     clock: systemClock,
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
+    writeFile: async (path, text) => {
+      try {
+        await writeFile(path, text);
+        return ok(undefined);
+      } catch (error) {
+        return fail(error instanceof Error ? error.message : String(error));
+      }
+    },
     progress: process.stderr.isTTY ? (text) => process.stderr.write(text) : undefined,
   });

@@ -9,6 +9,13 @@ export const uninstallPermissions = (namespace: string, lease: string) => [
     resources: ["nodetwins", "nodehardwares", "nodepowerprofiles"],
     verbs: ["list", "delete"],
   },
+  { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: ["list"] },
   { namespace, apiGroups: [""], resources: ["pods"], verbs: ["list"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: [lease], verbs: ["delete"] },
+];
+
+/** With a simulated fleet, which has to stop while it still has its own rights. */
+export const fleetUninstallPermissions = (namespace: string, lease: string, fleet: string) => [
+  ...uninstallPermissions(namespace, lease),
+  { namespace, apiGroups: ["apps"], resources: ["deployments"], resourceNames: [fleet], verbs: ["delete"] },
 ];

@@ -3,7 +3,7 @@ import { crdOf, kinds, labels } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
-import { KubeClient, resources, stoppedBy } from "../../platform/kube/index.ts";
+import { KubeClient, resources, stoppedBy, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { clearStop, uninstall } from "./uninstall.ts";
 
@@ -42,7 +42,15 @@ describe("joulie uninstall", () => {
     (await client.listAll(resource)).items.length;
   const start = (more: object = {}) => {
     const result: { problem?: string | undefined; ended: boolean } = { ended: false };
-    const options = { client, clock, namespace, timeout: milliseconds(60_000), keepObjects: false, ...more };
+    const options = {
+      client,
+      clock,
+      namespace,
+      timeout: milliseconds(60_000),
+      wakeTimeout: milliseconds(600_000),
+      keepObjects: false,
+      ...more,
+    };
     void uninstall({ ...options, labels: [labels.powerProfile, labels.draining] }).then((problem) => {
       result.problem = problem;
       result.ended = true;
@@ -75,6 +83,28 @@ describe("joulie uninstall", () => {
     expect(await count(resources.nodePowerProfiles)).toBe(1);
   });
 
+  it("SLP-23 waits until every node is awake, and removes nothing if one does not wake", async () => {
+    const slept = { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } };
+    const woken = { ...slept, lastWake: { at: "2030-01-01T01:00:00Z", result: "succeeded" } };
+    const say = async (status: object) =>
+      client.mergePatch(resources.powerEndpoints, { name: "a" }, { status }, { subresource: "status" });
+    await createNode("a");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    await say(slept);
+    const tooLate = start();
+    await advance(605);
+    expect(tooLate.problem).toMatch(/^1 node is not awake after 10m.*: a;/);
+    expect(await count(resources.nodeTwins)).toBe(1);
+    const result = start();
+    await advance(60);
+    expect(result.ended).toBe(false);
+    await say(woken);
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
+  });
+
   it("X-102 keeps objects when asked to", async () => {
     await createNode("a");
     const result = start({ keepObjects: true });
@@ -103,6 +133,41 @@ describe("joulie uninstall", () => {
     const result = start();
     await advance(5);
     expect(result).toEqual({ ended: true, problem: undefined });
+  });
+
+  it("X-102 ends a simulated fleet after the agents have confirmed, and waits for its pod", async () => {
+    await createNode("a");
+    await report("a", "applied", "210 W per package");
+    const fleetPod = { name: "fleet-1", labels: { role: "fleet" } };
+    const containers = [{ name: "main", image: "none" }];
+    await client.create(resources.pods, { metadata: fleetPod, spec: { containers } }, { namespace });
+    const deleted: string[] = [];
+    // The embedded API has no Deployments.
+    const inner = api.transport();
+    const transport: Transport = {
+      close: async () => inner.close(),
+      request: async (request) => {
+        if (!request.path.startsWith("/apis/apps/")) return inner.request(request);
+        deleted.push(`${request.method} ${request.path}`);
+        const body = (async function* () {
+          yield Buffer.from("{}");
+        })();
+        return { status: 200, headers: { "content-type": "application/json" }, body };
+      },
+    };
+    const tapped = new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" });
+    const result = start({ client: tapped, fleet: { name: "joulie-fleet", podSelector: "role=fleet" } });
+    await advance(5);
+    expect(deleted).toEqual([]);
+    await report("a", "none", stoppedBy(namespace));
+    await advance(5);
+    expect(deleted).toEqual([`DELETE /apis/apps/v1/namespaces/${namespace}/deployments/joulie-fleet`]);
+    expect(result.ended).toBe(false);
+    expect(await count(resources.nodeTwins)).toBe(1);
+    await client.delete(resources.pods, { name: "fleet-1", namespace });
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await count(resources.nodeTwins)).toBe(0);
   });
 
   it("X-102 clears the annotation and the operator's Lease once the release's pods are gone", async () => {

@@ -5,10 +5,12 @@ import {
   isApiError,
   type KubeClient,
   type KubeObject,
+  type ObjectName,
   type Resource,
   resources,
   stoppedBy,
 } from "../../platform/kube/index.ts";
+import { listed, nodesNotOn } from "../power/index.ts";
 
 export interface UninstallOptions {
   readonly client: KubeClient;
@@ -17,22 +19,42 @@ export interface UninstallOptions {
   readonly namespace: string;
   /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
+  /** How long sleeping nodes may take to wake. */
+  readonly wakeTimeout: Milliseconds;
   /** The operator's node labels. */
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
   readonly keepObjects: boolean;
+  /** The simulated fleet, if there is one. */
+  readonly fleet?: FleetDeployment;
+}
+
+export interface FleetDeployment {
+  readonly name: string;
+  /** Labels of its pods. */
+  readonly podSelector: string;
 }
 
 const POLL = milliseconds(1000);
 const MAX_NAMES = 10;
 
 /**
- * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until every agent confirms in
- * NodeTwin.status.controlStatus, then removes labels and objects. Returns what failed; then nothing was removed.
+ * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
+ * every node and every agent confirms in NodeTwin.status.controlStatus, then ends a simulated fleet, and removes labels and
+ * objects. Returns what failed; then labels and objects remain.
  */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
-  const { client, clock, namespace, timeout, keepObjects } = options;
+  const { client, clock, namespace, timeout, wakeTimeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
+  let asleep: readonly string[] = [];
+  const isAwake = await poll(clock, wakeTimeout, async () => {
+    asleep = await nodesNotOn(client);
+    return asleep.length === 0;
+  });
+  if (!isAwake) {
+    const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
+    return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
+  }
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await poll(clock, timeout, async () => {
     const { items } = await listIfDefined(client, resources.nodeTwins);
@@ -45,9 +67,20 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
     const why = "that its original limits are restored";
     return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;
   }
+  if (options.fleet !== undefined && !(await endFleet(options, options.fleet)))
+    return `the pod of Deployment ${options.fleet.name} still runs after ${formatDuration(timeout)}`;
   await removeLabels(options);
   if (!keepObjects) await removeObjects(client);
   return undefined;
+}
+
+/** A fleet deletes its nodes and pods as it stops. It must stop before Helm removes its rights. */
+async function endFleet(
+  { client, clock, namespace, timeout }: UninstallOptions,
+  { name, podSelector }: FleetDeployment,
+): Promise<boolean> {
+  await deleteIfPresent(client, resources.deployments, { name, namespace });
+  return poll(clock, timeout, async () => hasNoPods(client, namespace, podSelector));
 }
 
 /** Waits until the release has no more pods, then removes the stop annotation and the Lease. Returns what failed. */
@@ -58,24 +91,30 @@ export async function clearStop({
   timeout,
   selector,
   lease,
-}: Omit<UninstallOptions, "labels" | "keepObjects"> & {
+}: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
   /** By which one operator led. */
   readonly lease: string;
 }): Promise<string | undefined> {
-  const isGone = await poll(clock, timeout, async () => {
-    const { items } = await client.listAll(resources.pods, { namespace, labelSelector: selector });
-    return items.length === 0;
-  });
+  const isGone = await poll(clock, timeout, async () => hasNoPods(client, namespace, selector));
   if (!isGone)
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
+  await deleteIfPresent(client, resources.leases, { name: lease, namespace });
+  return undefined;
+}
+
+async function hasNoPods(client: KubeClient, namespace: string, labelSelector: string): Promise<boolean> {
+  const { items } = await client.listAll(resources.pods, { namespace, labelSelector });
+  return items.length === 0;
+}
+
+async function deleteIfPresent(client: KubeClient, resource: Resource, at: ObjectName): Promise<void> {
   try {
-    await client.delete(resources.leases, { name: lease, namespace });
+    await client.delete(resource, at);
   } catch (error) {
     if (!isApiError(error, "notFound")) throw error;
   }
-  return undefined;
 }
 
 async function annotateStop(client: KubeClient, name: string, value: "true" | null): Promise<void> {

@@ -25,6 +25,13 @@ command: ["/usr/local/bin/node", "--max-semi-space-size=1", "--no-parallel-scave
 - name: MALLOC_ARENA_MAX
   value: "1"
 {{- end }}
+{{- define "joulie.start.power" -}}
+command: ["/usr/local/bin/node", "--max-semi-space-size=1", "/app/joulie.mjs"]
+{{- end }}
+{{- define "joulie.startEnvironment.power" -}}
+- name: MALLOC_ARENA_MAX
+  value: "1"
+{{- end }}
 {{- define "joulie.shortestGrace" -}}
 30
 {{- end }}

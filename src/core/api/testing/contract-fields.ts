@@ -87,6 +87,7 @@ export const nodeTwin = {
     predictedCoolingStressScore: score,
     predictedPsuStressScore: score,
     effectiveCapState: { cpuPct: score, gpuPct: score },
+    expectedSlowdownPct: "number >= 0",
     hardwareDensityScore: "number >= 0 <= 2",
     estimatedPUE: "number >= 1",
     powerMeasurement: {

@@ -1,10 +1,13 @@
 /**
- * A fixed number of slots with a FIFO queue that a caller can leave. undici's own queue has no exit: a request that was aborted in
- * it destroys a connection when its turn comes. After an overload, thousands of such requests would use up every new connection.
+ * A fixed number of slots, one per connection. The newest caller goes first, and a caller can leave.
+ *
+ * In undici's own queue the oldest request goes first and none can leave. After an overload every request then gets its connection
+ * when its time is nearly over, is aborted, and takes the connection with it: no call succeeds any more, even on a server that
+ * has recovered. The newest caller has all of its time left.
  */
 export class CallSlots {
   #free: number;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting: (() => void)[] = [];
 
   constructor(slots: number) {
     this.#free = slots;
@@ -24,27 +27,22 @@ export class CallSlots {
 
   async #turn(signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const go = (): void => {
+      signal.removeEventListener("abort", leave);
+      resolve();
+    };
     const leave = (): void => {
-      this.#waiting.delete(resolve);
+      this.#waiting.splice(this.#waiting.indexOf(go), 1);
       reject(signal.reason);
     };
-    this.#waiting.add(resolve);
+    this.#waiting.push(go);
     signal.addEventListener("abort", leave, { once: true });
-    try {
-      await promise;
-    } finally {
-      signal.removeEventListener("abort", leave);
-    }
+    await promise;
   }
 
-  /** Passes the slot on to the first in the queue. */
   #release(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free++;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
+    const next = this.#waiting.pop();
+    if (next === undefined) this.#free++;
+    else next();
   }
 }

@@ -84,6 +84,31 @@ const soon = (callback: () => void) => systemClock.after(milliseconds(0), callba
 const list = { kind: "NodeList", metadata: { resourceVersion: "7" }, items: [] };
 
 describe("HttpTransport", () => {
+  it("X-56 gives a free connection to the newest waiting call, which has most of its time left", async () => {
+    const first = Promise.withResolvers<void>();
+    const paths: string[] = [];
+    const { port } = await serve(({ url = "" }, response) => {
+      paths.push(url);
+      if (url === "/overload") first.resolve();
+      else json(response, list);
+    });
+    const { transport } = open({ server: `https://127.0.0.1:${port}` }, { connections: 1 });
+    const overload = new AbortController();
+    const never = new AbortController().signal;
+    const ask = async (path: string, signal = never) => {
+      const { body } = await transport.request({ method: "GET", path, headers: {}, signal });
+      for await (const _ of body);
+    };
+    const aborted = ask("/overload", overload.signal).catch((error: unknown) => error);
+    await first.promise;
+    const waiting = [ask("/older"), ask("/newer")];
+    await new Promise<void>((resolve) => void soon(resolve));
+    overload.abort(new Error("too late"));
+    await Promise.all(waiting);
+    expect(await aborted).toEqual(new Error("too late"));
+    expect(paths).toEqual(["/overload", "/newer", "/older"]);
+  });
+
   it("sends calls over keep-alive TLS connections with HTTP/1.1", async () => {
     const seen: Partial<IncomingMessage>[] = [];
     const { port, connections } = await serve((request, response) => {

@@ -59,8 +59,7 @@ export class HttpTransport implements Transport {
   async request({ method, path, headers, body, signal, longLived }: ApiRequest): Promise<ApiResponse> {
     const credentials = await this.#identity.headers();
     signal.throwIfAborted();
-    const [pool, slots] =
-      longLived === true ? [this.#watches, this.#watchSlots] : [this.#calls, this.#callSlots];
+    const [pool, slots] = longLived === true ? [this.#watches, this.#watchSlots] : [this.#calls, this.#callSlots];
     const free = await slots.take(signal);
     try {
       const answer = await send(pool, {

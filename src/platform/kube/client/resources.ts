@@ -29,6 +29,7 @@ export const resources = {
   pods: namespaced("", "v1", "pods", "Pod"),
   namespaces: cluster("", "v1", "namespaces", "Namespace"),
   secrets: namespaced("", "v1", "secrets", "Secret"),
+  deployments: namespaced("apps", "v1", "deployments", "Deployment"),
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
   events: namespaced("events.k8s.io", "v1", "events", "Event"),
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),

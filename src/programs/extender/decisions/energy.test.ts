@@ -155,6 +155,8 @@ describe("SCORING=energy", () => {
     await setPhase("failed", "Failed");
     await harness.client.delete(resources.pods, { name: "deleted", namespace: "default" });
     await counted(extender, 1);
+    await extender.scores(small("asked"), ["n"]);
+    expect((await lastDecision(extender)).best[0]?.breakdown).toMatchObject({ usedCpus: 10 });
   });
 
   it("does not count pods without a node", async () => {
@@ -167,6 +169,7 @@ describe("SCORING=energy", () => {
     );
     const extender = await harness.start(energy);
     await counted(extender, 1);
+    expect(await extender.series("joulie_scheduler_assumed_pods")).toEqual(["joulie_scheduler_assumed_pods 0"]);
   });
 
   it("scores a node with unknown hardware by headroom and says so", async () => {

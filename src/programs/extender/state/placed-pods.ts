@@ -29,7 +29,7 @@ export interface PlacedPodsOptions {
 }
 
 /** How long a pod counts on the node that was ranked first for it, unless its binding appears earlier. */
-export const ASSUMED_FOR = milliseconds(2000);
+const ASSUMED_FOR = milliseconds(2000);
 /** kube-scheduler places a few hundred pods per second. The oldest assumptions are dropped first. */
 const MAX_ASSUMED = 10_000;
 /** Projecting a page of this size takes a few milliseconds. */
@@ -68,6 +68,7 @@ export class PlacedPods {
       onChange: (changes) => this.#changes.add(changes.map((change) => () => this.#apply(change))),
       onForbidden: () =>
         log.error(
+          { code: "JOULIE_E_API_FORBIDDEN" },
           "SCORING=energy needs the permission to list and watch pods; scoring by headroom until it is granted",
         ),
     });

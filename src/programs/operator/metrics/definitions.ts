@@ -31,6 +31,11 @@ export const definitions = {
     "Performance-sensitive pods on a node that is published as eco.",
     ["node"],
   ),
+  pendingPods: gauge(
+    "joulie_operator_pending_performance_pods",
+    "Pending performance pods by what fit_aware_v1 has for them: room on a performance node, a node that it promotes, or no node. Absent with other policies.",
+    ["fit"],
+  ),
   writeErrors: counter("joulie_operator_write_errors_total", "Failed writes, by kind.", ["kind"]),
   writes: counter(
     "joulie_operator_writes_total",

@@ -1,6 +1,6 @@
 import type { Profile } from "../../../core/api/index.ts";
 import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
-import type { NodeState, Transition } from "../../../core/policy/index.ts";
+import type { FitResult, NodeState, Transition } from "../../../core/policy/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { definitions } from "./definitions.ts";
@@ -24,6 +24,7 @@ export class OperatorMetrics {
       gpuDensity: density.column({ component: "gpu" }),
       transitions: nodes.counter(definitions.transitions),
       intruders: nodes.gauge(definitions.intruders).column(),
+      pendingPods: metrics.gauge(definitions.pendingPods),
       writeErrors: metrics.counter(definitions.writeErrors),
       writes: metrics.counter(definitions.writes),
       dropped: metrics.counter(definitions.samplesDropped),
@@ -39,6 +40,14 @@ export class OperatorMetrics {
     this.#series.cpuDensity.set(row, shape.density.cpu);
     this.#series.gpuDensity.set(row, shape.density.gpu);
     this.#series.intruders.set(row, intruders);
+  }
+
+  /** What fit_aware_v1 found for pending performance pods; undefined with other policies. */
+  recordFit(fit: FitResult | undefined): void {
+    if (fit === undefined) return;
+    this.#series.pendingPods.set({ fit: "performance_node" }, fit.onPerformance);
+    this.#series.pendingPods.set({ fit: "promotion" }, fit.onPromoted);
+    this.#series.pendingPods.set({ fit: "none" }, fit.unplaced);
   }
 
   /** The published state of a node, from a watch or from the response to a write. */

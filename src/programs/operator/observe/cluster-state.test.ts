@@ -16,7 +16,9 @@ describe("ClusterState", () => {
       random: seededRandom(3),
       log: createLogger({ level: "silent", program: "operator" }),
       powerProfileLabel: "joulie.io/power-profile",
+      readsShapes: false,
       onRelevantChange: () => undefined,
+      onPendingPerformancePod: () => undefined,
       onUnknownClass: () => undefined,
     });
     state.start();

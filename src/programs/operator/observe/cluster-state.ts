@@ -8,9 +8,9 @@ import {
   type Pod,
   readAs,
 } from "../../../core/api/index.ts";
-import { type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
+import { PodShapes, type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
-import { isTwinOf } from "../../../core/policy/index.ts";
+import { ArrivalHistory, isTwinOf } from "../../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../../platform/clock/index.ts";
 import {
@@ -26,7 +26,13 @@ import type { Logger } from "../../../platform/log/index.ts";
 import type { PodOfUnknownClass } from "../events/unknown-class-events.ts";
 import { LatestObjects } from "./latest-objects.ts";
 import { clusterNodeOf } from "./projection.ts";
-import { hardwareChangeMatters, nodeChangeMatters, podChangeMatters, twinChangeMatters } from "./relevant-changes.ts";
+import {
+  hardwareChangeMatters,
+  isNewPendingPod,
+  nodeChangeMatters,
+  podChangeMatters,
+  twinChangeMatters,
+} from "./relevant-changes.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -34,8 +40,12 @@ export interface ClusterStateOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly powerProfileLabel: string;
+  /** Whether to read the requests, constraints and waits of pods. */
+  readonly readsShapes: boolean;
   /** Called for changes that may change a plan. */
   readonly onRelevantChange: () => void;
+  /** Called for a new pending performance pod, if shapes are read: it may need a node at once. */
+  readonly onPendingPerformancePod: () => void;
   /** Called when a pod's class annotation is neither performance nor standard. */
   readonly onUnknownClass: (text: string) => void;
 }
@@ -72,14 +82,17 @@ export class ClusterState implements ClusterSnapshot {
   #allPodsVersion = 0;
   /** Names with objects but without a Node, and since when; undefined if the Node was deleted. */
   readonly #withoutNode = new Map<string, MonotonicInstant | undefined>();
+  /** Performance pods that arrived during the last day; empty unless shapes are read. */
+  readonly arrivals = new ArrivalHistory();
   /** Summarises a pod for planning. */
   readonly podOf: (object: KubeObject) => PodSummary;
 
   constructor(options: ClusterStateOptions) {
     const { client, clock, random, log, powerProfileLabel, onRelevantChange, onUnknownClass } = options;
+    const shapes = options.readsShapes ? new PodShapes() : undefined;
     this.#clock = clock;
     this.#onRelevantChange = onRelevantChange;
-    this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel);
+    this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel, shapes);
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
     const reflect = <Value, Index extends string = never>(
       own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "indexes">,
@@ -120,6 +133,8 @@ export class ClusterState implements ClusterSnapshot {
           this.#allPodsVersion++;
           if (change.type !== "added") this.#countPodChange(change.old.node);
           if (change.type !== "deleted") this.#countPodChange(change.new.node);
+          if (change.type === "added") this.arrivals.record(change.new);
+          if (shapes !== undefined && isNewPendingPod(change)) options.onPendingPerformancePod();
           return podChangeMatters(change);
         },
       ),

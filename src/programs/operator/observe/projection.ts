@@ -7,7 +7,8 @@ export function clusterNodeOf(object: KubeObject): SnapshotNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", resourceVersion = "", labels } = metadata as KubeObject["metadata"];
   const unready = status?.conditions?.filter((one) => one.type === "Ready" && one.status !== "True") ?? [];
-  const taints = spec?.taints?.map(({ key, effect }) => ({ key, effect })) ?? [];
+  const taints =
+    spec?.taints?.map(({ key, value, effect }) => ({ key, ...(value !== undefined && { value }), effect })) ?? [];
   return {
     metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
     ...((spec?.unschedulable === true || taints.length > 0) && {

@@ -33,6 +33,12 @@ export function podChangeMatters(change: Change<PodSummary>): boolean {
   return (before === undefined) !== (after === undefined) || before?.node !== after?.node;
 }
 
+const isPending = (pod: PodSummary): boolean => counts(pod) && pod.node === undefined;
+
+/** A performance-sensitive pod joined the queue. */
+export const isNewPendingPod = (change: Change<PodSummary>): boolean =>
+  change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
+
 const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
 
 /** The agent's reports trigger no pass. A change of the target by another writer does. */

@@ -1,10 +1,15 @@
-import type { Trace } from "../trace/trace.ts";
+import { ANY_BOARD, type Trace } from "../trace/trace.ts";
+
+/** Kinds of boards are small numbers, stored in eight bits. */
+const MAX_BOARDS = 256;
 
 /** The request of a job as the scheduler sees it. Traces have few kinds, so nodes are compared once per kind. */
 export interface JobKindRequest {
   readonly cores: number;
   readonly gpus: number;
   readonly performance: boolean;
+  /** The kind of board that it must run on; ANY_BOARD = any. */
+  readonly board: number;
 }
 
 export interface JobKindIndex {
@@ -15,7 +20,7 @@ export interface JobKindIndex {
 
 /** `classMatters` tells whether the class affects the placement of a job; fewer kinds need fewer comparisons. */
 export function indexJobKinds(
-  { length, cores, gpus, performance }: Trace,
+  { length, cores, gpus, performance, board }: Trace,
   classMatters: (gpus: number) => boolean = () => true,
 ): JobKindIndex {
   const kinds: JobKindRequest[] = [];
@@ -27,11 +32,12 @@ export function indexJobKinds(
     let others = byCores.get(jobCores);
     if (others === undefined) byCores.set(jobCores, (others = new Map<number, number>()));
     const isPerformance = performance[job] === 1 && classMatters(jobGpus);
-    const rest = jobGpus * 2 + (isPerformance ? 1 : 0);
+    const jobBoard = board[job] as number;
+    const rest = (jobGpus * 2 + (isPerformance ? 1 : 0)) * MAX_BOARDS + (jobBoard - ANY_BOARD);
     let kind = others.get(rest);
     if (kind === undefined) {
       others.set(rest, (kind = kinds.length));
-      kinds.push({ cores: jobCores, gpus: jobGpus, performance: isPerformance });
+      kinds.push({ cores: jobCores, gpus: jobGpus, performance: isPerformance, board: jobBoard });
     }
     kindOf[job] = kind;
   }

@@ -1,3 +1,5 @@
+import { ANY_BOARD } from "../trace/trace.ts";
+import type { JobKindRequest } from "./job-kinds.ts";
 import type { MachineShape } from "./node-shape.ts";
 
 /** Node data for placement, by node index. The simulation keeps it current. */
@@ -7,5 +9,11 @@ export interface PlacementNodes {
   readonly freeGpus: Float64Array;
   /** Current power in watts. */
   readonly power: Float64Array;
+  /** The kind of board of each node; absent if no job is bound to one. */
+  readonly board?: Int8Array | undefined;
   shape(node: number): MachineShape;
 }
+
+/** Whether a node has the kind of board that a job is bound to. */
+export const hasBoardFor = ({ board }: PlacementNodes, node: number, kind: JobKindRequest): boolean =>
+  kind.board === ANY_BOARD || board?.[node] === kind.board;

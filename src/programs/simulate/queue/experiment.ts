@@ -1,10 +1,12 @@
+import { WORK_KINDS } from "../../../core/physics/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Experiment, ExperimentOptions } from "../experiment.ts";
 import type { ExperimentRun } from "../run.ts";
 import { expectedJobs, generateTrace } from "../trace/generate.ts";
 import { type Trace, truncateTrace } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { machinesOf } from "./machines.ts";
+import { boundToBoards, withPerformanceShare } from "./job-changes.ts";
+import { type ClusterMachine, machinesOf } from "./machines.ts";
 import { queueFigures } from "./queue-figures.ts";
 import { runQueue } from "./run.ts";
 
@@ -14,24 +16,70 @@ const DEFAULT_LOAD = 0.6;
 const DEFAULT_HOURS = 24;
 
 /** Jobs wait until they fit and all are completed, so arms are compared at equal work. */
-export function queueExperiment(
-  cluster: Parameters<typeof machinesOf>[0],
-  { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD }: ExperimentOptions,
-): Experiment {
-  const machines = machinesOf(cluster, nodes);
+export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], options: ExperimentOptions): Experiment {
+  const { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD } = options;
+  const {
+    wallPower = false,
+    boardSpeeds = false,
+    bindBoards = false,
+    performanceShare,
+    estimatorError = 0,
+    ecoMaxSlowdown,
+  } = options;
+  const machines = machinesOf(cluster, nodes, { boardSpeeds });
   const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
   const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
-  const gpus = machines.reduce((sum, { shape }) => sum + shape.gpus, 0);
+  const gpus = machines.reduce((sum, machine) => sum + boardsOfFullSpeed(machine), 0);
   const workload = workloadOfLoad(load, { nodes, cores, gpus }, lasts);
   const given = trace && truncateTrace(trace, lasts * 3600);
+  const endSec = lasts * 3600;
   return {
     figures: queueFigures,
-    conditions: { nodes, hours: lasts, ...(trace === undefined && { load }) },
+    conditions: {
+      nodes,
+      hours: lasts,
+      ...(trace === undefined && { load }),
+      ...(performanceShare !== undefined && { performanceShare }),
+      ...(wallPower && { wallPower: "on" }),
+      ...(boardSpeeds && { boardSpeeds: "on" }),
+      ...(bindBoards && { bindBoards: "on" }),
+      ...(estimatorError > 0 && { estimatorError }),
+      ...(ecoMaxSlowdown !== undefined && { ecoMaxSlowdown }),
+    },
     expectedJobs: trace?.length ?? expectedJobs(workload),
-    traceOf: (seed) => given ?? generateTrace(workload, seededRandom(seed)),
-    run: (jobs, contender, seed, onProgress) => runQueue({ trace: jobs, machines, seed }, contender, onProgress),
+    traceOf: (seed) => {
+      let jobs = given ?? generateTrace(workload, seededRandom(seed));
+      // Streams of their own, so that the jobs of a seed stay the same with and without these options.
+      if (performanceShare !== undefined) {
+        jobs = withPerformanceShare(jobs, performanceShare, seededRandom(seed + 0.25));
+      }
+      return bindBoards ? boundToBoards(jobs, machines, seededRandom(seed + 0.75)) : jobs;
+    },
+    run: (jobs, contender, seed, onProgress) =>
+      runQueue(
+        {
+          trace: jobs,
+          machines,
+          seed,
+          atWall: wallPower,
+          window: [endSec * WARM_UP, endSec],
+          estimatorError,
+          ecoMaxSlowdown,
+        },
+        contender,
+        onProgress,
+      ),
     settle: inSameTime,
   };
+}
+
+/** Share of the arrival time in which the cluster fills up; see the guide. */
+const WARM_UP = 1 / 3;
+
+/** The boards of a node, counted by the speed at which they train. */
+function boardsOfFullSpeed({ shape, model }: ClusterMachine): number {
+  const share = WORK_KINDS.training.gpuShare.value;
+  return shape.gpus / (1 - share + share / model.gpuSpeed);
 }
 
 /** Rounded up to whole minutes. */

@@ -17,9 +17,9 @@ const LARGE_CORES = 16;
  * Traces do not tell how much a job depends on the clock; it is assumed from size and class. Utilization comes from
  * the trace.
  */
-function workKindOf(gpus: number, performance: boolean, cores: number): WorkKind {
-  if (gpus > 0) return performance ? WORK_KINDS.training : WORK_KINDS.decode;
-  if (performance) return WORK_KINDS.compute;
+function workKindOf(gpus: number, computeBound: boolean, cores: number): WorkKind {
+  if (gpus > 0) return computeBound ? WORK_KINDS.training : WORK_KINDS.decode;
+  if (computeBound) return WORK_KINDS.compute;
   return cores >= LARGE_CORES ? WORK_KINDS.analytics : WORK_KINDS.service;
 }
 
@@ -27,7 +27,7 @@ export function jobAt(trace: Trace, index: number): TraceJob {
   const cores = trace.cores[index] as number;
   const gpus = trace.gpus[index] as number;
   const performance = trace.performance[index] === 1;
-  const kind = workKindOf(gpus, performance, cores);
+  const kind = workKindOf(gpus, trace.computeBound[index] === 1, cores);
   return {
     id: String(index),
     index,

@@ -12,7 +12,11 @@ interface MachineKind {
   readonly model: NodeModel;
   /** In the terms of the published experiment. */
   readonly shape: MachineShape;
+  /** Number of the board model within the cluster; NO_BOARD on nodes without GPUs. */
+  readonly board: number;
 }
+
+const NO_BOARD = -2;
 
 export interface ClusterMachine extends MachineKind {
   readonly name: string;
@@ -46,31 +50,48 @@ const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
 
 const NODES_PER_RACK = 20;
 
+export interface MachineOptions {
+  /** Jobs take longer on slower boards. */
+  readonly boardSpeeds?: boolean | undefined;
+}
+
 /** Generates the nodes of a cluster group by group; the last group absorbs rounding. */
-export function machinesOf(cluster: keyof typeof groups, count: number): ClusterMachine[] {
+export function machinesOf(
+  cluster: keyof typeof groups,
+  count: number,
+  { boardSpeeds = false }: MachineOptions = {},
+): ClusterMachine[] {
   const machines: ClusterMachine[] = [];
+  const boards = [...new Set(groups[cluster].flatMap(({ gpu }) => gpu?.model ?? []))];
+  const fastest = Math.max(...groups[cluster].map((group) => hardwareOf(group).gpu?.perf ?? 0));
   let share = 0;
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
     const end = index === groups[cluster].length - 1 ? count : Math.round(count * share);
-    const kind = machineKindOf(group);
+    const kind = machineKindOf(group, boards, boardSpeeds ? fastest : undefined);
     while (machines.length < end) machines.push(machineOf(kind, machines.length));
   }
   return machines;
 }
 
-function machineKindOf({ cpu, gpu }: Group): MachineKind {
-  const models: NodeHardwareStatus = {
-    cpu: { rawModel: cpu, sockets: 2 },
-    ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
-  };
-  const hardware = hardwareView({ metadata: { name: "" } }, models);
+const discoveredOf = ({ cpu, gpu }: Group): NodeHardwareStatus => ({
+  cpu: { rawModel: cpu, sockets: 2 },
+  ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
+});
+
+const hardwareOf = (group: Group): HardwareView => hardwareView({ metadata: { name: "" } }, discoveredOf(group));
+
+/** `fastest`: TFLOPS of the cluster's fastest board; absent = all boards count as equally fast. */
+function machineKindOf(group: Group, models: readonly string[], fastest: number | undefined): MachineKind {
+  const discovered = discoveredOf(group);
+  const hardware = hardwareOf(group);
   const boards = hardware.gpu;
   return {
     // With the cores: the simulated nodes offer cores, while planning takes a node's allocatable CPUs for threads.
-    discovered: { ...models, cpu: { ...models.cpu, totalCores: hardware.cpu.totalCores } },
+    discovered: { ...discovered, cpu: { ...discovered.cpu, totalCores: hardware.cpu.totalCores } },
     hardware,
-    model: nodeModelOf(hardware),
+    model: nodeModelOf(hardware, boards === undefined || fastest === undefined ? 1 : boards.perf / fastest),
+    board: group.gpu === undefined ? NO_BOARD : models.indexOf(group.gpu.model),
     shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
   };
 }
@@ -79,15 +100,28 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
   const name = `node-${String(index).padStart(5, "0")}`;
   const rack = `rack-${Math.floor(index / NODES_PER_RACK)}`;
   const { gpus } = kind.shape;
+  const product = kind.discovered.gpu?.rawModel?.replaceAll(" ", "-");
   return {
     ...kind,
     name,
     node: {
-      metadata: { name, uid: name, resourceVersion: "1", labels: { [labels.managed]: "true", [labels.rack]: rack } },
+      metadata: {
+        name,
+        uid: name,
+        resourceVersion: "1",
+        labels: {
+          [labels.managed]: "true",
+          [labels.rack]: rack,
+          ...(product !== undefined && { [BOARD_LABEL]: product }),
+        },
+      },
       status: { allocatable: { cpu: String(kind.shape.cores), ...(gpus > 0 && { [GPU_RESOURCE]: String(gpus) }) } },
     },
   };
 }
+
+/** The label that jobs bound to one kind of board select. */
+export const BOARD_LABEL = "nvidia.com/gpu.product";
 
 /** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";

@@ -1,6 +1,15 @@
 import { quantile } from "../report/quantile.ts";
-import { type ReportFigure, ratio, withoutUndefined } from "../run.ts";
+import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
+import type { ClusterEnergy } from "./simulated-cluster.ts";
+
+/** Energy and work up to a moment. */
+export interface ProgressMark {
+  readonly atSec: number;
+  readonly joules: number;
+  /** Joules that the work would take at the rating of the cores and boards that jobs hold; see `ratedWatts`. */
+  readonly ratedJoules: number;
+}
 
 /** Raw results of a run. */
 export interface QueueRunRecord {
@@ -11,8 +20,9 @@ export interface QueueRunRecord {
   readonly startedAt: Float64Array;
   readonly endedAt: Float64Array;
   readonly endSec: number;
-  /** Joules. */
-  readonly energy: { readonly cpu: number; readonly gpu: number; readonly empty: number };
+  readonly energy: ClusterEnergy;
+  /** Start and end of the window; fewer if the run ended before. */
+  readonly marks: readonly ProgressMark[];
   /** Power of the idle cluster at the end. */
   readonly idleWatts: number;
   readonly wattsByMinute: Float64Array;
@@ -26,6 +36,14 @@ const SHORTEST_SEC = 10;
 const KWH = 3.6e6;
 
 export const queueFigures: readonly ReportFigure[] = [
+  {
+    key: "windowKWhPerWork",
+    title: "kWh/work",
+    digits: 4,
+    compared: "same work",
+    about:
+      "energy over work, both from a third of the arrival time to its end; work is what the cores and boards of jobs would draw at their rating, in kWh",
+  },
   { key: "completed", title: "done", digits: 0 },
   { key: "unfinished", title: "not done", digits: 0 },
   { key: "itKWh", title: "IT kWh", digits: 1, compared: "same work" },
@@ -38,14 +56,15 @@ export const queueFigures: readonly ReportFigure[] = [
     about: "including idle power until the slowest run of the same jobs ends",
   },
   { key: "emptyNodesPct", title: "% by empty nodes", digits: 1 },
-  { key: "kWhPerCoreHour", title: "CPU kWh/core-h", digits: 5, compared: "always" },
-  { key: "kWhPerGpuHour", title: "GPU kWh/GPU-h", digits: 4, compared: "always" },
+  { key: "kWhPerCoreHour", title: "CPU kWh/core-h", digits: 5, compared: "same work" },
+  { key: "kWhPerGpuHour", title: "GPU kWh/GPU-h", digits: 4, compared: "same work" },
   { key: "peakKW", title: "peak kW", digits: 1, compared: "same work" },
   { key: "p99RampKW", title: "p99 ramp kW", digits: 1 },
   { key: "waitMeanSec", title: "wait s", digits: 0 },
   { key: "waitP95Sec", title: "wait p95", digits: 0 },
   { key: "performanceWaitMeanSec", title: "perf. wait s", digits: 0, about: "performance jobs only" },
   { key: "performanceWaitP95Sec", title: "perf. p95", digits: 0 },
+  { key: "performanceWaitP99Sec", title: "perf. p99", digits: 0 },
   {
     key: "slowdownMean",
     title: "slowdown",
@@ -53,6 +72,7 @@ export const queueFigures: readonly ReportFigure[] = [
     compared: "same work",
     about: `mean of (waiting + running) / time at full speed, with a minimum of ${SHORTEST_SEC} s for the latter`,
   },
+  { key: "standardSlowdownMean", title: "std. slowdown", digits: 3, compared: "same work", about: "of standard jobs" },
   {
     key: "sloMissPct",
     title: "SLO miss %",
@@ -71,14 +91,21 @@ export const queueFigures: readonly ReportFigure[] = [
     digits: 3,
     about: "additional run time of all jobs compared with full speed: the effect of caps",
   },
+  { key: "ranLongerMostPct", title: "at most %", digits: 1, about: "the same of the job that was slowed most" },
   { key: "makespanHours", title: "hours", digits: 2 },
 ];
 
-export function queueRunFigures(story: QueueRunRecord): { figures: Record<string, number>; done: Uint8Array } {
-  const { trace, startedAt, endedAt, endSec, energy, idleWatts, wattsByMinute, peakWatts } = story;
+export function queueRunFigures(story: QueueRunRecord): {
+  figures: Record<string, number>;
+  done: Uint8Array;
+  detail: RunDetail;
+} {
+  const { trace, startedAt, endedAt, endSec, energy, marks, idleWatts, wattsByMinute, peakWatts } = story;
   const done = Uint8Array.from(endedAt, (end) => (Number.isNaN(end) ? 0 : 1));
   const waits: number[] = [];
   const performanceWaits: number[] = [];
+  const standardWaits: number[] = [];
+  const standardSlowdowns: number[] = [];
   const slowdowns: number[] = [];
   let coreSeconds = 0;
   let gpuSeconds = 0;
@@ -86,6 +113,7 @@ export function queueRunFigures(story: QueueRunRecord): { figures: Record<string
   let durations = 0;
   let missed = 0;
   let slowed = 0;
+  let ranLongest = 1;
   for (let job = 0; job < trace.length; job++) {
     if (done[job] === 0) continue;
     const start = startedAt[job] as number;
@@ -96,27 +124,42 @@ export function queueRunFigures(story: QueueRunRecord): { figures: Record<string
     gpuSeconds += (trace.gpus[job] as number) * duration;
     waits.push(start - submit);
     ran += end - start;
+    // Rounding of times hides nothing longer than this.
+    if (duration >= SHORTEST_SEC) ranLongest = Math.max(ranLongest, (end - start) / duration);
     durations += duration;
     const slowdown = Math.max(1, (end - submit) / Math.max(duration, SHORTEST_SEC));
     slowdowns.push(slowdown);
-    if (trace.performance[job] !== 1) continue;
+    if (trace.performance[job] !== 1) {
+      standardWaits.push(start - submit);
+      standardSlowdowns.push(slowdown);
+      continue;
+    }
     performanceWaits.push(start - submit);
     if (slowdown > SLO_SLOWDOWN) missed++;
     if (end - start > duration * SLO_SLOWDOWN) slowed++;
   }
   const ramps = wattsByMinute.subarray(1).map((power, index) => Math.abs(power - (wattsByMinute[index] as number)));
-  const joules = energy.cpu + energy.gpu;
+  const joules = energy.total;
+  const [opened, closed] = marks;
   return {
     done,
+    detail: {
+      wattsByMinute,
+      kWhByState: Object.fromEntries(Object.entries(energy.byState).map(([state, amount]) => [state, amount / KWH])),
+      waitQuantiles: { performance: quantilesOf(performanceWaits), standard: quantilesOf(standardWaits) },
+    },
     figures: withoutUndefined({
       jobs: trace.length,
       completed: waits.length,
+      windowKWhPerWork:
+        opened && closed && ratio(closed.joules - opened.joules, closed.ratedJoules - opened.ratedJoules),
+      windowHours: opened && closed && (closed.atSec - opened.atSec) / 3600,
       unfinished: trace.length - waits.length,
       coreHours: coreSeconds / 3600,
       gpuHours: gpuSeconds / 3600,
       itKWh: joules / KWH,
       sameTimeKWh: joules / KWH,
-      emptyNodesPct: ratio(energy.empty * 100, joules),
+      emptyNodesPct: ratio(energy.byState.empty * 100, joules),
       kWhPerCoreHour: ratio(energy.cpu / KWH, coreSeconds / 3600),
       kWhPerGpuHour: ratio(energy.gpu / KWH, gpuSeconds / 3600),
       peakKW: peakWatts / 1000,
@@ -125,22 +168,33 @@ export function queueRunFigures(story: QueueRunRecord): { figures: Record<string
       waitP95Sec: p95(waits),
       performanceWaitMeanSec: mean(performanceWaits),
       performanceWaitP95Sec: p95(performanceWaits),
+      performanceWaitP99Sec: quantileOf(performanceWaits, 0.99),
       slowdownMean: mean(slowdowns),
       slowdownP95: p95(slowdowns),
+      standardSlowdownMean: mean(standardSlowdowns),
       sloMisses: missed,
       sloMissPct: ratio(missed * 100, performanceWaits.length),
       slowedByCaps: slowed,
       slowedByCapsPct: ratio(slowed * 100, performanceWaits.length),
       // Rounding of sums could give a negative zero-like difference.
       ranLongerPct: ratio(Math.max(0, ran - durations) * 100, durations),
+      ranLongerMostPct: (ranLongest - 1) * 100,
       makespanHours: endSec / 3600,
       idleKW: idleWatts / 1000,
     }),
   };
 }
 
-const p95 = (values: readonly number[]): number | undefined =>
-  values.length > 0 ? quantile(Float64Array.from(values), 0.95) : undefined;
+const quantileOf = (values: readonly number[], share: number): number | undefined =>
+  values.length > 0 ? quantile(Float64Array.from(values), share) : undefined;
+const p95 = (values: readonly number[]): number | undefined => quantileOf(values, 0.95);
+
+/** The shares of jobs whose waits a report plots. */
+export const WAIT_SHARES = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1] as const;
+const quantilesOf = (values: readonly number[]): readonly number[] => {
+  const sorted = Float64Array.from(values).toSorted();
+  return sorted.length === 0 ? [] : WAIT_SHARES.map((share) => quantile(sorted, share));
+};
 
 const mean = (values: readonly number[]): number | undefined =>
   ratio(

@@ -1,17 +1,24 @@
+import { defaultEnergySettings, defaultScoringSettings, EnergyKernel } from "../../../core/scoring/index.ts";
+import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
 import { indexJobKinds } from "../placement/job-kinds.ts";
+import { KubeDefaultScheduler } from "../placement/kube-candidates.ts";
 import { NodeScoreParts } from "../placement/node-score-parts.ts";
+import { hasBoardFor } from "../placement/placement-nodes.ts";
 import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
-import type { Trace } from "../trace/trace.ts";
+import { ANY_BOARD, type Trace } from "../trace/trace.ts";
+import { EnergyScheduler } from "./energy-scheduler.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
 import type { ClusterMachine } from "./machines.ts";
-import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
-import { AGENT_SEC, PASS_SEC } from "./settings.ts";
+import { misjudgedBy } from "./misjudged-hardware.ts";
+import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
+import { ratedWatts } from "./rated-work.ts";
+import { AGENT_SEC, PASS_SEC, RETRY_SEC, TRIGGER_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedOperator } from "./simulated-operator.ts";
 
@@ -19,6 +26,14 @@ export interface QueueSetup {
   readonly trace: Trace;
   readonly machines: readonly ClusterMachine[];
   readonly seed: number;
+  /** Reports the power of whole servers instead of that of packages and boards. */
+  readonly atWall?: boolean | undefined;
+  /** Seconds between which energy per work is measured; absent = not. */
+  readonly window?: readonly [from: number, to: number] | undefined;
+  /** How wrong the watts are that the energy arm decides by, as a share. */
+  readonly estimatorError?: number | undefined;
+  /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
+  readonly ecoMaxSlowdown?: Percent | undefined;
 }
 
 /** After this time without a running job, waiting jobs can never start. */
@@ -36,11 +51,11 @@ export const runQueue = (
 });
 
 export function simulateQueue(
-  { trace, machines, seed }: QueueSetup,
+  setup: QueueSetup,
   contender: Contender,
   onProgress: (share: number) => void = () => {},
 ): QueueRunRecord {
-  const simulation = new Simulation(trace, machines, contender, seed);
+  const simulation = new Simulation(setup, contender);
   simulation.run(onProgress);
   return simulation.story();
 }
@@ -53,42 +68,67 @@ class Simulation {
   readonly #fields: CandidateCache;
   readonly #scoring: NodeScoreParts | undefined;
   readonly #operator: SimulatedOperator | undefined;
+  readonly #energy: EnergyScheduler | undefined;
   readonly #placedOn: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #endedAt: Float64Array;
   readonly #wattsByMinute: number[] = [];
   readonly #fitsSomewhere: readonly boolean[];
+  readonly #ratedWatts: (trace: Trace, job: number) => number;
+  readonly #marks: ProgressMark[] = [];
+  /** Times of the marks to come. */
+  readonly #window: number[];
   #peakWatts = 0;
   #now = 0;
+  #triggeredPass = Number.POSITIVE_INFINITY;
   #done = 0;
 
-  constructor(trace: Trace, machines: readonly ClusterMachine[], { arm, policy }: Contender, seed: number) {
+  constructor(setup: QueueSetup, { arm, policy }: Contender) {
+    const { trace, machines, seed, atWall, window, ecoMaxSlowdown } = setup;
     this.#trace = trace;
-    const site = new SimulatedCluster(machines);
+    const site = new SimulatedCluster(machines, atWall);
     this.#site = site;
+    this.#ratedWatts = ratedWatts(machines);
+    this.#window = [...(window ?? [])];
     const { kinds, kindOf } = indexJobKinds(trace);
     this.#kindOf = kindOf;
     this.#backlog = new JobQueue(kinds);
     this.#placedOn = new Int32Array(trace.length).fill(-1);
     this.#startedAt = new Float64Array(trace.length).fill(Number.NaN);
     this.#endedAt = new Float64Array(trace.length).fill(Number.NaN);
-    this.#fitsSomewhere = kinds.map(({ cores, gpus }) =>
-      machines.some(({ shape }) => shape.cores >= cores && shape.gpus >= gpus),
+    this.#fitsSomewhere = kinds.map(({ cores, gpus, board: needed }) =>
+      machines.some(
+        ({ shape, board }) => shape.cores >= cores && shape.gpus >= gpus && (needed === ANY_BOARD || board === needed),
+      ),
     );
-    if (arm === "joulie") {
-      // The joulie arm needs twins: it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy);
-      this.#operator = operator;
-      const slots = Int32Array.from(machines, ({ name }) => operator.kernel.slotOf(name));
-      this.#fields = new CandidateCache(
-        kinds,
-        site.count,
-        (kind) => new JoulieCandidates(kind, site, operator.kernel, slots),
+    if (arm === "energy") {
+      const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
+      const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
+      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds, ecoMaxSlowdown });
+      const scheduler = new EnergyScheduler(
+        site,
+        kernel,
+        machines.map(({ name }) => name),
       );
+      this.#energy = scheduler;
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
       return;
     }
-    this.#operator = policy === "none" ? undefined : new SimulatedOperator(machines, site, policy);
-    if (arm === "random") {
+    if (arm === "joulie") {
+      // It needs twins, so it has an operator even with policy none.
+      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
+      this.#operator = operator;
+      const { kernel } = operator;
+      const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => new JoulieCandidates(kind, site, kernel, slots));
+      return;
+    }
+    this.#operator =
+      policy === "none" ? undefined : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
+    if (arm === "kube") {
+      const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
+    } else if (arm === "random") {
       const random = placementRandom(seed);
       this.#fields = new CandidateCache(kinds, site.count, (kind) => new RandomCandidates(kind, site, random));
     } else {
@@ -103,25 +143,44 @@ class Simulation {
     let arrived = 0;
     let nextPass = 0;
     let nextAgents = Number.POSITIVE_INFINITY;
+    let nextTry = Number.POSITIVE_INFINITY;
     let busyAt = 0;
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
       const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
-      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, nextAgents);
+      const nextMark = this.#window[0] ?? Number.POSITIVE_INFINITY;
+      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, this.#triggeredPass, nextAgents, nextTry, nextMark);
       this.#settle();
+      if (nextMark <= this.#now) this.#mark();
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
         this.#enforce();
         // Lifting caps may end a job at this moment.
         this.#settle();
       }
+      const firstNew = arrived;
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
-      if (nextPass <= this.#now) {
-        nextPass += PASS_SEC;
-        nextAgents = this.#now + AGENT_SEC;
+      const isDue = nextPass <= this.#now;
+      if (isDue || this.#triggeredPass <= this.#now) {
+        this.#triggeredPass = Number.POSITIVE_INFINITY;
+        // An agent that is about to look at its target does not start anew.
+        nextAgents = Math.min(nextAgents, this.#now + AGENT_SEC);
+        nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
+        if (isDue) this.#readMeters();
         this.#pass();
+      }
+      if (isDue) {
+        nextPass += PASS_SEC;
         onProgress(this.#done / length);
       }
+      if (nextTry <= this.#now) {
+        nextTry = Number.POSITIVE_INFINITY;
+        // Nodes may have become performance nodes.
+        if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+      }
       this.#place();
+      if (this.#operator?.fitsPods === true && this.#hasWaiting(firstNew, arrived)) {
+        this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
+      }
       this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
       if (this.#site.nextAt < Number.POSITIVE_INFINITY || arrived < length) busyAt = this.#now;
       else if (this.#now - busyAt > STUCK_SEC) return;
@@ -130,7 +189,17 @@ class Simulation {
 
   #arrive(job: number): void {
     const kind = this.#kindOf[job] as number;
-    if (this.#fitsSomewhere[kind] === true) this.#backlog.add(job, kind);
+    if (this.#fitsSomewhere[kind] !== true) return;
+    this.#backlog.add(job, kind);
+    this.#operator?.arrived(job, kind, this.#now);
+  }
+
+  /** Whether a performance job that just arrived has no node. */
+  #hasWaiting(first: number, end: number): boolean {
+    for (let job = first; job < end; job++) {
+      if (this.#trace.performance[job] === 1 && Number.isNaN(this.#startedAt[job])) return true;
+    }
+    return false;
   }
 
   /** Processes all events that are due. */
@@ -144,11 +213,28 @@ class Simulation {
     const { node, ended } = happened;
     this.#changed(node);
     if (ended === undefined) return;
+    this.#energy?.ended(ended);
+    this.#operator?.ended(ended.index);
     this.#endedAt[ended.index] = this.#now;
     this.#done++;
     const cores = this.#site.freeCores[node] as number;
     const gpus = this.#site.freeGpus[node] as number;
-    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus);
+    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus && hasBoardFor(this.#site, node, kind));
+  }
+
+  /** Records energy and work so far: of jobs that ended, and of those that run. */
+  #mark(): void {
+    this.#window.shift();
+    const { durationSec, length } = this.#trace;
+    let ratedJoules = 0;
+    for (let job = 0; job < length; job++) {
+      if (Number.isNaN(this.#endedAt[job])) continue;
+      ratedJoules += this.#ratedWatts(this.#trace, job) * (durationSec[job] as number);
+    }
+    this.#site.visitRunning(this.#now, ({ index }, left) => {
+      ratedJoules += this.#ratedWatts(this.#trace, index) * ((durationSec[index] as number) - left);
+    });
+    this.#marks.push({ atSec: this.#now, joules: this.#site.energyUntil(this.#now).total, ratedJoules });
   }
 
   #enforce(): void {
@@ -158,13 +244,16 @@ class Simulation {
     });
   }
 
-  /** Ends a minute: reads the meters, runs the operator pass and updates trends. */
-  #pass(): void {
+  /** Ends a minute. */
+  #readMeters(): void {
     this.#wattsByMinute.push(this.#site.totalWatts);
-    this.#operator?.pass(this.#now, this.#backlog.performanceJobs);
-    if (this.#scoring?.beginStep() === true || this.#operator !== undefined) this.#fields.invalidateAll();
-    // Nodes may have become performance nodes.
-    if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+    if (this.#scoring?.beginStep() === true) this.#fields.invalidateAll();
+  }
+
+  #pass(): void {
+    if (this.#operator === undefined) return;
+    this.#operator.pass(this.#now, this.#backlog.performanceJobs);
+    this.#fields.invalidateAll();
   }
 
   #place(): void {
@@ -177,7 +266,10 @@ class Simulation {
       const job = this.#backlog.take(kind);
       this.#placedOn[job] = node;
       this.#startedAt[job] = this.#now;
-      this.#site.start(node, jobAt(this.#trace, job), this.#now);
+      const started = jobAt(this.#trace, job);
+      this.#energy?.started(node, started);
+      this.#operator?.bound(job, kind, node, this.#now);
+      this.#site.start(node, started, this.#now);
       this.#changed(node);
       // A job of zero length ends before the next one starts.
       this.#settle();
@@ -197,6 +289,7 @@ class Simulation {
       endedAt: this.#endedAt,
       endSec: this.#now,
       energy: this.#site.energyUntil(this.#now),
+      marks: this.#marks,
       idleWatts: this.#site.totalWatts,
       wattsByMinute: Float64Array.from(this.#wattsByMinute),
       peakWatts: this.#peakWatts,

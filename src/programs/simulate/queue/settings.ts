@@ -1,22 +1,32 @@
 import { gpuProductLabels, labels } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
-import { capIntents, type PolicySettings } from "../../../core/policy/index.ts";
+import { type PolicySettings, profileCaps } from "../../../core/policy/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
-import { milliseconds, percent, watts } from "../../../core/units/index.ts";
+import { milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
+
+/**
+ * Of an installed operator with fit_aware_v1, as docs/guides/energy.md sets it. Empty nodes of the reserve draw the same power
+ * with and without caps, so a full reserve costs little.
+ */
+const FIT_RESERVE = 1;
+export const ECO_MAX_SLOWDOWN = percent(50);
 
 /** Without a policy every node stays at performance but still has a twin. */
 const policyOf = (name: PolicyName): PolicySettings => ({
   type: name === "none" ? "static_partition" : name,
   staticHpFrac: name === "none" ? 1 : 0.5,
   queue: { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 },
-  fitReserve: 0.9,
+  fitReserve: FIT_RESERVE,
   reconcileInterval: milliseconds(60_000),
 });
 
-/** Default settings of an installed operator, except that power comes from exact meters instead of agents. */
-export const planningSettings = (policy: PolicyName): PlanningSettings => ({
+/**
+ * Default settings of an installed operator, except that power comes from exact meters instead of agents, and that
+ * fit_aware_v1 has bounded eco caps.
+ */
+export const planningSettings = (policy: PolicyName, ecoMaxSlowdown: Percent = ECO_MAX_SLOWDOWN): PlanningSettings => ({
   eligibility: {
     selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
     reservedLabel: labels.reserved,
@@ -24,15 +34,18 @@ export const planningSettings = (policy: PolicyName): PlanningSettings => ({
   policy: policyOf(policy),
   minDwell: milliseconds(300_000),
   guard: { drainingCaps: "performance" },
-  capsOf: capIntents({
-    cpu: {
-      absolute: false,
-      watts: { performance: watts(5000), eco: watts(120) },
-      percent: { performance: percent(100), eco: percent(60) },
-      onGpuNodes: true,
+  capsOf: profileCaps(
+    {
+      cpu: {
+        absolute: false,
+        watts: { performance: watts(5000), eco: watts(120) },
+        percent: { performance: percent(100), eco: percent(60) },
+        onGpuNodes: true,
+      },
+      gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
     },
-    gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
-  }),
+    policy === "fit_aware_v1" ? ecoMaxSlowdown : undefined,
+  ),
   labels: { powerProfile: labels.powerProfile, draining: labels.draining },
   gpuProductLabels,
   catalogue: builtinCatalogue,
@@ -45,6 +58,10 @@ export const planningSettings = (policy: PolicyName): PlanningSettings => ({
 /** Seconds between operator passes, and until an agent has applied the result. */
 export const PASS_SEC = 60;
 export const AGENT_SEC = 20;
+
+/** Seconds until a performance pod without a node triggers a pass, and from the pass to the scheduler's next try. */
+export const TRIGGER_SEC = 1;
+export const RETRY_SEC = 1;
 
 /**
  * Maximum time that an unchanged twin stays unwritten: two passes. An operator waits longer (TWIN_HEARTBEAT). With its value the

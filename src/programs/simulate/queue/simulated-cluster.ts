@@ -1,4 +1,4 @@
-import { type Caps, SimulatedNode } from "../../../core/physics/index.ts";
+import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import { totalPower } from "../placement/node-score-parts.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
@@ -8,11 +8,27 @@ import { roundToMillicores } from "../trace/millicores.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 
+/** A node is empty, or runs jobs under caps below its full power, or runs them at full speed. */
+export const nodeStates = ["empty", "eco", "full"] as const;
+export type NodeState = (typeof nodeStates)[number];
+
+/** Joules since the start. */
+export interface ClusterEnergy {
+  /** All nodes: at the wall, or of packages and boards only. */
+  readonly total: number;
+  readonly cpu: number;
+  readonly gpu: number;
+  /** Parts of the total, by the state of the node. */
+  readonly byState: Readonly<Record<NodeState, number>>;
+}
+
 /** The machines and their running jobs, simulated event by event. Times are seconds since the start. */
 export class SimulatedCluster implements PlacementNodes {
   readonly count: number;
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
+  readonly board: Int8Array;
+  /** Power of packages and boards, as the operator's meters read it. */
   readonly power: Float64Array;
   /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
@@ -21,20 +37,30 @@ export class SimulatedCluster implements PlacementNodes {
   readonly #nodes: readonly SimulatedNode<TraceJob>[];
   /** Scores are negative times, so the next event wins. */
   readonly #events: TournamentTree;
-  readonly #emptySince: Float64Array;
-  #emptyJoules = 0;
+  readonly #atWall: boolean;
+  /** Reported power: at the wall, or of packages and boards. */
+  readonly #draws: Float64Array;
+  readonly #states: NodeState[];
+  readonly #byState: Record<NodeState, number> = { empty: 0, eco: 0, full: 0 };
+  /** Joules of each node that are counted in a state. */
+  readonly #counted: Float64Array;
 
-  constructor(machines: readonly ClusterMachine[]) {
+  /** `atWall`: reports the power and energy of whole servers. */
+  constructor(machines: readonly ClusterMachine[], atWall = false) {
     this.#machines = machines;
+    this.#atWall = atWall;
     this.count = machines.length;
     this.#nodes = machines.map(({ model }) => new SimulatedNode<TraceJob>(model));
     this.freeCores = Float64Array.from(machines, ({ shape }) => shape.cores);
     this.freeGpus = Float64Array.from(machines, ({ shape }) => shape.gpus);
     this.power = Float64Array.from(this.#nodes, ({ watts }) => watts);
+    this.board = Int8Array.from(machines, ({ board }) => board);
+    this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
     this.performanceJobs = new Int32Array(this.count);
     this.#events = new TournamentTree(this.count);
     this.#events.rebuild();
-    this.#emptySince = new Float64Array(this.count);
+    this.#states = machines.map(() => "empty");
+    this.#counted = new Float64Array(this.count);
   }
 
   shape(node: number): MachineShape {
@@ -42,7 +68,7 @@ export class SimulatedCluster implements PlacementNodes {
   }
 
   get totalWatts(): number {
-    return totalPower(this.power);
+    return totalPower(this.#draws);
   }
 
   /** Time of the next event if no job starts and no cap changes; Infinity = none. */
@@ -65,14 +91,14 @@ export class SimulatedCluster implements PlacementNodes {
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) + job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) + job.gpus;
     if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) - 1;
-    if (node.jobCount === 0) this.#emptySince[index] = at;
+    this.#enterState(index, node);
     return { node: index, ended: job };
   }
 
   start(index: number, job: TraceJob, at: number): void {
     const node = this.#broughtTo(index, at);
-    if (node.jobCount === 0) this.#emptyJoules += node.model.idle * (at - (this.#emptySince[index] as number));
     node.start(job);
+    this.#enterState(index, node);
     this.running++;
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) - job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) - job.gpus;
@@ -81,7 +107,9 @@ export class SimulatedCluster implements PlacementNodes {
   }
 
   setCaps(index: number, caps: Caps, at: number): void {
-    this.#broughtTo(index, at).setCaps(caps);
+    const node = this.#broughtTo(index, at);
+    node.setCaps(caps);
+    this.#enterState(index, node);
     this.#refresh(index);
   }
 
@@ -96,23 +124,58 @@ export class SimulatedCluster implements PlacementNodes {
     return node;
   }
 
-  /** Energy in joules up to a time without pending events. */
-  energyUntil(at: number): { cpu: number; gpu: number; empty: number } {
+  /** Energy up to a time without pending events. */
+  energyUntil(at: number): ClusterEnergy {
+    let total = 0;
     let cpu = 0;
     let gpu = 0;
-    let empty = this.#emptyJoules;
+    const byState = { ...this.#byState };
     for (const [index, node] of this.#nodes.entries()) {
       node.advance(seconds(at));
       cpu += node.cpuJoules;
       gpu += node.gpuJoules;
-      if (node.jobCount === 0) empty += node.model.idle * (at - (this.#emptySince[index] as number));
+      const joules = this.#reportedJoules(node);
+      total += joules;
+      byState[this.#states[index] as NodeState] += joules - (this.#counted[index] as number);
     }
-    return { cpu, gpu, empty };
+    return { total, cpu, gpu, byState };
+  }
+
+  /** Calls `visit` with every running job and its remaining work, in seconds at full speed, at a time without pending events. */
+  visitRunning(at: number, visit: (job: TraceJob, left: number) => void): void {
+    for (const node of this.#nodes) {
+      node.advance(seconds(at));
+      for (const job of node.jobs()) visit(job, node.leftOf(job.id) ?? 0);
+    }
+  }
+
+  /** Counts the energy so far in the state that ends, if the state changes. */
+  #enterState(index: number, node: SimulatedNode<TraceJob>): void {
+    const next = node.jobCount === 0 ? "empty" : isCapped(node.caps, node.model) ? "eco" : "full";
+    const last = this.#states[index] as NodeState;
+    if (next === last) return;
+    const joules = this.#reportedJoules(node);
+    this.#byState[last] += joules - (this.#counted[index] as number);
+    this.#counted[index] = joules;
+    this.#states[index] = next;
+  }
+
+  #reportedWatts(node: SimulatedNode<TraceJob>): number {
+    return this.#atWall ? node.wallWatts : node.watts;
+  }
+
+  #reportedJoules(node: SimulatedNode<TraceJob>): number {
+    return this.#atWall ? node.wallJoules : node.joules;
   }
 
   #refresh(index: number): void {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     this.power[index] = node.watts;
+    this.#draws[index] = this.#reportedWatts(node);
     this.#events.set(index, -(node.nextAt ?? Number.POSITIVE_INFINITY));
   }
 }
+
+/** Whether a cap is below what a package or board draws at full load. */
+const isCapped = ({ cpuWattsPerPackage: cpu, gpuWattsPerBoard: gpu }: Caps, model: NodeModel): boolean =>
+  (cpu !== undefined && cpu < model.cpu.full) || (gpu !== undefined && model.gpu !== undefined && gpu < model.gpu.full);

@@ -3,6 +3,7 @@ import type { PodSummary } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
 import type { ClusterMachine } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
+import type { SimulatedPods } from "./simulated-pods.ts";
 
 /** The objects of the simulated cluster, as the operator reads them. Writes take effect at once. */
 export class SimulatedSnapshot implements ClusterSnapshot {
@@ -13,11 +14,14 @@ export class SimulatedSnapshot implements ClusterSnapshot {
   readonly #hardware: ReadonlyMap<string, NodeHardware>;
   readonly #twins = new Map<string, NodeTwin>();
   readonly #performancePods: readonly PodSummary[];
+  readonly #allPods: SimulatedPods | undefined;
   #pending = 0;
   #podsVersion = 0;
 
-  constructor(machines: readonly ClusterMachine[], site: SimulatedCluster) {
+  /** `pods`: every pod with its requests, for policies that fit pods to nodes; absent = only performance pods, uncounted. */
+  constructor(machines: readonly ClusterMachine[], site: SimulatedCluster, pods?: SimulatedPods) {
     this.#site = site;
+    this.#allPods = pods;
     this.#nodes = new Map(machines.map(({ name, node }) => [name, node]));
     this.#hardware = new Map(
       machines.map(({ name, discovered }) => [
@@ -48,8 +52,12 @@ export class SimulatedSnapshot implements ClusterSnapshot {
   hardware = (name: string) => this.#hardware.get(name);
   profile = () => undefined;
 
-  /** Performance jobs only. No other pod affects a plan while the nodes have meters. */
+  /** Without requests only performance jobs count: no other pod affects a plan while the nodes have meters. */
   *pods(): Iterable<PodSummary> {
+    if (this.#allPods !== undefined) {
+      yield* this.#allPods.all();
+      return;
+    }
     for (const [index, pod] of this.#performancePods.entries()) {
       for (let jobs = this.#site.performanceJobs[index] as number; jobs > 0; jobs--) yield pod;
     }

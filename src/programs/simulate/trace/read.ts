@@ -1,5 +1,7 @@
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
+import { alibabaJob, alibabaPlaces } from "./alibaba.ts";
+import { readPhilly } from "./philly.ts";
+import { type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
 
 const LONGEST_LINE = 4096;
 
@@ -39,14 +41,29 @@ export interface ReadLimits {
   readonly mostJobs: number;
 }
 
-/** Parses a trace from a stream. Errors name the line, the problem and the expected value. */
+/** A JSON text is read as a whole: the Philly job log has about 100 MB. */
+const LONGEST_JSON = 400e6;
+
+/**
+ * Parses a trace from a stream: our own columns, Alibaba's GPU pod list of 2023, or the Philly job log. The header, or the
+ * first character of JSON, tells which. Errors name the line, the problem and the expected value.
+ */
 export async function readTrace(
   texts: AsyncIterable<string>,
   { mostJobs }: ReadLimits = { mostJobs: MAX_JOBS },
 ): Promise<Result<Trace, string>> {
   const reader = new TraceReader(mostJobs);
   let rest = "";
+  let json: string[] | undefined;
+  let length = 0;
   for await (const text of texts) {
+    if (length === 0 && text.trimStart().startsWith("[")) json = [];
+    length += text.length;
+    if (json !== undefined) {
+      if (length > LONGEST_JSON) return fail(`more than ${LONGEST_JSON} characters of JSON`);
+      json.push(text);
+      continue;
+    }
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
@@ -55,6 +72,7 @@ export async function readTrace(
     }
     if (rest.length > LONGEST_LINE) return fail(`line ${reader.read + 1}: longer than ${LONGEST_LINE} characters`);
   }
+  if (json !== undefined) return readPhilly(json.join(""));
   const problem = rest === "" ? undefined : reader.line(rest);
   return problem === undefined ? reader.end() : fail(problem);
 }
@@ -63,6 +81,8 @@ class TraceReader {
   readonly #jobs = new TraceBuilder();
   readonly #mostJobs: number;
   #places: readonly number[] | undefined;
+  #alibaba: ReadonlyMap<string, number> | undefined;
+  readonly #pods: JobRow[] = [];
   #width = 0;
   #lastSubmit = 0;
   read = 0;
@@ -80,10 +100,14 @@ class TraceReader {
     if (line === "") return undefined;
     if (line.length > LONGEST_LINE) return this.#wrong(`longer than ${LONGEST_LINE} characters`);
     const cells = line.split(",");
+    if (this.#alibaba !== undefined) return this.#pod(cells, this.#alibaba);
     return this.#places === undefined ? this.#header(cells) : this.#job(cells, this.#places);
   }
 
   end(): Result<Trace, string> {
+    if (this.#alibaba !== undefined) {
+      return this.#pods.length === 0 ? fail("it has no pod that ran and ended") : ok(traceOfJobs(this.#pods));
+    }
     if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
     // A run without jobs would report savings of 0 %, which misleads.
     if (this.#jobs.length === 0)
@@ -93,10 +117,19 @@ class TraceReader {
 
   #header(cells: readonly string[]): string | undefined {
     const found = cells.map((cell) => cell.trim());
+    this.#alibaba = alibabaPlaces(found);
+    if (this.#alibaba !== undefined) return undefined;
     const missing = columns.filter(({ name }) => !found.includes(name)).map(({ name }) => name);
     if (missing.length > 0) return this.#wrong(`the header has no ${missing.join(", ")}; expected ${names()}`);
     this.#places = columns.map(({ name }) => found.indexOf(name));
     this.#width = found.length;
+    return undefined;
+  }
+
+  #pod(cells: readonly string[], places: ReadonlyMap<string, number>): string | undefined {
+    if (this.#pods.length === this.#mostJobs) return this.#wrong(`more than ${this.#mostJobs} pods`);
+    const job = alibabaJob(cells, places);
+    if (job !== undefined) this.#pods.push(job);
     return undefined;
   }
 

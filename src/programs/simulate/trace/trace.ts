@@ -9,11 +9,17 @@ export interface Trace {
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
   readonly performance: Uint8Array;
+  /** 1 = training or computation, which depends on the clock; 0 = decoding, services and analytics. */
+  readonly computeBound: Uint8Array;
+  /** The kind of board that the job must run on, see `ClusterMachine.board`; ANY_BOARD = any. */
+  readonly board: Int8Array;
   /** Utilization of the requested cores and GPUs, 0–1. */
   readonly cpuUtil: Float64Array;
   readonly gpuUtil: Float64Array;
   readonly durationSec: Float64Array;
 }
+
+export const ANY_BOARD = -1;
 
 export interface JobRow {
   readonly submitSec: number;
@@ -23,6 +29,8 @@ export interface JobRow {
   readonly cpuUtil: number;
   readonly gpuUtil: number;
   readonly durationSec: number;
+  /** Absent = like `performance`: jobs that ask for full speed are taken for training and computation. */
+  readonly computeBound?: boolean | undefined;
 }
 
 /** Larger traces are mistakes or decompression bombs: 10 million jobs take 500 MB. */
@@ -48,6 +56,8 @@ export class TraceBuilder {
     this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
+    this.#columns.computeBound[at] = (job.computeBound ?? job.performance) ? 1 : 0;
+    this.#columns.board[at] = ANY_BOARD;
     this.#columns.cpuUtil[at] = job.cpuUtil;
     this.#columns.gpuUtil[at] = job.gpuUtil;
     this.#columns.durationSec[at] = job.durationSec;
@@ -56,6 +66,15 @@ export class TraceBuilder {
   build(): Trace {
     return { length: this.#length, ...copied(this.#columns, this.#length, this.#length) };
   }
+}
+
+/** A trace of jobs in any order: sorted by submission, and starting with the first one. */
+export function traceOfJobs(jobs: readonly JobRow[]): Trace {
+  const sorted = jobs.toSorted((one, other) => one.submitSec - other.submitSec);
+  const first = sorted[0]?.submitSec ?? 0;
+  const builder = new TraceBuilder();
+  for (const job of sorted) builder.add({ ...job, submitSec: job.submitSec - first });
+  return builder.build();
 }
 
 /** The jobs submitted up to and including a time. */
@@ -72,6 +91,8 @@ const columnsOf = (room: number): Columns => ({
   cores: new Float64Array(room),
   gpus: new Float64Array(room),
   performance: new Uint8Array(room),
+  computeBound: new Uint8Array(room),
+  board: new Int8Array(room),
   cpuUtil: new Float64Array(room),
   gpuUtil: new Float64Array(room),
   durationSec: new Float64Array(room),
@@ -83,6 +104,8 @@ function copied(columns: Columns, length: number, room: number): Columns {
   next.cores.set(columns.cores.subarray(0, length));
   next.gpus.set(columns.gpus.subarray(0, length));
   next.performance.set(columns.performance.subarray(0, length));
+  next.computeBound.set(columns.computeBound.subarray(0, length));
+  next.board.set(columns.board.subarray(0, length));
   next.cpuUtil.set(columns.cpuUtil.subarray(0, length));
   next.gpuUtil.set(columns.gpuUtil.subarray(0, length));
   next.durationSec.set(columns.durationSec.subarray(0, length));

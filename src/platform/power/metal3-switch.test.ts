@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../clock/index.ts";
+import { EmbeddedApi } from "../embedded/index.ts";
+import { KubeClient, type KubeObject } from "../kube/index.ts";
+import { seededRandom } from "../random/index.ts";
+import { Metal3Switch } from "./metal3-switch.ts";
+import { bareMetalHostCrd, bareMetalHosts } from "./testing/bare-metal-hosts.ts";
+
+const never = new AbortController().signal;
+const clock = new VirtualClock(instant(0));
+const at = { namespace: "default", name: "host-1" };
+let api: EmbeddedApi;
+let client: KubeClient;
+let machine: Metal3Switch;
+beforeEach(async () => {
+  api = new EmbeddedApi({ clock, random: seededRandom(1), crds: [bareMetalHostCrd] });
+  client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "t" });
+  machine = new Metal3Switch({ client, timeout: milliseconds(5000), endpoint: at });
+});
+afterEach(async () => api.close());
+const create = async (spec: object) =>
+  client.create(bareMetalHosts, { metadata: { name: at.name }, spec }, { namespace: at.namespace });
+const online = async () =>
+  (await client.get<KubeObject & { spec: { online: boolean } }>(bareMetalHosts, at)).spec.online;
+
+it("SLP-09 never switches off a BareMetalHost with disablePowerOff", async () => {
+  await create({ online: true, disablePowerOff: true });
+  for (const act of ["shutdown", "forceOff"] as const)
+    await expect(machine[act](never)).rejects.toMatchObject({ kind: "refused", code: "JOULIE_E_POWER_REFUSED" });
+  expect(await online()).toBe(true);
+});
+
+it("SLP-09 changes only spec.online", async () => {
+  await create({ online: true, disablePowerOff: false });
+  await machine.shutdown(never);
+  expect((await client.get<KubeObject & { spec: object }>(bareMetalHosts, at)).spec).toEqual({
+    online: false,
+    disablePowerOff: false,
+  });
+  await machine.on(never);
+  expect(await online()).toBe(true);
+});
+
+it("reports unknown until Metal3 has read the state", async () => {
+  await create({ online: true });
+  expect(await machine.state(never)).toBe("unknown");
+});

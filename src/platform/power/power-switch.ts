@@ -1,0 +1,51 @@
+import { CodedError, type ErrorCode, type SwitchState } from "../../core/api/index.ts";
+
+/**
+ * Switches one machine. Every method may be called again after an unknown outcome: `on` on a machine that is on, and
+ * `shutdown` and `forceOff` on one that is off, do nothing. A call that returns has only been accepted; `state` tells when it
+ * has happened.
+ */
+export interface PowerSwitch {
+  /** `unknown` while the machine is between on and off, or if the switch does not know. */
+  state(signal: AbortSignal): Promise<SwitchState>;
+  on(signal: AbortSignal): Promise<void>;
+  /** Asks the operating system to shut down. */
+  shutdown(signal: AbortSignal): Promise<void>;
+  /** Cuts the power. */
+  forceOff(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Why a call of a switch failed. Also a value of the metric label `reason`. */
+export type PowerSwitchErrorKind =
+  | "timeout"
+  | "network"
+  | "status"
+  | "redirect"
+  | "too_large"
+  | "garbled"
+  /** The switch rejects the password, or the Secret is missing or incomplete. */
+  | "credentials"
+  /** The switch, or its owner, does not allow the action. */
+  | "refused"
+  /** The switch does not know the machine. */
+  | "not_found";
+
+const codeOfKind: Readonly<Partial<Record<PowerSwitchErrorKind, ErrorCode>>> = {
+  credentials: "JOULIE_E_POWER_CREDENTIALS",
+  refused: "JOULIE_E_POWER_REFUSED",
+};
+
+/** A failed call of a power switch. The message contains nothing of a response body and no secret. */
+export class PowerSwitchError extends CodedError {
+  override readonly name = "PowerSwitchError";
+  readonly kind: PowerSwitchErrorKind;
+  /** The HTTP status, if there was a response. */
+  readonly status: number | undefined;
+
+  constructor(kind: PowerSwitchErrorKind, message: string, status?: number) {
+    super(codeOfKind[kind] ?? "JOULIE_E_POWER_SWITCH", message);
+    this.kind = kind;
+    this.status = status;
+  }
+}

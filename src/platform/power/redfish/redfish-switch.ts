@@ -1,0 +1,239 @@
+import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
+import { type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
+import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "../switch-http.ts";
+import { defaultResetTypes, etagVariants, quirkOf, type RedfishQuirk } from "./quirks.ts";
+
+export interface RedfishCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface RedfishSwitchOptions extends Pick<SwitchHttpOptions, "clock" | "timeout"> {
+  readonly endpoint: RedfishEndpoint;
+  readonly credentials?: RedfishCredentials | undefined;
+  /** PEM certificates of the service. */
+  readonly ca?: string | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Action = "on" | "shutdown" | "forceOff";
+
+/** What the service root says. */
+interface Service {
+  readonly systems: string;
+  readonly sessions: string | undefined;
+  readonly quirk: Omit<RedfishQuirk, "matches">;
+}
+
+interface System {
+  readonly state: SwitchState;
+  readonly reset: { readonly target: string; readonly allowed: readonly string[] | undefined };
+  readonly etag: string | undefined;
+}
+
+const ROOT = "/redfish/v1/";
+const MAX_SYSTEMS = 64;
+const stateOf: Readonly<Record<string, SwitchState>> = { On: "on", Off: "off" };
+
+/** A machine behind a Redfish service. Nothing of the service is trusted: every link must stay on its own origin. */
+export class RedfishSwitch implements PowerSwitch {
+  readonly #options: RedfishSwitchOptions;
+  readonly #base: URL;
+  readonly #http: SwitchHttp;
+  #service: Service | undefined;
+  #system: string | undefined;
+  #session: { readonly token: string; readonly location: string | undefined } | undefined;
+
+  constructor(options: RedfishSwitchOptions) {
+    const { clock, timeout, ca, endpoint, credentials } = options;
+    const { insecureSkipVerify = false } = endpoint;
+    this.#options = options;
+    const base = URL.parse(endpoint.address);
+    if (base === null) throw new PowerSwitchError("refused", "redfish.address is not a URL");
+    this.#base = base;
+    if (credentials !== undefined && !insecureSkipVerify && sendsInTheClear(base))
+      throw new PowerSwitchError(
+        "refused",
+        "redfish.address is http://, which would send the password unencrypted; use https:// or insecureSkipVerify",
+      );
+    this.#http = new SwitchHttp({ clock, timeout, ca, insecureSkipVerify });
+  }
+
+  async state(signal: AbortSignal): Promise<SwitchState> {
+    return (await this.#read(signal)).state;
+  }
+
+  async on(signal: AbortSignal): Promise<void> {
+    await this.#reset("on", signal);
+  }
+
+  async shutdown(signal: AbortSignal): Promise<void> {
+    await this.#reset("shutdown", signal);
+  }
+
+  async forceOff(signal: AbortSignal): Promise<void> {
+    await this.#reset("forceOff", signal);
+  }
+
+  /** A service has few sessions and keeps each for half an hour, so this one is deleted. */
+  async close(): Promise<void> {
+    const { token, location } = this.#session ?? {};
+    if (token !== undefined && location !== undefined) {
+      const headers = { "x-auth-token": token };
+      await this.#http
+        .call(this.#url(location), { method: "DELETE", headers, signal: new AbortController().signal })
+        .catch(() => undefined);
+    }
+    await this.#http.close();
+  }
+
+  async #reset(action: Action, signal: AbortSignal): Promise<void> {
+    const { state, reset, etag } = await this.#read(signal);
+    if (state === (action === "on" ? "on" : "off")) return;
+    const wanted = this.#service?.quirk[action] ?? defaultResetTypes[action];
+    const { target, allowed } = reset;
+    const type = wanted.find((one) => allowed === undefined || allowed.includes(one));
+    if (type === undefined)
+      throw new PowerSwitchError("refused", `the service offers none of the reset types ${wanted.join(", ")}`);
+    const send = async (headers: Readonly<Record<string, string>>) =>
+      this.#call(target, { method: "POST", body: { ResetType: type }, headers, signal });
+    let answer = await send({});
+    for (const variant of etagVariants) {
+      if ((answer.status !== 412 && answer.status !== 428) || etag === undefined) break;
+      answer = await send({ "if-match": variant(etag) });
+    }
+    expectSuccess(answer, `${type} on ${target}`);
+  }
+
+  async #read(signal: AbortSignal): Promise<System> {
+    const path = (this.#system ??= await this.#findSystem(signal));
+    const answer = await this.#call(path, { signal });
+    const body = fieldsOf(answer, path);
+    const action = record(record(body["Actions"])["#ComputerSystem.Reset"]);
+    const target = pathIn(action["target"]) ?? `${path.replace(/\/$/, "")}/Actions/ComputerSystem.Reset`;
+    const allowed =
+      textsIn(action["ResetType@Redfish.AllowableValues"]) ??
+      (await this.#allowedBy(action["@Redfish.ActionInfo"], signal));
+    const { PowerState: text } = body;
+    return {
+      state: typeof text === "string" && Object.hasOwn(stateOf, text) ? (stateOf[text] as SwitchState) : "unknown",
+      reset: { target, allowed },
+      etag: answer.headers["etag"],
+    };
+  }
+
+  async #allowedBy(link: unknown, signal: AbortSignal): Promise<readonly string[] | undefined> {
+    const path = pathIn(link);
+    if (path === undefined) return undefined;
+    const { Parameters: parameters } = fieldsOf(await this.#call(path, { signal }), path);
+    const reset = (Array.isArray(parameters) ? parameters : []).map(record).find(({ Name }) => Name === "ResetType");
+    return textsIn(reset?.["AllowableValues"]);
+  }
+
+  async #findSystem(signal: AbortSignal): Promise<string> {
+    const { systemId } = this.#options.endpoint;
+    const { systems } = await this.#root(signal);
+    const { Members: members } = fieldsOf(await this.#call(systems, { signal }), systems);
+    const paths = (Array.isArray(members) ? members : [])
+      .slice(0, MAX_SYSTEMS)
+      .flatMap((member) => pathIn(record(member)["@odata.id"]) ?? []);
+    if (systemId !== undefined) {
+      const found = paths.find((path) => path.replace(/\/$/, "").endsWith(`/${encodeURIComponent(systemId)}`));
+      if (found === undefined)
+        throw new PowerSwitchError("not_found", `the service has no system ${JSON.stringify(systemId)}`);
+      return found;
+    }
+    const [only, another] = paths;
+    if (only === undefined) throw new PowerSwitchError("not_found", "the service has no system");
+    if (another !== undefined)
+      throw new PowerSwitchError("refused", `the service has ${paths.length} systems; set redfish.systemId`);
+    return only;
+  }
+
+  /** The root needs no password on any service, so the quirks are known before it is sent. */
+  async #root(signal: AbortSignal): Promise<Service> {
+    if (this.#service !== undefined) return this.#service;
+    const body = fieldsOf(await this.#http.call(this.#url(ROOT), { signal }), ROOT);
+    const names = [body["Vendor"], body["Product"], ...Object.keys(record(body["Oem"]))].filter(
+      (name) => typeof name === "string",
+    );
+    this.#service = {
+      systems: pathIn(record(body["Systems"])["@odata.id"]) ?? `${ROOT}Systems`,
+      sessions: pathIn(record(record(body["Links"])["Sessions"])["@odata.id"]),
+      quirk: quirkOf(names),
+    };
+    return this.#service;
+  }
+
+  async #call(
+    path: string,
+    call: { method?: "GET" | "POST"; body?: unknown; headers?: Readonly<Record<string, string>>; signal: AbortSignal },
+  ): Promise<SwitchAnswer> {
+    const { signal } = call;
+    const { quirk, sessions } = await this.#root(signal);
+    if (quirk.auth === "session") await this.#logIn(signal);
+    const send = async () =>
+      this.#http.call(this.#url(path), { ...call, headers: { ...this.#authorization(), ...call.headers } });
+    const answer = await send();
+    // A service may have disabled basic authentication; a new session also replaces one that has expired.
+    if (answer.status !== 401 || sessions === undefined || this.#options.credentials === undefined) return answer;
+    this.#session = undefined;
+    await this.#logIn(signal);
+    return send();
+  }
+
+  #authorization(): Readonly<Record<string, string>> {
+    if (this.#session !== undefined) return { "x-auth-token": this.#session.token };
+    const { credentials } = this.#options;
+    if (credentials === undefined) return {};
+    const pair = `${credentials.username}:${credentials.password}`;
+    return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+  }
+
+  async #logIn(signal: AbortSignal): Promise<void> {
+    const { credentials } = this.#options;
+    const { sessions } = await this.#root(signal);
+    if (this.#session !== undefined || credentials === undefined || sessions === undefined) return;
+    const body = { UserName: credentials.username, Password: credentials.password };
+    const answer = await this.#http.call(this.#url(sessions), { method: "POST", body, signal });
+    expectSuccess(answer, `a session at ${sessions}`);
+    const { "x-auth-token": token, location } = answer.headers;
+    if (token === undefined) throw new PowerSwitchError("garbled", "the service gave a session without a token");
+    this.#session = { token, location: pathIn(location) ?? pathIn(record(answer.json)["@odata.id"]) };
+  }
+
+  #url(path: string): URL {
+    return new URL(path, this.#base.origin);
+  }
+}
+
+function expectSuccess({ status }: SwitchAnswer, what: string): void {
+  if (status >= 200 && status < 300) return;
+  if (status === 401 || status === 403)
+    throw new PowerSwitchError(
+      "credentials",
+      `${what}: the service rejects the credentials (status ${status})`,
+      status,
+    );
+  if (status === 404) throw new PowerSwitchError("not_found", `${what}: status 404`, status);
+  throw new PowerSwitchError("status", `${what}: status ${status}`, status);
+}
+
+function fieldsOf(answer: SwitchAnswer, path: string): Fields {
+  expectSuccess(answer, path);
+  if (typeof answer.json !== "object" || answer.json === null || Array.isArray(answer.json))
+    throw new PowerSwitchError("garbled", `${path}: the response is not a JSON object`, answer.status);
+  return answer.json as Fields;
+}
+
+const record = (value: unknown): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+
+/** A path of this service; undefined for anything else. A link to another origin would receive the password. */
+function pathIn(value: unknown): string | undefined {
+  if (typeof value !== "string" || value.length > 2048) return undefined;
+  return /^\/(?![/\\])[!-~]*$/.test(value) && !value.includes("\\") ? value : undefined;
+}
+
+const textsIn = (value: unknown): readonly string[] | undefined =>
+  Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;

@@ -1,0 +1,138 @@
+import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
+import { type Clock, Deadline } from "../clock/index.ts";
+import { Agent, buildConnector, isLoopbackHost, send } from "../http/index.ts";
+import { PowerSwitchError } from "./power-switch.ts";
+
+export interface SwitchHttpOptions {
+  readonly clock: Clock;
+  /** The time limit of one call, from sending to the last byte. */
+  readonly timeout: Milliseconds;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string | undefined;
+  readonly insecureSkipVerify?: boolean | undefined;
+}
+
+export interface SwitchCall {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+
+export interface SwitchAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed JSON of the body; undefined if there is none or it is no JSON. */
+  readonly json: unknown;
+}
+
+/** A ComputerSystem has some kilobytes; a megabyte is no answer of a BMC. */
+const MAX_BODY_BYTES = 2 ** 20;
+
+/**
+ * HTTP for power switches, limited in time and size. It follows no redirects, because the password would go along, and
+ * requests no compression. Its errors name the origin, the path and the status, never a body.
+ */
+export class SwitchHttp {
+  readonly #options: SwitchHttpOptions;
+  readonly #agent: Agent;
+
+  constructor(options: SwitchHttpOptions) {
+    const { timeout, ca, insecureSkipVerify = false } = options;
+    this.#options = options;
+    const trust = { ...(ca !== undefined && { ca }), ...(insecureSkipVerify && { rejectUnauthorized: false }) };
+    this.#agent = new Agent({
+      connections: 1,
+      pipelining: 1,
+      allowH2: false,
+      // The injected clock limits whole calls instead.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: buildConnector({ ...trust, timeout, allowH2: false }),
+    });
+  }
+
+  /** Returns the answer, whatever its status, except a redirect. */
+  async call(url: URL, call: SwitchCall): Promise<SwitchAnswer> {
+    const { clock, timeout } = this.#options;
+    const { method = "GET", signal } = call;
+    const name = `${method} ${url.origin}${url.pathname}`;
+    const deadline = new Deadline(clock, timeout, { signal });
+    try {
+      return await this.#exchange(url, call, deadline.signal);
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      if (deadline.expired)
+        throw new PowerSwitchError("timeout", `${name}: no response within ${formatDuration(timeout)}`);
+      if (cause instanceof PowerSwitchError)
+        throw new PowerSwitchError(cause.kind, `${name}: ${cause.message}`, cause.status);
+      // No cause attached: undici's error contains the first bytes of a response that is not HTTP.
+      throw new PowerSwitchError("network", `${name}: no response (${reasonOf(cause)})`);
+    } finally {
+      deadline.release();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #exchange(url: URL, call: SwitchCall, signal: AbortSignal): Promise<SwitchAnswer> {
+    const { method = "GET", headers, body } = call;
+    const answer = await send(this.#agent, {
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method,
+      headers: {
+        accept: "application/json",
+        "user-agent": "joulie",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+    });
+    const { statusCode: status } = answer;
+    const text = await boundedText(answer.body);
+    if (status >= 300 && status < 400)
+      throw new PowerSwitchError("redirect", `status ${status}; redirects are not followed`, status);
+    return { status, headers: single(answer.headers), json: parsed(text) };
+  }
+}
+
+/** A password over http:// can be read by the network. */
+export const sendsInTheClear = (url: URL): boolean => url.protocol !== "https:" && !isLoopbackHost(url.hostname);
+
+async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES)
+      throw new PowerSwitchError("too_large", `the response is larger than ${MAX_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const single = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const first = Array.isArray(value) ? value[0] : value;
+      return first === undefined ? [] : [[name.toLowerCase(), first]];
+    }),
+  );
+
+/** The code of a system error, such as ECONNREFUSED. Its message may quote what the peer sent. */
+function reasonOf(error: unknown): string {
+  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "connection failed";
+}

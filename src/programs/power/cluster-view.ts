@@ -1,0 +1,107 @@
+import {
+  annotations,
+  asleepTaint,
+  labels,
+  type NodeTwin,
+  nodeTwinKind,
+  type PowerEndpoint,
+  powerEndpointKind,
+  readAs,
+} from "../../core/api/index.ts";
+import { isTwinOf } from "../../core/policy/index.ts";
+import type { KubeObject } from "../../platform/kube/index.ts";
+
+/** The parts of a Node that the power program reads. */
+export interface ObservedNode {
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly tainted: boolean;
+  readonly ready: boolean;
+  /** The last heartbeat of the kubelet in the condition Ready. */
+  readonly heartbeat: string | undefined;
+  readonly maySleep: boolean;
+  readonly controlPlane: boolean;
+}
+
+type WholeNode = KubeObject & {
+  readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastHeartbeatTime?: string;
+    }[];
+  };
+};
+
+const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+export const isAsleepTaint = ({ key, effect }: { readonly key: string; readonly effect: string }): boolean =>
+  key === asleepTaint.key && effect === asleepTaint.effect;
+
+export function observedNode(object: KubeObject): ObservedNode {
+  const { metadata, spec, status } = object as WholeNode;
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+    tainted: spec?.taints?.some(isAsleepTaint) === true,
+    ready: ready?.status === "True",
+    heartbeat: ready?.lastHeartbeatTime,
+    maySleep: metadata.labels?.[labels.maySleep] === "true",
+    controlPlane: controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined),
+  };
+}
+
+export const readTwin = readAs(nodeTwinKind);
+export const readEndpoint = readAs(powerEndpointKind);
+
+/** Everything that the API says about one node. */
+export interface NodeView {
+  readonly name: string;
+  readonly endpoint: PowerEndpoint | undefined;
+  readonly node: ObservedNode | undefined;
+  /** Undefined as well for the twin of a former node of the same name. */
+  readonly twin: NodeTwin | undefined;
+}
+
+export const ownTwin = (node: ObservedNode | undefined, twin: NodeTwin | undefined): NodeTwin | undefined =>
+  twin === undefined || (node !== undefined && !isTwinOf({ metadata: node }, twin)) ? undefined : twin;
+
+/** The time of the agent's last report; undefined if it never reported. */
+export function lastReport(twin: NodeTwin | undefined): string | undefined {
+  const { cpu, gpu } = twin?.status?.controlStatus ?? {};
+  return cpu?.updatedAt ?? gpu?.updatedAt;
+}
+
+export interface Wanted {
+  readonly state: "on" | "off";
+  /** Switch off and on once, because a user asked for a test. */
+  readonly test: boolean;
+  /** Someone asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
+  readonly explicit: boolean;
+  readonly reason: string;
+}
+
+const on = (reason: string, explicit = false): Wanted => ({ state: "on", test: false, explicit, reason });
+
+/**
+ * What is wanted of a node. Off needs everything: the operator's word, the user's label, a proven wake and nothing that says
+ * otherwise. Everything else means on.
+ */
+export function wantedOf({ endpoint, node, twin }: NodeView, stopped: string | undefined): Wanted {
+  if (stopped !== undefined) return on(stopped, true);
+  const { annotations: given = {} } = endpoint?.metadata ?? {};
+  if (given[annotations.keepAwake] === "true") return on(`the annotation ${annotations.keepAwake} is set`, true);
+  if (node === undefined) return on("the Node does not exist");
+  if (node.controlPlane) return on("control-plane nodes never sleep");
+  if (given[annotations.testPower] !== undefined)
+    return { state: "off", test: true, explicit: true, reason: "a user tests the wake" };
+  const { state = "on", reason = "the operator wants it" } = twin?.spec.power ?? {};
+  if (state === "on") return on(reason);
+  if (!node.maySleep) return on(`the label ${labels.maySleep} is not true`);
+  if (endpoint?.status?.wakeProven !== true) return on("no wake is proven");
+  return { state: "off", test: false, explicit: false, reason };
+}

@@ -1,0 +1,36 @@
+import type * as z from "zod";
+import { address, configOf, duration, everyProgram, group, integer, objectName } from "../../platform/config/index.ts";
+
+/** The variables of `joulie power`. */
+export const powerConfig = configOf({
+  ...group("The power program", {
+    SLEEP_SETTLE: duration({
+      default: "10s",
+      about: "Pause between the taint and the count of pods, in which schedulers notice the taint.",
+    }),
+    SHUTDOWN_TIMEOUT: duration({
+      default: "5m",
+      about: "How long a machine may take to shut down; then its power is cut.",
+    }),
+    WAKE_TIMEOUT: duration({
+      default: "15m",
+      about:
+        "How long a node may take from power on until it is Ready and its agent reports; a wake that takes longer is retried once, then it has failed.",
+    }),
+    SWITCH_TIMEOUT: duration({ default: "20s", about: "Time limit of one call of a power switch." }),
+    SWITCH_CONCURRENCY: integer({ default: "16", min: 1, about: "How many nodes are worked on at the same time." }),
+    SWITCH_POLL_INTERVAL: duration({
+      default: "10s",
+      about: "How often the switch of a node is read that is on its way to off or on.",
+    }),
+    SWITCH_REFRESH_INTERVAL: duration({ default: "5m", about: "How often the switches of all other nodes are read." }),
+    METRICS_ADDR: address({ default: ":8082", about: "Where metrics and health pages are served." }),
+    LEASE_NAME: objectName({
+      default: "joulie-power",
+      about: "The Lease by which one of several power programs leads.",
+    }),
+  }),
+  ...everyProgram,
+});
+
+export type PowerConfig = z.output<typeof powerConfig>;

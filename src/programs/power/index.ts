@@ -1,0 +1,1 @@
+export { listed, nodesNotOn, releaseFromWake, testWake, wake } from "./requests.ts";

@@ -1,0 +1,43 @@
+import { nodePowerStates } from "../../core/api/index.ts";
+import { metric } from "../../platform/metrics/index.ts";
+
+export const definitions = {
+  state: metric({
+    name: "joulie_power_node_state",
+    help: "Power state of a node with a PowerEndpoint, as in NodeTwin.status.power.",
+    type: "states",
+    labels: ["node", "state"],
+    states: nodePowerStates,
+  }),
+  sleeps: metric({
+    name: "joulie_power_sleeps_total",
+    help: "Sleeps that ended, by result; a failed sleep leaves the node on.",
+    type: "counter",
+    labels: ["result"],
+  }),
+  wakes: metric({
+    name: "joulie_power_wakes_total",
+    help: "Wakes that ended, by result.",
+    type: "counter",
+    labels: ["result"],
+  }),
+  wakeSeconds: metric({
+    name: "joulie_power_wake_duration_seconds",
+    help: "Duration of successful wakes, from the decision until pods may run, in seconds.",
+    type: "histogram",
+    labels: [],
+    buckets: [30, 60, 120, 180, 240, 300, 420, 600, 900, 1800],
+  }),
+  switchErrors: metric({
+    name: "joulie_power_switch_errors_total",
+    help: "Failed calls of power switches, by reason.",
+    type: "counter",
+    labels: ["reason"],
+  }),
+  leading: metric({
+    name: "joulie_power_leading",
+    help: "1 if this replica is the leader, which switches machines, else 0.",
+    type: "gauge",
+    labels: [],
+  }),
+} as const;

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+import type { NodeTwin, PowerEndpoint } from "../../core/api/index.ts";
+import type { Milliseconds, RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources, unreadOf, WorkQueue } from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import {
+  lastReport,
+  type NodeView,
+  type ObservedNode,
+  observedNode,
+  ownTwin,
+  readEndpoint,
+  readTwin,
+} from "./cluster-view.ts";
+
+export interface PowerControllerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+}
+
+export interface TermOptions {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  readonly onError: (name: string, error: unknown) => void;
+  readonly concurrency: number;
+  readonly reconcile: (name: string, signal: AbortSignal) => Promise<Milliseconds>;
+  readonly forget: (name: string) => void;
+}
+
+/** Watches Nodes, NodeTwins and PowerEndpoints, and while this replica leads lets a reconciler work on what changed. */
+export class PowerController {
+  readonly #reflectors;
+  #queue: WorkQueue | undefined;
+
+  constructor({ client, clock, random, log }: PowerControllerOptions) {
+    const io = { client, clock, random, log };
+    this.#reflectors = {
+      nodes: new Reflector<ObservedNode>({
+        ...io,
+        resource: resources.nodes,
+        project: observedNode,
+        onChange: (changes) => this.#changed(changes, (node) => node.name, nodeFacts),
+      }),
+      twins: new Reflector<NodeTwin>({
+        ...io,
+        resource: resources.nodeTwins,
+        project: readTwin,
+        onChange: (changes) => this.#changed(changes, nameOf, twinFacts),
+      }),
+      endpoints: new Reflector<PowerEndpoint>({
+        ...io,
+        resource: resources.powerEndpoints,
+        project: readEndpoint,
+        onChange: (changes) => this.#changed(changes, nameOf, endpointFacts),
+      }),
+    };
+  }
+
+  /** Watches that have no data yet. */
+  get missing(): string[] {
+    return unreadOf(this.#reflectors);
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflectors)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+  }
+
+  async synced(signal: AbortSignal): Promise<void> {
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.synced(signal)));
+  }
+
+  view(name: string): NodeView {
+    const { nodes, twins, endpoints } = this.#reflectors;
+    const node = nodes.store.getByKey(name);
+    return { name, node, twin: ownTwin(node, twins.store.getByKey(name)), endpoint: endpoints.store.getByKey(name) };
+  }
+
+  /** Looks at every node with a PowerEndpoint or a taint; for a new term and when the stop switch changes. */
+  lookAtAll(): void {
+    const { nodes, endpoints } = this.#reflectors;
+    for (const { metadata } of endpoints.store.values()) this.#queue?.add(metadata.name);
+    for (const { name, tainted } of nodes.store.values()) if (tainted) this.#queue?.add(name);
+  }
+
+  /** Works until the term ends. */
+  async run(options: TermOptions, term: AbortSignal): Promise<void> {
+    const { clock, random, log, onError, concurrency, reconcile, forget } = options;
+    const queue: WorkQueue = new WorkQueue({
+      clock,
+      random,
+      log,
+      concurrency,
+      work: async (name, signal) => {
+        const { endpoint, node } = this.view(name);
+        if (endpoint === undefined && node?.tainted !== true) {
+          forget(name);
+          return;
+        }
+        try {
+          const next = await reconcile(name, signal);
+          if (next > 0) queue.addAfter(name, next);
+          else queue.add(name);
+        } catch (error) {
+          if (!signal.aborted) onError(name, error);
+          throw error;
+        }
+      },
+    });
+    this.#queue = queue;
+    try {
+      this.lookAtAll();
+      await new Promise<void>((resolve) => {
+        term.addEventListener("abort", () => resolve(), { once: true });
+        if (term.aborted) resolve();
+      });
+    } finally {
+      this.#queue = undefined;
+      await queue.stop();
+    }
+  }
+
+  /** Own status writes change no facts, so that a failing switch is not called again at once. */
+  #changed<Value>(
+    changes: readonly Change<Value>[],
+    name: (value: Value) => string,
+    facts: (value: Value) => unknown,
+  ): void {
+    for (const change of changes) {
+      if (change.type === "updated" && isDeepStrictEqual(facts(change.old), facts(change.new))) continue;
+      this.#queue?.add(name(change.type === "deleted" ? change.old : change.new));
+    }
+  }
+}
+
+const nameOf = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name;
+/** All but the version. */
+const nodeFacts = (node: ObservedNode) => ({ ...node, resourceVersion: "" });
+const twinFacts = (twin: NodeTwin) => [twin.metadata.uid, twin.spec.power, lastReport(twin)];
+const endpointFacts = ({ metadata, spec }: PowerEndpoint) => [metadata.uid, metadata.annotations, spec];

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { releaseFromWake, testWake, wake } from "./requests.ts";
+import { PowerTestHarness } from "./testing/power-test-harness.ts";
+
+describe("requests to the power program", () => {
+  let harness: PowerTestHarness;
+  const timeout = milliseconds(3_600_000);
+  beforeEach(async () => {
+    harness = await PowerTestHarness.begin();
+  });
+  afterEach(async () => harness.end());
+  const requested = <Result>(request: Promise<Result>) => {
+    const state: { result?: Result; ended: boolean } = { ended: false };
+    void request.then((result) => {
+      state.result = result;
+      state.ended = true;
+    });
+    return state;
+  };
+
+  it("SLP-16 `joulie wake --all` wakes every node and keeps it awake until it is released", async () => {
+    for (const name of ["a", "b"]) await harness.createNode(name);
+    harness.start();
+    for (const name of ["a", "b"]) await harness.want(name, "off");
+    for (const name of ["a", "b"]) await harness.untilPower(name, "off");
+    const { user: client, clock } = harness;
+    const request = requested(wake({ client, clock, timeout }));
+    await harness.until(() => request.ended);
+    expect(request.result).toBeUndefined();
+    expect([harness.machine("a").power, harness.machine("b").power]).toEqual(["on", "on"]);
+    await harness.advance(900);
+    expect(await harness.power("a")).toBe("on");
+    await releaseFromWake(client);
+    await harness.untilPower("a", "off");
+  });
+
+  it("SLP-16 `joulie wake` names the nodes that do not wake in time", async () => {
+    await harness.createNode("a");
+    await harness.endpointStatus("a", { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } });
+    const { user: client, clock } = harness;
+    const request = requested(wake({ client, clock, timeout: milliseconds(60_000) }));
+    await harness.advance(70);
+    expect(request.result).toBe("1 of 1 nodes are not awake after 1m: a");
+  });
+
+  it("SLP-21 `joulie power test` reports the steps and the result", async () => {
+    await harness.createNode("a", { proven: false });
+    harness.start();
+    const steps: string[] = [];
+    const { user: client, clock } = harness;
+    const request = requested(testWake({ client, clock, timeout, node: "a", onStep: (step) => steps.push(step) }));
+    await harness.until(() => request.ended);
+    expect(request.result).toMatchObject({ proven: true, message: expect.stringMatching(/^awake after \d+ s$/) });
+    expect(steps).toContain("ready");
+  });
+});

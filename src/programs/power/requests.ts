@@ -1,0 +1,110 @@
+import { annotations, type PowerEndpoint } from "../../core/api/index.ts";
+import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
+import { readEndpoint } from "./cluster-view.ts";
+import { phaseOf } from "./phase.ts";
+
+export interface RequestOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly timeout: Milliseconds;
+}
+
+const POLL = milliseconds(2000);
+const MAX_NAMES = 10;
+
+/** Nodes with a PowerEndpoint that are not on. `failed` ones count: they do not run either. */
+export async function nodesNotOn(client: KubeClient): Promise<readonly string[]> {
+  return (await endpointsIn(client)).filter((endpoint) => !isOn(endpoint)).map(({ metadata }) => metadata.name);
+}
+
+/**
+ * Asks the power program to wake nodes and to keep them awake, and waits until they are. Without names it is for every node
+ * with a PowerEndpoint. Returns what failed.
+ */
+export async function wake(
+  options: RequestOptions & { readonly names?: readonly string[] },
+): Promise<string | undefined> {
+  const { client, clock, timeout, names } = options;
+  const wanted = names ?? (await endpointsIn(client)).map(({ metadata }) => metadata.name);
+  await annotate(client, wanted, { [annotations.keepAwake]: "true" });
+  let missing: readonly string[] = [];
+  const isDone = await poll(clock, timeout, async () => {
+    const off = new Set(await nodesNotOn(client));
+    missing = wanted.filter((name) => off.has(name));
+    return missing.length === 0;
+  });
+  if (isDone) return undefined;
+  return `${missing.length} of ${wanted.length} nodes are not awake after ${formatDuration(timeout)}: ${listed(missing)}`;
+}
+
+/** Lets nodes sleep again that `wake` kept awake. */
+export async function releaseFromWake(client: KubeClient, names?: readonly string[]): Promise<void> {
+  const all = (await endpointsIn(client)).filter(
+    ({ metadata }) => metadata.annotations?.[annotations.keepAwake] !== undefined,
+  );
+  await annotate(client, names ?? all.map(({ metadata }) => metadata.name), { [annotations.keepAwake]: null });
+}
+
+export interface TestResult {
+  readonly proven: boolean;
+  readonly message: string;
+}
+
+/** Asks the power program to switch the node off and on once, and waits for the result. */
+export async function testWake(
+  options: RequestOptions & { readonly node: string; readonly onStep?: (step: string) => void },
+): Promise<TestResult> {
+  const { client, clock, timeout, node, onStep } = options;
+  await annotate(client, [node], { [annotations.testPower]: new Date(clock.now()).toISOString() });
+  let last = "";
+  let endpoint: PowerEndpoint | undefined;
+  const isDone = await poll(clock, timeout, async () => {
+    endpoint = readEndpoint(await client.get(resources.powerEndpoints, { name: node }));
+    const step = endpoint.status?.operation?.step ?? "";
+    if (step !== "" && step !== last) onStep?.(step);
+    last = step || last;
+    return endpoint.metadata.annotations?.[annotations.testPower] === undefined;
+  });
+  if (!isDone)
+    return {
+      proven: false,
+      message: `the test did not end within ${formatDuration(timeout)}; last step: ${last || "none (does joulie power run?)"}`,
+    };
+  const tested = endpoint?.status?.conditions?.find(({ type }) => type === "Tested");
+  return { proven: tested?.status === "True", message: tested?.message ?? "the power program left no result" };
+}
+
+const isOn = ({ status }: PowerEndpoint): boolean => phaseOf(status, false) === "on";
+
+async function endpointsIn(client: KubeClient): Promise<readonly PowerEndpoint[]> {
+  try {
+    return (await client.listAll(resources.powerEndpoints)).items.map(readEndpoint);
+  } catch (error) {
+    // Without the CustomResourceDefinition no node sleeps.
+    if (isApiError(error, "notFound")) return [];
+    throw error;
+  }
+}
+
+async function annotate(
+  client: KubeClient,
+  names: readonly string[],
+  values: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  for (const name of names)
+    await client.mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } });
+}
+
+export const listed = (names: readonly string[]): string =>
+  `${names.slice(0, MAX_NAMES).join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;
+
+async function poll(clock: Clock, timeout: Milliseconds, holds: () => Promise<boolean>): Promise<boolean> {
+  const started = clock.monotonic();
+  for (;;) {
+    if (await holds()) return true;
+    if (elapsed(started, clock.monotonic()) >= timeout) return false;
+    await clock.sleep(POLL);
+  }
+}

@@ -1,0 +1,143 @@
+import process from "node:process";
+import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
+import { loggerOf } from "../../platform/config/index.ts";
+import {
+  EventRecorder,
+  HttpTransport,
+  KubeClient,
+  LeaderElector,
+  loadIdentity,
+  StopSwitch,
+  type Transport,
+} from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import type { PowerConfig } from "./config.ts";
+import { NodeApi } from "./node-api.ts";
+import { NodeReconciler } from "./node-reconciler.ts";
+import { PowerController } from "./power-controller.ts";
+import { PowerReports } from "./power-reports.ts";
+import { settingsOf } from "./settings.ts";
+import { type OpenSwitch, switchesOf } from "./switches.ts";
+
+/** The environment of the power program. */
+export interface PowerWorld {
+  readonly transport: Transport;
+  /** For time limits of sleeps and wakes; may be virtual or accelerated. */
+  readonly clock: Clock;
+  /** For calls, leases and scrapes. */
+  readonly ioClock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** Opens switches; by default those of the PowerEndpoints. */
+  readonly openSwitch?: OpenSwitch;
+}
+
+/** Runs `joulie power` until a signal. Returns the exit code. */
+export async function start(config: PowerConfig): Promise<number> {
+  const log = loggerOf("power", config);
+  const clock = systemClock;
+  const stop = untilStopped(process, log);
+  let transport: Transport | undefined;
+  try {
+    const identity = await loadIdentity({
+      clock,
+      kubeconfig: config.KUBECONFIG,
+      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      environment: process.env,
+    });
+    transport = new HttpTransport({ identity });
+    await runPower(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
+    return 0;
+  } catch (err) {
+    // The command line prints a JoulieError in one line.
+    if (err instanceof JoulieError) throw err;
+    log.fatal({ err }, "the power program failed");
+    return 1;
+  } finally {
+    stop.release();
+    await transport?.close();
+  }
+}
+
+/** Wires the power program: client, watches, switches, reconciliation, leader election and HTTP pages. */
+export async function runPower(config: PowerConfig, world: PowerWorld, signal: AbortSignal): Promise<void> {
+  const { transport, clock, ioClock, random, log } = world;
+  const settings = settingsOf(config);
+  const namespace = config.POD_NAMESPACE;
+  const instance = config.POD_NAME ?? "joulie-power";
+  const client = new KubeClient({
+    transport,
+    clock: ioClock,
+    random,
+    fieldManager: fieldManagers.power,
+    userAgent: "joulie-power",
+  });
+  const io = { client, clock: ioClock, random, log };
+  const recorder = new EventRecorder({ ...io, controller: "joulie.io/power", instance });
+  const metrics = new ProgramMetrics(ioClock);
+  const controller = new PowerController(io);
+  const stopSwitch = new StopSwitch({ ...io, namespace, onChange: () => controller.lookAtAll() });
+  const reports = new PowerReports({ metrics, recorder, log, leading: () => elector.leading });
+  const openSwitch =
+    world.openSwitch ?? switchesOf({ client, clock: ioClock, timeout: settings.switchTimeout, namespace });
+  const leads = () => elector.leading;
+  const elector: LeaderElector = new LeaderElector({
+    ...io,
+    lease: { namespace, name: config.LEASE_NAME },
+    name: instance,
+    lead: async (term) => {
+      await controller.synced(term);
+      // Otherwise a node could fall asleep while everything is stopped.
+      await stopSwitch.known();
+      const reconciler = new NodeReconciler({
+        api: new NodeApi({ client, mayWrite: leads }),
+        openSwitch,
+        settings,
+        clock,
+        random,
+        reports,
+        view: (name) => controller.view(name),
+        stopped: () => stopSwitch.reason,
+        leads,
+      });
+      await controller.run(
+        {
+          clock,
+          random,
+          log,
+          onError: (name, error) => reports.problem(name, error instanceof Error ? error.message : String(error)),
+          concurrency: config.SWITCH_CONCURRENCY,
+          reconcile: async (name, work) => reconciler.reconcile(name, work),
+          forget: (name) => reconciler.forget(name),
+        },
+        term,
+      );
+    },
+  });
+  const eventLoop = eventLoopDelay(milliseconds(100));
+  measureProcess(metrics, { process, clock: ioClock, eventLoop });
+  let served: Served | undefined;
+  try {
+    served = await serve({
+      address: config.METRICS_ADDR,
+      metrics,
+      log,
+      clock: ioClock,
+      ready: {
+        synced: () => (controller.missing.length === 0 ? undefined : `not read yet: ${controller.missing.join(", ")}`),
+      },
+    });
+    log.info({ url: served.url }, "serving metrics and health");
+    stopSwitch.start();
+    controller.start();
+    await elector.run(signal);
+  } finally {
+    eventLoop.stop();
+    await Promise.all([served?.close(), controller.stop(), stopSwitch.stop(), recorder.stop()]);
+  }
+}

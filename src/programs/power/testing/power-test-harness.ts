@@ -1,0 +1,347 @@
+// Runs a whole power program against an in-memory API and fake machines in virtual time, for tests.
+import {
+  annotations,
+  asleepTaint,
+  crdOf,
+  kinds,
+  labels,
+  type NodeTwin,
+  type PowerEndpoint,
+} from "../../../core/api/index.ts";
+import { instant, milliseconds } from "../../../core/units/index.ts";
+import { VirtualClock } from "../../../platform/clock/index.ts";
+import { parseConfig } from "../../../platform/config/index.ts";
+import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import {
+  type ApiRequest,
+  comesAfter,
+  KubeClient,
+  type KubeObject,
+  resources,
+  type Transport,
+} from "../../../platform/kube/index.ts";
+import { createLogger } from "../../../platform/log/index.ts";
+import { PowerSwitchError } from "../../../platform/power/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
+import { powerConfig } from "../config.ts";
+import { runPower } from "../start.ts";
+import { FakeMachine } from "./fake-machine.ts";
+
+type NodeObject = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
+
+const NAMESPACE = "joulie-system";
+
+/** An API with machines, and helpers that act as a user or as the operator. */
+export class PowerTestHarness {
+  readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  readonly user = new KubeClient({
+    transport: this.api.transport(),
+    clock: this.clock,
+    random: seededRandom(2),
+    fieldManager: "a-person",
+    limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
+  });
+  readonly machines = new Map<string, FakeMachine>();
+  readonly programs: PowerProgram[] = [];
+  /** The resourceVersion of the last count of pods, by node. */
+  readonly counts = new Map<string, string>();
+  /** Whether watches of Nodes stay silent, as behind a broken proxy. */
+  hidesNodeChanges = false;
+  /** Violations of the invariant; the tests expect none. */
+  readonly violations: string[] = [];
+
+  static async begin(): Promise<PowerTestHarness> {
+    const harness = new PowerTestHarness();
+    await harness.user.create(resources.namespaces, { metadata: { name: NAMESPACE } });
+    return harness;
+  }
+
+  /** `realSwitches`: those of the PowerEndpoints instead of the fake machines. */
+  start(variables: Readonly<Record<string, string>> = {}, options: { realSwitches?: boolean } = {}): PowerProgram {
+    const program = new PowerProgram(this, variables, this.programs.length, options.realSwitches === true);
+    this.programs.push(program);
+    return program;
+  }
+
+  async advance(seconds: number): Promise<void> {
+    const step = Math.min(seconds, 0.5);
+    for (let passed = 0; passed < seconds; passed += step) await this.clock.advanceAsync(milliseconds(step * 1000));
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 20; turn++) await this.clock.advanceAsync(milliseconds(0));
+  }
+
+  /** Advances the clock until the condition holds, for at most an hour. */
+  async until(holds: () => boolean | Promise<boolean>, what = "the condition"): Promise<void> {
+    for (let turn = 0; turn < 7200; turn++) {
+      if (await holds()) return;
+      await this.clock.advanceAsync(milliseconds(500));
+    }
+    throw new Error(`${what} did not hold within an hour`);
+  }
+
+  /** A node that runs, may sleep, and has a proven PowerEndpoint. */
+  async createNode(
+    name: string,
+    { own = {}, proven = true }: { own?: Readonly<Record<string, string>>; proven?: boolean } = {},
+  ): Promise<FakeMachine> {
+    const marked = { [labels.managed]: "true", [labels.maySleep]: "true", ...own };
+    const node = await this.user.create(resources.nodes, { metadata: { name, labels: marked } });
+    await this.createTwin(name, node.metadata.uid ?? "");
+    const webhook = { url: "https://switch.example/{node}" };
+    await this.user.create(resources.powerEndpoints, { metadata: { name }, spec: { nodeName: name, webhook } });
+    if (proven) await this.endpointStatus(name, { wakeProven: true });
+    const machine = new FakeMachine(name, this.clock, this.user);
+    machine.onPowerLoss = async () => this.#checkPowerLoss(name);
+    this.machines.set(name, machine);
+    await machine.heartbeat();
+    return machine;
+  }
+
+  async createTwin(name: string, uid: string): Promise<void> {
+    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
+    const twin = { metadata: { ownerReferences }, spec: { nodeName: name, profile: "eco" } };
+    await this.user.apply(resources.nodeTwins, { name }, twin, { fieldManager: "joulie-operator" });
+  }
+
+  async endpointStatus(name: string, status: object): Promise<void> {
+    await this.user.mergePatch(resources.powerEndpoints, { name }, { status }, { subresource: "status" });
+  }
+
+  /** What the operator does. */
+  async want(name: string, state: "on" | "off" | null): Promise<void> {
+    const power = state === null ? null : { state, reason: "a test" };
+    await this.user.mergePatch(resources.nodeTwins, { name }, { spec: { power } });
+  }
+
+  async annotate(name: string, values: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.user.mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } });
+  }
+
+  async requestTest(name: string): Promise<void> {
+    await this.annotate(name, { [annotations.testPower]: "now" });
+  }
+
+  async stopAll(value: "true" | null): Promise<void> {
+    const patch = { metadata: { annotations: { [annotations.stop]: value } } };
+    await this.user.mergePatch(resources.namespaces, { name: NAMESPACE }, patch);
+  }
+
+  async createPod(name: string, nodeName: string, metadata: object = {}): Promise<void> {
+    const containers = [{ name: "main", image: "none" }];
+    const pod = { metadata: { name, ...metadata }, spec: { nodeName, containers } };
+    await this.user.create(resources.pods, pod, { namespace: "default" });
+  }
+
+  machine(name: string): FakeMachine {
+    const machine = this.machines.get(name);
+    if (machine === undefined) throw new PowerSwitchError("not_found", `no machine ${name}`);
+    return machine;
+  }
+
+  async node(name: string): Promise<NodeObject> {
+    return this.user.get<NodeObject>(resources.nodes, { name });
+  }
+
+  async isTainted(name: string): Promise<boolean> {
+    return (await this.node(name)).spec?.taints?.some(({ key }) => key === asleepTaint.key) === true;
+  }
+
+  async removeTaint(name: string): Promise<void> {
+    await this.user.mergePatch(resources.nodes, { name }, { spec: { taints: null } });
+  }
+
+  async endpoint(name: string): Promise<PowerEndpoint> {
+    return (await this.user.get(resources.powerEndpoints, { name })) as unknown as PowerEndpoint;
+  }
+
+  async power(name: string): Promise<string | undefined> {
+    const twin = (await this.user.get(resources.nodeTwins, { name })) as unknown as NodeTwin;
+    return twin.status?.power?.state;
+  }
+
+  async step(name: string): Promise<string | undefined> {
+    return (await this.endpoint(name)).status?.operation?.step;
+  }
+
+  async untilPower(name: string, state: string): Promise<void> {
+    await this.until(async () => (await this.power(name)) === state, `${name} ${state}`);
+  }
+
+  async events(): Promise<readonly { reason: string; regarding: { kind: string; name: string }; type: string }[]> {
+    const { items } = await this.user.listAll(resources.events);
+    return items as unknown as { reason: string; regarding: { kind: string; name: string }; type: string }[];
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.programs.map(async (program) => program.stop()));
+    await this.api.close();
+    if (this.violations.length > 0) throw new Error(this.violations.join("; "));
+  }
+
+  /**
+   * The invariant: when power is taken away, the node has the taint, and its pods were last counted at a version that is not
+   * older than the version of the Node with the taint.
+   */
+  async #checkPowerLoss(name: string): Promise<void> {
+    const { spec, metadata } = await this.node(name);
+    if (spec?.taints?.some(({ key }) => key === asleepTaint.key) !== true)
+      this.violations.push(`${name} lost power without the taint`);
+    const counted = this.counts.get(name);
+    const { resourceVersion = "" } = metadata;
+    // Heartbeats after the count change the version of the Node, but not its taint.
+    const taintedAt = this.taintedAt.get(name) ?? resourceVersion;
+    if (counted === undefined || comesAfter(taintedAt, counted) === true)
+      this.violations.push(
+        `${name} lost power, but its pods were counted at ${counted}, before the taint at ${taintedAt}`,
+      );
+    const { items } = await this.user.listAll(resources.pods, { fieldSelector: `spec.nodeName=${name}` });
+    const lost = items.filter(({ metadata: { ownerReferences } }) => ownerReferences === undefined);
+    if (lost.length > 0) this.violations.push(`${name} lost power with ${lost.length} pods`);
+  }
+
+  /** The version of the Node that the last write of the taint created. */
+  readonly taintedAt = new Map<string, string>();
+}
+
+/** One process of `joulie power`. */
+export class PowerProgram {
+  readonly logs: { readonly level: string; readonly msg: string; readonly [field: string]: unknown }[] = [];
+  readonly #stop = new AbortController();
+  readonly #harness: PowerTestHarness;
+  readonly #done: Promise<void>;
+  /** A killed process sends nothing more, and its Lease is not released. */
+  #isDead = false;
+  /** Called before each request and each call of a switch; a kill inside it stops them. */
+  onAction: (action: string) => void = () => undefined;
+  onRequest: (request: ApiRequest) => void = () => undefined;
+
+  constructor(
+    harness: PowerTestHarness,
+    variables: Readonly<Record<string, string>>,
+    index: number,
+    realSwitches: boolean,
+  ) {
+    this.#harness = harness;
+    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `power-${index}`, ...variables };
+    const machine = { isTerminal: false, exists: () => false };
+    const parsed = parseConfig(powerConfig, { env, flags: {}, machine, known: [] });
+    if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
+    const log = createLogger({
+      level: "info",
+      program: "power",
+      destination: { write: (line) => this.logs.push(JSON.parse(line) as (typeof this.logs)[number]) },
+    });
+    const { clock } = harness;
+    this.#done = runPower(
+      parsed.value.values,
+      {
+        transport: this.#transport(),
+        clock,
+        ioClock: clock,
+        random: seededRandom(10 + index),
+        log,
+        ...(!realSwitches && { openSwitch: async ({ metadata }: PowerEndpoint) => this.#switchOf(metadata.name) }),
+      },
+      this.#stop.signal,
+    );
+  }
+
+  /** As SIGKILL: nothing more leaves the process. */
+  kill(): void {
+    this.#isDead = true;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const end = { reached: false };
+    void this.#done.finally(() => (end.reached = true));
+    for (let turn = 0; turn < 5000 && !end.reached; turn++) await this.#harness.clock.advanceAsync(milliseconds(100));
+    await this.#done;
+  }
+
+  async page(path: string): Promise<string> {
+    const url = this.logs.find(({ url: at }) => at !== undefined)?.["url"];
+    return (await fetch(`${String(url)}${path}`)).text();
+  }
+
+  #act(action: string): void {
+    this.#refuseIfDead();
+    this.onAction(action);
+    this.#refuseIfDead();
+  }
+
+  #refuseIfDead(): void {
+    if (this.#isDead) throw new Error("the process is dead");
+  }
+
+  #switchOf(name: string) {
+    const machine = this.#harness.machine(name);
+    const call = async <Result>(action: "state" | "on" | "shutdown" | "forceOff", run: () => Promise<Result>) => {
+      this.#act(`switch ${action}`);
+      return run();
+    };
+    return {
+      state: async () => call("state", async () => machine.state()),
+      on: async () => call("on", async () => machine.on()),
+      shutdown: async () => call("shutdown", async () => machine.shutdown()),
+      forceOff: async () => call("forceOff", async () => machine.forceOff()),
+      close: async () => undefined,
+    };
+  }
+
+  #transport(): Transport {
+    const transport = this.#harness.api.transport();
+    return {
+      request: async (request: ApiRequest) => {
+        this.onRequest(request);
+        if (request.method !== "GET" && !/leases|events/.test(request.path))
+          this.#act(`${request.method} ${request.path.replace(/\?.*/, "")}`);
+        else this.#refuseIfDead();
+        if (this.#harness.hidesNodeChanges && /\/nodes\?.*watch=1/.test(request.path))
+          return { status: 200, headers: {}, body: silence(request.signal) };
+        const answer = await transport.request(request);
+        const observed = await this.#noted(request, answer);
+        this.#refuseIfDead();
+        return observed;
+      },
+      close: async () => transport.close(),
+    };
+  }
+
+  /** Notes counts of pods and writes of taints. */
+  async #noted(request: ApiRequest, answer: Awaited<ReturnType<Transport["request"]>>) {
+    const { path, method, body = "" } = request;
+    const counted = /\/pods\?.*fieldSelector=spec\.nodeName%3D([^&]+)/.exec(path)?.[1];
+    const tainted = method === "PATCH" ? /\/nodes\/([^/?]+)\?/.exec(path)?.[1] : undefined;
+    if (counted === undefined && tainted === undefined) return answer;
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const { metadata } = JSON.parse(text) as { metadata?: { resourceVersion?: string } };
+    const version = metadata?.resourceVersion ?? "";
+    if (answer.status < 300 && counted !== undefined) this.#harness.counts.set(decodeURIComponent(counted), version);
+    if (answer.status < 300 && tainted !== undefined && body.includes(asleepTaint.key))
+      this.#harness.taintedAt.set(tainted, version);
+    return { ...answer, body: bytes(text) };
+  }
+}
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined> {
+  yield Buffer.from(text);
+}
+
+/** A watch without events, until it is aborted. */
+async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  await new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+  yield Buffer.from("");
+}

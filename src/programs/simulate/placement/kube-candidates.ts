@@ -1,0 +1,63 @@
+import type { RandomSource } from "../../../core/units/index.ts";
+import type { FittingNodes } from "./candidates.ts";
+import type { JobKindRequest } from "./job-kinds.ts";
+import { type KubeResources, kubeScore, nodesToScore } from "./kube-scores.ts";
+import { hasBoardFor, type PlacementNodes } from "./placement-nodes.ts";
+
+/** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */
+const MEMORY_PER_CORE = 4 * 2 ** 30;
+
+const resourcesOf = (cores: number): KubeResources => ({
+  milliCpu: Math.round(cores * 1000),
+  memory: Math.round(cores * MEMORY_PER_CORE),
+});
+
+/**
+ * kube-scheduler with its default settings: it looks for fitting nodes from where the last pod's search ended, scores as many
+ * as it looks for by default, and draws one of the best.
+ */
+export class KubeDefaultScheduler {
+  readonly #nodes: PlacementNodes;
+  readonly #random: RandomSource;
+  readonly #allocatable: readonly KubeResources[];
+  readonly #limit: number;
+  #start = 0;
+
+  constructor(nodes: PlacementNodes, random: RandomSource) {
+    this.#nodes = nodes;
+    this.#random = random;
+    this.#allocatable = Array.from({ length: nodes.count }, (_, node) => resourcesOf(nodes.shape(node).cores));
+    this.#limit = nodesToScore(nodes.count);
+  }
+
+  candidates(kind: JobKindRequest): FittingNodes {
+    const pod = resourcesOf(kind.cores);
+    // Every search starts elsewhere, so nothing can be kept from one to the next.
+    return { rebuild: () => {}, update: () => {}, pick: () => this.#pick(kind, pod) };
+  }
+
+  #pick(kind: JobKindRequest, pod: KubeResources): number {
+    const { count, freeCores, freeGpus } = this.#nodes;
+    let best = -1;
+    let highest = -1;
+    let equals = 0;
+    let found = 0;
+    let seen = 0;
+    for (; seen < count && found < this.#limit; seen++) {
+      const node = (this.#start + seen) % count;
+      const free = freeCores[node] as number;
+      if (free < kind.cores || (freeGpus[node] as number) < kind.gpus || !hasBoardFor(this.#nodes, node, kind))
+        continue;
+      found++;
+      const allocatable = this.#allocatable[node] as KubeResources;
+      const score = kubeScore(allocatable, resourcesOf(this.#nodes.shape(node).cores - free), pod);
+      if (score < highest) continue;
+      equals = score > highest ? 1 : equals + 1;
+      highest = score;
+      // Each of the equals so far is chosen with the same probability.
+      if (equals === 1 || this.#random.next() * equals < 1) best = node;
+    }
+    this.#start = (this.#start + seen) % count;
+    return best;
+  }
+}

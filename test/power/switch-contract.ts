@@ -1,0 +1,65 @@
+// What every power switch does, whatever is behind it.
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type PowerSwitch, PowerSwitchError } from "../../src/platform/power/index.ts";
+
+export interface SwitchUnderTest {
+  readonly machine: PowerSwitch;
+  /** The machine itself. */
+  readonly truth: { get(): Promise<"on" | "off">; set(state: "on" | "off"): Promise<void> };
+  /** A switch of a machine that does not exist. */
+  readonly stranger: PowerSwitch;
+  close(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+
+export function describePowerSwitch(name: string, open: () => Promise<SwitchUnderTest>): void {
+  describe(`the power switch of ${name}`, () => {
+    let under: SwitchUnderTest;
+    beforeEach(async () => {
+      under = await open();
+    });
+    afterEach(async () => {
+      await Promise.all([under.machine.close(), under.stranger.close()]);
+      await under.close();
+    });
+
+    it("SLP-05 reports on and off", async () => {
+      for (const state of ["on", "off", "on"] as const) {
+        await under.truth.set(state);
+        expect(await under.machine.state(never)).toBe(state);
+      }
+    });
+
+    it("SLP-05 switches on, shuts down and cuts the power", async () => {
+      await under.truth.set("off");
+      await under.machine.on(never);
+      expect(await under.truth.get()).toBe("on");
+      await under.machine.shutdown(never);
+      expect(await under.truth.get()).toBe("off");
+      await under.truth.set("on");
+      await under.machine.forceOff(never);
+      expect(await under.truth.get()).toBe("off");
+    });
+
+    it("SLP-05 may be asked again for what is already so", async () => {
+      await under.truth.set("on");
+      await under.machine.on(never);
+      await under.machine.on(never);
+      expect(await under.truth.get()).toBe("on");
+      for (const act of ["shutdown", "shutdown", "forceOff", "forceOff"] as const) await under.machine[act](never);
+      expect(await under.truth.get()).toBe("off");
+    });
+
+    it("SLP-05 reports a machine that does not exist", async () => {
+      for (const call of [under.stranger.state(never), under.stranger.on(never), under.stranger.forceOff(never)])
+        await expect(call).rejects.toMatchObject({ kind: "not_found" });
+      await expect(under.stranger.state(never)).rejects.toBeInstanceOf(PowerSwitchError);
+    });
+
+    it("ends when its caller gives up", async () => {
+      const gone = AbortSignal.abort(new Error("the caller gave up"));
+      await expect(under.machine.state(gone)).rejects.toThrow("the caller gave up");
+    });
+  });
+}

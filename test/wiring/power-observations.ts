@@ -1,0 +1,145 @@
+// What the power program does with its variables.
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import type { RawValues } from "../../src/platform/config/index.ts";
+import { resources } from "../../src/platform/kube/index.ts";
+import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
+import { PowerTestHarness } from "../../src/programs/power/testing/power-test-harness.ts";
+
+const variablesOf = (values: RawValues): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+
+async function observed<Result>(look: (harness: PowerTestHarness) => Promise<Result>): Promise<Result> {
+  const harness = await PowerTestHarness.begin();
+  try {
+    return await look(harness);
+  } finally {
+    await harness.end();
+  }
+}
+
+/** Seconds from the taint to the shutdown, in tens. */
+export const settle = async (values: RawValues) =>
+  observed(async (harness) => {
+    const machine = await harness.createNode("a");
+    harness.start(variablesOf(values));
+    await harness.want("a", "off");
+    await harness.until(async () => harness.isTainted("a"));
+    const from = harness.clock.now();
+    await harness.until(() => machine.calls.includes("shutdown"));
+    return Math.round((harness.clock.now() - from) / 10_000) * 10;
+  });
+
+/** Minutes from the shutdown to the cut of a machine that ignores it. */
+export const forcedAfter = async (values: RawValues) =>
+  observed(async (harness) => {
+    const machine = await harness.createNode("a");
+    machine.ignoresShutdown = true;
+    harness.start(variablesOf(values));
+    await harness.want("a", "off");
+    await harness.until(() => machine.calls.includes("shutdown"));
+    const from = harness.clock.now();
+    await harness.until(() => machine.calls.includes("forceOff"));
+    return Math.round((harness.clock.now() - from) / 60_000);
+  });
+
+/** Minutes until the first attempt of a wake counts as failed. */
+export const retriedAfter = async (values: RawValues) =>
+  observed(async (harness) => {
+    const machine = await harness.createNode("a");
+    harness.start(variablesOf(values));
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    machine.neverBoots = true;
+    await harness.want("a", "on");
+    await harness.untilPower("a", "waking");
+    const from = harness.clock.now();
+    await harness.until(async () => (await harness.endpoint("a")).status?.operation?.attempt === 2);
+    return Math.round((harness.clock.now() - from) / 60_000);
+  });
+
+/** The largest number of switches that are called at the same time. */
+export const concurrent = async (values: RawValues) =>
+  observed(async (harness) => {
+    let [now, most] = [0, 0];
+    for (let index = 0; index < 30; index++) {
+      const machine = await harness.createNode(`n${index}`);
+      machine.state = async () => {
+        most = Math.max(most, ++now);
+        await harness.clock.sleep(milliseconds(1000));
+        now--;
+        return "on";
+      };
+    }
+    harness.start(variablesOf(values));
+    await harness.advance(20);
+    return most;
+  });
+
+const readsWithin = async (values: RawValues, state: "waking" | "on", seconds: number) =>
+  observed(async (harness) => {
+    const machine = await harness.createNode("a");
+    harness.start(variablesOf(values));
+    if (state === "waking") {
+      await harness.want("a", "off");
+      await harness.untilPower("a", "off");
+      machine.neverBoots = true;
+      await harness.want("a", "on");
+      await harness.untilPower("a", "waking");
+    } else await harness.advance(5);
+    const before = machine.calls.length;
+    await harness.advance(seconds);
+    return machine.calls.slice(before).filter((call) => call === "state").length;
+  });
+
+export const readsOfWakingNode = async (values: RawValues) => (await readsWithin(values, "waking", 300)) > 15;
+export const readsOfIdleNode = async (values: RawValues) => (await readsWithin(values, "on", 3600)) > 20;
+
+export const lease = async (values: RawValues) =>
+  observed(async (harness) => {
+    await harness.user.create(resources.namespaces, { metadata: { name: "elsewhere" } });
+    harness.start(variablesOf(values));
+    await harness.advance(5);
+    const { items } = await harness.user.listAll(resources.leases);
+    return items
+      .map((item) => {
+        const { holderIdentity = "" } = (item as unknown as { spec: { holderIdentity?: string } }).spec;
+        return `${item.metadata.namespace}/${item.metadata.name} ${holderIdentity.replace(/_.*/, "")}`;
+      })
+      .join("; ");
+  });
+
+export const servedAt = async (values: RawValues) =>
+  observed(async (harness) => {
+    const program = harness.start(variablesOf(values));
+    await harness.advance(5);
+    const url = program.logs.find(({ url: at }) => at !== undefined)?.["url"];
+    return new URL(String(url)).hostname;
+  });
+
+/** What the program says about a webhook that never answers. */
+export const silentSwitch = async (values: RawValues) =>
+  observed(async (harness) => {
+    const server = new FakeHttpServer(() => undefined);
+    const url = await server.listen();
+    try {
+      await harness.createNode("a");
+      await harness.user.mergePatch(resources.powerEndpoints, { name: "a" }, { spec: { webhook: { url } } });
+      harness.start(variablesOf(values), { realSwitches: true });
+      // The connection takes real time, its limit virtual time.
+      for (let turn = 0; server.received.length === 0 && turn < 2000; turn++) {
+        await harness.clock.advanceAsync(milliseconds(5));
+        await systemClock.sleep(milliseconds(5));
+      }
+      let message: string | undefined;
+      for (let turn = 0; message === undefined && turn < 200; turn++) {
+        await harness.advance(0.5);
+        await systemClock.sleep(milliseconds(1));
+        const { status } = await harness.endpoint("a");
+        message = status?.conditions?.find(({ type }) => type === "Reachable")?.message;
+      }
+      return message?.replace(/^.*: /, "");
+    } finally {
+      await server.close();
+    }
+  });

@@ -1,0 +1,32 @@
+import { powerConfig } from "../../src/programs/power/config.ts";
+import * as seen from "./power-observations.ts";
+import { everyProgramRows } from "./started-program.ts";
+import { describeVariables, type VariableTable } from "./variable-table.ts";
+
+const everyProgram = everyProgramRows("power");
+const lease = { observe: seen.lease, byDefault: "joulie-system/joulie-power power-0" };
+
+const table: VariableTable = {
+  ...everyProgram,
+  POD_NAME: [everyProgram.POD_NAME, { ...lease, value: "seven", changed: "joulie-system/joulie-power seven" }],
+  POD_NAMESPACE: [
+    everyProgram.POD_NAMESPACE,
+    { ...lease, value: "elsewhere", changed: "elsewhere/joulie-power power-0" },
+  ],
+  LEASE_NAME: { ...lease, value: "north", changed: "joulie-system/north power-0" },
+  METRICS_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
+  SLEEP_SETTLE: { value: "1m", observe: seen.settle, byDefault: 10, changed: 60 },
+  SHUTDOWN_TIMEOUT: { value: "2m", observe: seen.forcedAfter, byDefault: 5, changed: 2 },
+  WAKE_TIMEOUT: { value: "5m", observe: seen.retriedAfter, byDefault: 15, changed: 5 },
+  SWITCH_TIMEOUT: {
+    value: "2s",
+    observe: seen.silentSwitch,
+    byDefault: "no response within 20s",
+    changed: "no response within 2s",
+  },
+  SWITCH_CONCURRENCY: { value: "3", observe: seen.concurrent, byDefault: 16, changed: 3 },
+  SWITCH_POLL_INTERVAL: { value: "1m", observe: seen.readsOfWakingNode, byDefault: true, changed: false },
+  SWITCH_REFRESH_INTERVAL: { value: "1m", observe: seen.readsOfIdleNode, byDefault: false, changed: true },
+};
+
+describeVariables("power program", powerConfig, table);
