@@ -82,7 +82,10 @@ export function apiserver({ folder, ports, files }: Layout, audit: boolean, read
       "endpoint-reconciler-type": "none",
       // Without this flag, the server exits only after the last watch has ended.
       "shutdown-watch-termination-grace-period": "1s",
-      ...(audit ? { "audit-policy-file": files.auditPolicy, "audit-log-path": files.audit } : {}),
+      // By default the API server rotates the log at 100 MB, and requests before the rotation would be missing.
+      ...(audit
+        ? { "audit-policy-file": files.auditPolicy, "audit-log-path": files.audit, "audit-log-maxsize": "10000" }
+        : {}),
     }),
     // The server writes the key after the certificate, so the certificate is complete.
     ready: async () => existsSync(files.certificate.replace(/crt$/, "key")) && (await ready()),
