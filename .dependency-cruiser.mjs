@@ -8,7 +8,8 @@ export const coreRooms = [
   ["inventory"],
   ["power"],
   ["demand"],
-  ["policy", "twin", "control"],
+  ["fit"],
+  ["policy", "sleep", "twin", "control"],
   ["planning", "scoring"],
   ["physics"],
 ];

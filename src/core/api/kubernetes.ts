@@ -13,6 +13,7 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly creationTimestamp?: string;
   readonly deletionTimestamp?: string;
+  readonly ownerReferences?: readonly { readonly kind: string; readonly controller?: boolean }[];
 }
 
 export interface NodeTaint {

@@ -24,8 +24,14 @@ const MOST_SHAPES = 4096;
  * shapes. It saves memory, and a plan can group pods by identity.
  */
 export class PodShapes {
+  /** Whether pods of all classes have an arrival: `nodes` and `createdAt`. Otherwise only performance-sensitive ones do. */
+  readonly allClasses: boolean;
   readonly #requests = new Map<string, PodRequests>();
   readonly #constraints = new Map<string, NodeConstraint>();
+
+  constructor({ allClasses = false }: { readonly allClasses?: boolean } = {}) {
+    this.allClasses = allClasses;
+  }
 
   requestsOf(pod: Pod): PodRequests {
     const { requests } = fitRequests(pod);

@@ -27,11 +27,15 @@ export interface PodSummary {
   /** The class annotation says performance, or the constraints exclude eco. The extender's filter uses only the annotation. */
   readonly performanceSensitive: boolean;
   readonly demand: PodDemand;
+  /** The pod belongs to its node: it is of a DaemonSet, or mirrors a static pod. It comes back with the node. */
+  readonly ofNode?: true;
+  /** The pod serves the node's disks to other nodes, so that the node must not be switched off. */
+  readonly servesStorage?: true;
   /** The rest is present only if `podSummaryOf` was given shapes. */
   readonly requests?: PodRequests;
-  /** Performance-sensitive pods only: the nodes that the pod may run on. */
+  /** The nodes that the pod may run on: of performance-sensitive pods, or of all if the shapes say so. */
   readonly nodes?: NodeConstraint;
-  /** When the pod was created: of pending pods, and of performance-sensitive pods, finished ones included. */
+  /** When the pod was created: of pending pods and of pods with `nodes`, finished ones included. */
   readonly createdAt?: Instant;
   /** When the pod was bound, if it had waited for a node for `QUEUED_AFTER`. */
   readonly waitedUntil?: Instant;
@@ -47,7 +51,10 @@ export function podSummaryOf(pod: Pod, powerProfileLabel?: string, shapes?: PodS
   const { workloadClass, unrecognised } = workloadClassOf(pod);
   const constraint = powerConstraintOf(pod, powerProfileLabel);
   const performanceSensitive = workloadClass === "performance" || constraint === "performance-only";
-  if (hasFinished) return performanceSensitive ? { ...finished, ...arrivalOf(pod, shapes) } : finished;
+  const hasArrival = performanceSensitive || shapes?.allClasses === true;
+  const ofNode = isOfNode(pod);
+  if (hasFinished)
+    return hasArrival && !ofNode ? { ...finished, performanceSensitive, ...arrivalOf(pod, shapes) } : finished;
   const { nodeName, schedulingGates } = specOf(pod);
   const node = nodeName === "" ? undefined : nodeName;
   return {
@@ -58,10 +65,34 @@ export function podSummaryOf(pod: Pod, powerProfileLabel?: string, shapes?: PodS
     ...(unrecognised !== undefined && { unrecognisedClass: unrecognised }),
     performanceSensitive,
     demand: demandOf(pod),
+    ...(ofNode && { ofNode }),
+    ...(servesStorage(pod) && { servesStorage: true }),
     ...(shapes && { requests: shapes.requestsOf(pod), ...waitOf(pod, node) }),
-    ...(performanceSensitive && arrivalOf(pod, shapes)),
+    ...(hasArrival && arrivalOf(pod, shapes)),
   };
 }
+
+const MIRROR = "kubernetes.io/config.mirror";
+
+function isOfNode({ metadata }: Pod): boolean {
+  if (metadata?.annotations?.[MIRROR] !== undefined) return true;
+  return itemsOf(metadata?.ownerReferences).some(({ kind, controller }) => kind === "DaemonSet" && controller === true);
+}
+
+/**
+ * DaemonSets of storage systems that keep data on the node's own disks, by a label of their pods. Ceph, Longhorn and MinIO run
+ * other kinds of pods on such nodes, which keep a node awake anyway. The guide tells users not to label storage nodes.
+ */
+const STORAGE_LABELS: readonly (readonly [key: string, value: string])[] = [
+  ["app", "io-engine"], // OpenEBS Mayastor
+  ["app", "rook-ceph-osd"],
+  ["app.kubernetes.io/component", "linstor-satellite"],
+  ["glusterfs", "pod"],
+  ["name", "portworx"],
+];
+
+const servesStorage = ({ metadata }: Pod): boolean =>
+  STORAGE_LABELS.some(([key, value]) => metadata?.labels?.[key] === value);
 
 type Arrival = Pick<PodSummary, "requests" | "nodes" | "createdAt">;
 

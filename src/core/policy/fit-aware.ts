@@ -1,7 +1,15 @@
-import type { NodeConstraint, PodRequests, PodSummary } from "../demand/index.ts";
-import { type Instant, milliseconds } from "../units/index.ts";
-import type { ArrivalHistory, PodGroup } from "./arrival-history.ts";
-import { FitTable, tiers } from "./fit-table.ts";
+import type { PodSummary } from "../demand/index.ts";
+import {
+  type ArrivalHistory,
+  EXCLUDED,
+  FitTable,
+  largestFirst,
+  type PendingGroup,
+  type PodGroup,
+  pendingGroups,
+  resourcesOf,
+} from "../fit/index.ts";
+import { type Instant, milliseconds, watts } from "../units/index.ts";
 import { asHeld, asPinned, type PlanNode, type PlannedNode } from "./plan-node.ts";
 
 /** What fit_aware_v1 needs to know about the pods. */
@@ -37,9 +45,8 @@ const reasons = {
   unneeded: "no performance pod needs it",
 } as const;
 
-/** A pass handles at most this many pending pods and constraints, the oldest first. The next pass handles the others. */
-const MOST_PENDING = 10_000;
-const MOST_CONSTRAINTS = 512;
+/** How strongly a node is performance. Pods go to the lowest number that has room. Nodes pinned to eco are excluded. */
+const tiers = { needed: 0, performance: 1, eco: 2 } as const;
 
 /** A pod that fits on paper and still has no node after this time has a constraint that the plan does not know. */
 const UNEXPLAINED_WAIT = milliseconds(120_000);
@@ -60,9 +67,9 @@ export function planFit(
 ): FitPlan {
   const active: PodSummary[] = [];
   for (const pod of pods) if (pod.active) active.push(pod);
-  const pending = pendingGroups(active);
+  const pending = pendingGroups(active, ({ performanceSensitive }) => performanceSensitive);
   const reserve = largestFirst(arrivals?.reserve(reserveQuantile, now) ?? []);
-  const table = new FitTable(ordered, active, resourcesOf([...pending, ...reserve]));
+  const table = new FitTable(ordered, active, resourcesOf([...pending, ...reserve]), promotionCostOf);
   const plan = new Promotions(ordered, table);
   plan.keepRunning(active);
 
@@ -85,64 +92,23 @@ export function planFit(
   return { hpCount, nodes, fit: { onPerformance, onPromoted, unplaced } };
 }
 
-interface PendingGroup extends PodGroup {
-  readonly oldest: Instant | undefined;
+/** What the caps of performance allow more. Lifting the caps of an idle device costs nothing. */
+function promotionCostOf({ fit }: PlanNode) {
+  const { cpu, gpu } = fit?.liftedWatts ?? { cpu: watts(0), gpu: watts(0) };
+  return { fixed: watts(0), cpu, gpu };
 }
 
-/** Pending performance pods of the same shape together, large ones first. */
-function pendingGroups(pods: readonly PodSummary[]): readonly PendingGroup[] {
-  let pending = pods.filter(
-    ({ node, performanceSensitive, requests }) => node === undefined && performanceSensitive && requests !== undefined,
-  );
-  if (pending.length > MOST_PENDING)
-    pending = pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MOST_PENDING);
-  const groups: { -readonly [Key in keyof PendingGroup]: PendingGroup[Key] }[] = [];
-  const known = new Map<NodeConstraint, Map<PodRequests, (typeof groups)[number]>>();
-  for (const { requests, nodes = ANY_NODE, createdAt } of pending) {
-    if (requests === undefined) continue;
-    let byRequests = known.get(nodes);
-    if (byRequests === undefined) {
-      if (known.size >= MOST_CONSTRAINTS) continue;
-      known.set(nodes, (byRequests = new Map()));
-    }
-    const group = byRequests.get(requests);
-    if (group === undefined) {
-      const first = { requests, nodes, count: 1, oldest: createdAt };
-      byRequests.set(requests, first);
-      groups.push(first);
-    } else {
-      group.count++;
-      if (createdAt !== undefined && !(createdAt >= (group.oldest ?? Infinity))) group.oldest = createdAt;
-    }
-  }
-  return largestFirst(groups);
-}
-
-const ANY_NODE: NodeConstraint = {};
-
-const sizeOf = ({ requests }: PodGroup): number => requests.gpus * 1e6 + (requests.amounts.get("cpu") ?? 0);
-
-/** Large pods first: small ones fit into what they leave. */
-const largestFirst = <Group extends PodGroup>(groups: readonly Group[]): readonly Group[] =>
-  groups.toSorted((a, b) => sizeOf(b) - sizeOf(a));
-
-function resourcesOf(groups: readonly PodGroup[]): Set<string> {
-  const names = new Set<string>();
-  for (const { requests } of groups) for (const resource of requests.amounts.keys()) names.add(resource);
-  return names;
-}
-
-const at = (column: Uint8Array, index: number): number => column[index] ?? tiers.excluded;
+const at = (column: Uint8Array, index: number): number => column[index] ?? EXCLUDED;
 
 /** The nodes that a plan needs at performance, and why. */
 class Promotions {
   readonly #ordered: readonly PlanNode[];
-  readonly #table: FitTable;
+  readonly #table: FitTable<PlanNode>;
   readonly #why: (string | undefined)[];
   /** Eco nodes that this plan promotes for pods. */
   readonly #promoted = new Set<number>();
 
-  constructor(ordered: readonly PlanNode[], table: FitTable) {
+  constructor(ordered: readonly PlanNode[], table: FitTable<PlanNode>) {
     this.#ordered = ordered;
     this.#table = table;
     this.#why = ordered.map(() => undefined);
@@ -172,7 +138,7 @@ class Promotions {
         index = table.bestFit(requests, nodes, tiers.needed);
         if (index === -1) index = table.bestFit(requests, nodes, tiers.performance);
         if (index === -1) {
-          index = table.cheapest(requests, nodes);
+          index = table.cheapest(requests, nodes, tiers.eco);
           if (index === -1) break;
           this.#promoted.add(index);
         }

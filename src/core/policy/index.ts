@@ -1,4 +1,4 @@
-export { ArrivalHistory } from "./arrival-history.ts";
+export { ArrivalHistory } from "../fit/index.ts";
 export {
   type CapHardware,
   type CapIntents,

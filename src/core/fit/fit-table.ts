@@ -1,9 +1,18 @@
 import { admitsNode, type NodeConstraint, namedNodesOf, type PodRequests, type PodSummary } from "../demand/index.ts";
-import type { PlanNode } from "./plan-node.ts";
+import { type Watts, watts } from "../units/index.ts";
+import type { FitNode } from "./fit-node.ts";
 
-/** How strongly a node is performance. Pods go to the lowest number that has room. */
-export const tiers = { needed: 0, performance: 1, eco: 2, excluded: 3 } as const;
-export type Tier = (typeof tiers)[keyof typeof tiers];
+/** Nodes of this tier take no pod. Lower numbers are for the caller to define. */
+export const EXCLUDED = 255;
+
+/** The watts that it costs to use a node: always, and for the share of its devices in use. */
+export interface UseCost {
+  readonly fixed: Watts;
+  readonly cpu: Watts;
+  readonly gpu: Watts;
+}
+
+const FREE: UseCost = { fixed: watts(0), cpu: watts(0), gpu: watts(0) };
 
 /** Quantities are multiples of one billionth. */
 const ROUNDING = 1e-9;
@@ -22,25 +31,33 @@ const PODS = "pods";
  * Free resources of all nodes, in columns. It answers where a pod fits best. All answers are deterministic: equal nodes are
  * taken in the given order.
  */
-export class FitTable {
+export class FitTable<Node extends FitNode = FitNode> {
+  /** Which nodes a search considers. All nodes are excluded at first. */
   readonly tiers: Uint8Array;
   /** Active pods on each node. */
   readonly podCount: Uint32Array;
-  readonly #nodes: readonly PlanNode[];
+  readonly #nodes: readonly Node[];
   readonly #indexes: ReadonlyMap<string, number>;
   readonly #columns = new Map<string, Column>();
   readonly #cpu: Column;
   readonly #memory: Column;
   readonly #pods: Column;
   readonly #gpu: Column;
+  readonly #costs: readonly UseCost[];
   readonly #admitted = new Map<NodeConstraint, Uint8Array>();
 
-  constructor(nodes: readonly PlanNode[], pods: Iterable<PodSummary>, resources: Iterable<string>) {
+  constructor(
+    nodes: readonly Node[],
+    pods: Iterable<PodSummary>,
+    resources: Iterable<string>,
+    costOf: (node: Node) => UseCost = () => FREE,
+  ) {
     this.#nodes = nodes;
+    this.#costs = nodes.map(costOf);
     this.#indexes = new Map(nodes.map(({ name }, index) => [name, index]));
-    this.tiers = new Uint8Array(nodes.length).fill(tiers.excluded);
+    this.tiers = new Uint8Array(nodes.length).fill(EXCLUDED);
     this.podCount = new Uint32Array(nodes.length);
-    const column = (of: (node: PlanNode) => number): Column => {
+    const column = (of: (node: Node) => number): Column => {
       const whole = Float64Array.from(nodes, of);
       return { whole, free: whole.slice() };
     };
@@ -101,39 +118,39 @@ export class FitTable {
   }
 
   /** The node of this tier that the pod fills best; -1 if it fits on none. */
-  bestFit(requests: PodRequests, nodes: NodeConstraint, tier: Tier): number {
+  bestFit(requests: PodRequests, nodes: NodeConstraint, tier: number): number {
     return this.#lowest(requests, nodes, tier, (index) => this.#remainder(index, requests));
   }
 
-  /** The eco node whose promotion costs least; -1 if the pod fits on none. */
-  cheapest(requests: PodRequests, nodes: NodeConstraint): number {
-    return this.#lowest(requests, nodes, tiers.eco, (index) => this.#promotionCost(index, requests));
+  /** The node of this tier whose use costs least; -1 if the pod fits on none. */
+  cheapest(requests: PodRequests, nodes: NodeConstraint, tier: number): number {
+    return this.#lowest(requests, nodes, tier, (index) => this.#useCost(index, requests));
   }
 
-  /** All candidates that the pod fits on, those whose promotion costs least first. */
+  /** All candidates that the pod fits on, cheapest first. */
   byCost(requests: PodRequests, nodes: NodeConstraint, isCandidate: (index: number) => boolean): number[] {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     const costs = new Map<number, number>();
     for (let index = 0; index < this.tiers.length; index++)
-      if (this.tiers[index] !== tiers.excluded && admitted[index] === 1 && hasFree(index, needs) && isCandidate(index))
-        costs.set(index, this.#promotionCost(index, requests));
+      if (this.tiers[index] !== EXCLUDED && admitted[index] === 1 && hasFree(index, needs) && isCandidate(index))
+        costs.set(index, this.#useCost(index, requests));
     return Array.from(costs.keys()).toSorted((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0) || a - b);
   }
 
-  /** The candidate with room among `members` whose promotion costs least; -1 if none has room. */
+  /** The candidate with room among `members` whose use costs least; -1 if none has room. */
   cheapestWithRoom(members: readonly number[], isCandidate: (index: number) => boolean): number {
     let best = -1;
     let least = Infinity;
     for (const index of members) {
       if (!isCandidate(index) || !this.hasRoom(index)) continue;
-      const cost = this.#promotionCost(index, NOTHING);
+      const cost = this.#useCost(index, NOTHING);
       if (cost < least) [best, least] = [index, cost];
     }
     return best;
   }
 
-  #lowest(requests: PodRequests, nodes: NodeConstraint, tier: Tier, scoreOf: (index: number) => number): number {
+  #lowest(requests: PodRequests, nodes: NodeConstraint, tier: number, scoreOf: (index: number) => number): number {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     let best = -1;
@@ -155,14 +172,14 @@ export class FitTable {
   }
 
   /**
-   * The watts that a promotion costs: what the caps allow more, for the share of the devices in use once the pod runs. Lifting
-   * the caps of an idle device costs nothing. Pods without GPUs use nodes with GPUs last.
+   * The watts that the use of a node costs, with the share of the devices in use once the pod runs. Pods without GPUs use nodes
+   * with GPUs last.
    */
-  #promotionCost(index: number, { amounts, gpus }: PodRequests): number {
-    const { cpu = 0, gpu = 0 } = this.#nodes[index]?.fit?.liftedWatts ?? {};
+  #useCost(index: number, { amounts, gpus }: PodRequests): number {
+    const { fixed, cpu, gpu } = this.#costs[index] ?? FREE;
     const busyCpu = 1 - shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);
     const busyGpu = at(this.#gpu.whole, index) > 0 ? 1 - shareLeft(this.#gpu, index, gpus) : 0;
-    const cost = cpu * busyCpu + gpu * busyGpu;
+    const cost = fixed + cpu * busyCpu + gpu * busyGpu;
     return gpus === 0 && at(this.#gpu.whole, index) > 0 ? cost + 1e6 : cost;
   }
 
@@ -177,7 +194,11 @@ export class FitTable {
     const check = (index: number): void => {
       const { name, fit } = this.#nodes[index] ?? {};
       if (name === undefined || fit === undefined) return;
-      if (admitsNode(constraint, { name, labels: fit.labels, taints: fit.taints })) admitted[index] = 1;
+      const { labels, otherLabels, taints } = fit;
+      const admits =
+        admitsNode(constraint, { name, labels, taints }) ||
+        (otherLabels !== undefined && admitsNode(constraint, { name, labels: otherLabels, taints }));
+      if (admits) admitted[index] = 1;
     };
     const named = namedNodesOf(constraint);
     if (named === undefined) for (let index = 0; index < admitted.length; index++) check(index);

@@ -1,0 +1,36 @@
+import { labels } from "../api/index.ts";
+
+/** What decides whether a node may ever sleep, whatever runs there now. */
+export interface SleepPermission {
+  /** Joulie manages the node, and it is not reserved. */
+  readonly managed: boolean;
+  /** The user's label is set. */
+  readonly maySleep: boolean;
+  readonly controlPlane: boolean;
+  /** Undefined without a PowerEndpoint. */
+  readonly endpoint?:
+    | { readonly wakeProven: boolean; readonly keepAwake: boolean; readonly wakeFailed: boolean }
+    | undefined;
+  /** A PersistentVolume is on the node's own disks. */
+  readonly localVolume: boolean;
+  /** A pod on the node serves its disks to others. */
+  readonly servesStorage: boolean;
+}
+
+/** Why the node may not sleep; undefined if it may. */
+export function sleepBarrierOf(node: SleepPermission): string | undefined {
+  for (const [forbids, reason] of rules) if (forbids(node)) return reason;
+  return undefined;
+}
+
+const rules: readonly (readonly [forbids: (node: SleepPermission) => boolean, reason: string])[] = [
+  [({ maySleep }) => !maySleep, `it has no label ${labels.maySleep}=true`],
+  [({ managed }) => !managed, "Joulie does not manage it, or it is reserved"],
+  [({ controlPlane }) => controlPlane, "it is a control-plane node"],
+  [({ endpoint }) => endpoint === undefined, "it has no PowerEndpoint"],
+  [({ endpoint }) => endpoint?.keepAwake === true, "its PowerEndpoint says that it stays awake"],
+  [({ endpoint }) => endpoint?.wakeFailed === true, "its last wake failed"],
+  [({ endpoint }) => endpoint?.wakeProven !== true, "its wake has not been proven"],
+  [({ localVolume }) => localVolume, "a persistent volume is on its disks"],
+  [({ servesStorage }) => servesStorage, "a storage daemon runs on it"],
+];

@@ -1,0 +1,261 @@
+import type { WantedPowerState } from "../api/index.ts";
+import type { PodPool, PodSummary } from "../demand/index.ts";
+import { type ArrivalHistory, largestFirst, type PendingGroup, pendingGroups, shapeKey } from "../fit/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type Seconds, seconds } from "../units/index.ts";
+import { Placement } from "./placement.ts";
+import { holds, type Need, needs, notEmptyFor, sleepsBecause } from "./reasons.ts";
+import { type SleepSettings, sleepLimits } from "./settings.ts";
+import type { SleepMemory } from "./sleep-memory.ts";
+import { isAsleep, isDown, isUsable, type SleepNode } from "./sleep-node.ts";
+
+/**
+ * `needed`: the node is on and stays on. `sleep`: it is switched off now. `asleep`: it is off and stays off. `wake`: it is
+ * switched on now. `blocked`: it would be switched on, but too many are at the same time.
+ */
+export type SleepVerdict = "needed" | "sleep" | "asleep" | "wake" | "blocked";
+
+export interface SleepDecision {
+  readonly name: string;
+  readonly verdict: SleepVerdict;
+  readonly wanted: WantedPowerState;
+  /** One sentence for users. It stays the same while the node sleeps. */
+  readonly reason: string;
+}
+
+/** A pending pod and the node that it waits for. */
+export interface WaitForWake {
+  readonly pod: PodSummary;
+  readonly node: string;
+  /** How long a wake of this node takes. */
+  readonly wakeTime: Seconds;
+}
+
+export interface SleepPlan {
+  /** Every node that its user allows to sleep, or that is asleep. */
+  readonly nodes: ReadonlyMap<string, SleepDecision>;
+  /** Pending pods for which a node is waking. */
+  readonly waits: readonly WaitForWake[];
+  /** Why no node goes to sleep at all; undefined if nodes may. */
+  readonly blocked?: string | undefined;
+}
+
+export interface SleepInput {
+  /** All nodes of the cluster. */
+  readonly nodes: readonly SleepNode[];
+  readonly pods: Iterable<PodSummary>;
+  /** Whether pods can be read. */
+  readonly current: boolean;
+  /** Arrivals of pods of all classes. Without it there is no reserve. */
+  readonly arrivals?: ArrivalHistory | undefined;
+  readonly settings: SleepSettings;
+  /** The pass adds what it decides; the same pass twice changes nothing. */
+  readonly memory: SleepMemory;
+  readonly now: Instant;
+}
+
+/** Of a node whose wake was never timed. Docs: boots of servers take minutes, with GPUs longer. */
+const USUAL_WAKE: Readonly<Record<PodPool, Seconds>> = { cpu: seconds(240), gpu: seconds(420) };
+const LONGEST_WAKE = seconds(1800);
+/** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound. */
+const BESIDE_WAKE = seconds(90);
+
+const poolOf = ({ fit }: SleepNode): PodPool => (fit.gpus > 0 ? "gpu" : "cpu");
+const wakeTimeOf = (node: SleepNode): Seconds =>
+  seconds(Math.min(LONGEST_WAKE, node.wakeTime ?? USUAL_WAKE[poolOf(node)]));
+
+/**
+ * Which nodes are needed awake, which may sleep and which must wake. Pending pods and a reserve are packed onto nodes that are
+ * awake or waking, boards first and large pods first. What does not fit wakes the cheapest sleeping node that holds it. A node
+ * that nothing needs sleeps if all rules allow it.
+ */
+export function planSleep(input: SleepInput): SleepPlan {
+  const { settings, memory, now, current } = input;
+  const nodes = inNameOrder(input.nodes);
+  memory.observe(nodes, current, now);
+  const pods = Array.from(input.pods);
+  const pending = pendingGroups(pods, ({ ofNode }) => ofNode !== true);
+  const windows = windowsOf(nodes);
+  const reserve = largestFirst(input.arrivals?.reserve(settings.reserveQuantile, now, windows) ?? []);
+  const placement = new Placement(nodes, pods, [...pending, ...reserve]);
+  const waits = placePending(placement, pending, windows, input);
+  for (const group of reserve) placement.place(group, "reserve");
+  keepFamilies(nodes, placement, memory, now);
+  wakeSurplusOfZones(nodes, placement);
+  const woken = wakesOf(nodes, placement, memory, now);
+  const blocked = blockOf(nodes, current);
+  const held = holdsOf(nodes, placement, input, blocked);
+
+  const decisions = new Map<string, SleepDecision>();
+  for (const [index, node] of nodes.entries()) {
+    const { name, asked, lastReason } = node;
+    const becauseOf = mustWakeBecause(node, placement.needOf(index));
+    const decide = (verdict: SleepVerdict, wanted: WantedPowerState, reason: string) =>
+      decisions.set(name, { name, verdict, wanted, reason });
+    if (isAsleep(node)) {
+      const asleep = lastReason ?? sleepsBecause(settings.after);
+      if (becauseOf === undefined) decide("asleep", "off", asleep);
+      else if (woken.has(index)) decide("wake", "on", becauseOf);
+      else decide("blocked", "off", asleep);
+    } else if (asked || node.wanted === "off") {
+      const hold = held.get(index);
+      if (hold === undefined) decide("sleep", "off", sleepsBecause(settings.after));
+      // While a node wakes it keeps the reason for its wake.
+      else decide("needed", "on", node.state === "on" ? hold : (lastReason ?? hold));
+    }
+  }
+  return { nodes: decisions, waits, blocked };
+}
+
+function inNameOrder(nodes: readonly SleepNode[]): SleepNode[] {
+  const names = new Set<string>();
+  const unique = nodes.filter(({ name }) => !names.has(name) && names.add(name));
+  return unique.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Pods that arrive within this time have to fit on nodes that are awake already. */
+function windowsOf(nodes: readonly SleepNode[]): Readonly<Record<PodPool, Milliseconds>> {
+  const longest: Record<PodPool, number> = { cpu: 0, gpu: 0 };
+  for (const node of nodes)
+    if (node.barrier === undefined) longest[poolOf(node)] = Math.max(longest[poolOf(node)], wakeTimeOf(node));
+  const window = (pool: PodPool) => milliseconds(((longest[pool] || USUAL_WAKE[pool]) + BESIDE_WAKE) * 1000);
+  return { cpu: window("cpu"), gpu: window("gpu") };
+}
+
+function placePending(
+  placement: Placement,
+  pending: readonly PendingGroup[],
+  windows: Readonly<Record<PodPool, Milliseconds>>,
+  { memory, now }: SleepInput,
+): readonly WaitForWake[] {
+  const waits: WaitForWake[] = [];
+  const unexplained: PendingGroup[] = [];
+  for (const group of pending) {
+    const placed = placement.place(group, "pending");
+    for (const [index, node] of placed.entries()) {
+      const pod = group.pods[index];
+      if (pod !== undefined && !isUsable(node)) waits.push({ pod, node: node.name, wakeTime: wakeTimeOf(node) });
+    }
+    if (placed.length > 0 && placed.every(isUsable)) unexplained.push(group);
+  }
+  const since = memory.fitSince(unexplained.map(shapeKey), now);
+  const others = unexplained.map((group, index) => ({ group, since: since[index] ?? now }));
+  for (const pool of ["gpu", "cpu"] as const) {
+    const ofPool = others.filter(({ group }) => group.requests.gpus > 0 === (pool === "gpu"));
+    placement.tryOthers(ofPool, windows[pool], now);
+  }
+  return waits;
+}
+
+function keepFamilies(nodes: readonly SleepNode[], placement: Placement, memory: SleepMemory, now: Instant): void {
+  const { awakeInFamily, emptyInFamily, learning } = sleepLimits;
+  const isLearning = memory.since === undefined || now - memory.since < learning;
+  const families = indexesBy(nodes, ({ managed, family }) => (managed ? family : undefined));
+  for (const members of families.values()) {
+    placement.keepAwake(members, Math.max(1, Math.ceil(members.length * awakeInFamily)), "family");
+    if (isLearning) placement.keepEmpty(members, Math.ceil(members.length * emptyInFamily), "learning");
+  }
+}
+
+/** A zone that lost nodes may have too many asleep. */
+function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement): void {
+  for (const members of indexesBy(nodes, ({ zone }) => zone).values()) {
+    const asleep = members.filter((index) => {
+      const node = nodes[index];
+      return node !== undefined && isAsleep(node) && mustWakeBecause(node, placement.needOf(index)) === undefined;
+    });
+    const surplus = asleep.length - Math.floor(members.length * sleepLimits.asleepInZone);
+    const byCost = asleep.toSorted((a, b) => (nodes[a]?.idle ?? 0) - (nodes[b]?.idle ?? 0) || a - b);
+    for (const index of byCost.slice(0, Math.max(0, surplus))) placement.need(index, "zone");
+  }
+}
+
+function mustWakeBecause({ barrier, pods }: SleepNode, need: Need | undefined): string | undefined {
+  if (need === "pending" || need === "waiting") return needs[need];
+  if (barrier !== undefined) return barrier;
+  if (pods > 0) return holds.pods;
+  return need && needs[need];
+}
+
+/** The nodes that wake now. Pending pods come first. Limits of sleeping never delay a wake. */
+function wakesOf(
+  nodes: readonly SleepNode[],
+  placement: Placement,
+  memory: SleepMemory,
+  now: Instant,
+): ReadonlySet<number> {
+  const order = Object.keys(needs);
+  const urgencyOf = (index: number): number => {
+    const need = placement.needOf(index);
+    return need === undefined ? order.indexOf("reserve") - 0.5 : order.indexOf(need);
+  };
+  const due = Array.from(nodes.keys()).filter((index) => {
+    const node = nodes[index];
+    return node !== undefined && isAsleep(node) && mustWakeBecause(node, placement.needOf(index)) !== undefined;
+  });
+  const first = due.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a - b);
+  return new Set(
+    first.filter((index) => memory.start("wake", nodes[index]?.uid ?? "", sleepLimits.wakesPerMinute, now)),
+  );
+}
+
+/** Why no node may go to sleep at all. */
+function blockOf(nodes: readonly SleepNode[], current: boolean): string | undefined {
+  if (!current) return holds.unreadable;
+  const managed = nodes.filter((node) => node.managed);
+  const failing = managed.filter(({ ready, wanted, state }) => !ready && wanted === "on" && isSettled(state));
+  return failing.length > managed.length * sleepLimits.notReady ? holds.notReady : undefined;
+}
+
+/** A node that is not ready while it stops or wakes is expected. */
+const isSettled = (state: SleepNode["state"]): boolean => state === "on" || state === "failed";
+
+/** Why each node that is on stays on. Nodes that are missing in the result sleep now: first those that save most. */
+function holdsOf(
+  nodes: readonly SleepNode[],
+  placement: Placement,
+  { settings, memory, now }: SleepInput,
+  blocked: string | undefined,
+): ReadonlyMap<number, string> {
+  const zones = indexesBy(nodes, ({ zone }) => zone);
+  const down = new Map<string, number>();
+  for (const node of nodes) if (isDown(node)) down.set(node.zone, (down.get(node.zone) ?? 0) + 1);
+  const held = new Map<number, string>();
+  const hold = (index: number, node: SleepNode): string | undefined => {
+    const { barrier, pods, cordoned, zone, uid, cyclesToday } = node;
+    if (barrier !== undefined) return barrier;
+    if (pods > 0) return holds.pods;
+    if (cordoned) return holds.cordoned;
+    if (!isUsable(node)) return holds.notOn;
+    const need = placement.needOf(index);
+    if (need !== undefined) return needs[need];
+    if (blocked !== undefined) return blocked;
+    if (!memory.isEmptyFor(uid, settings.after, now)) return notEmptyFor(settings.after);
+    if (cyclesToday >= sleepLimits.cyclesPerDay) return holds.cycles;
+    const inZone = zones.get(zone)?.length ?? 0;
+    if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * sleepLimits.asleepInZone)) return needs.zone;
+    if (!memory.start("sleep", uid, sleepLimits.sleepsPerMinute, now)) return holds.rate;
+    down.set(zone, (down.get(zone) ?? 0) + 1);
+    return undefined;
+  };
+  const bySaving = Array.from(nodes.entries()).toSorted(([i, a], [j, b]) => b.idle - a.idle || i - j);
+  for (const [index, node] of bySaving) {
+    const why = isAsleep(node) ? "" : hold(index, node);
+    if (why !== undefined) held.set(index, why);
+  }
+  return held;
+}
+
+function indexesBy(
+  nodes: readonly SleepNode[],
+  keyOf: (node: SleepNode) => string | undefined,
+): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
+  for (const [index, node] of nodes.entries()) {
+    const key = keyOf(node);
+    if (key === undefined) continue;
+    const members = found.get(key);
+    if (members === undefined) found.set(key, [index]);
+    else members.push(index);
+  }
+  return found;
+}

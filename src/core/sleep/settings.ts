@@ -1,0 +1,28 @@
+import { type Milliseconds, milliseconds } from "../units/index.ts";
+
+/** `recommend` makes the same decisions as `on` and reports them, but switches nothing. */
+export const sleepModes = ["off", "recommend", "on"] as const;
+export type SleepMode = (typeof sleepModes)[number];
+
+export interface SleepSettings {
+  readonly mode: SleepMode;
+  /** How long a node must have been empty before it sleeps. */
+  readonly after: Milliseconds;
+  /** The quantile of arrivals during one wake time that awake nodes have room for, 0 to 1. */
+  readonly reserveQuantile: number;
+}
+
+export const sleepLimits = {
+  cyclesPerDay: 8,
+  sleepsPerMinute: 60,
+  wakesPerMinute: 300,
+  /** Above 55 % nodes that are not ready, Kubernetes treats a zone as unhealthy. */
+  asleepInZone: 0.5,
+  /** Nothing sleeps while more than this share of the managed nodes is not ready for other reasons. */
+  notReady: 0.45,
+  /** The share of each hardware family that stays awake, and never fewer than one node. */
+  awakeInFamily: 0.04,
+  /** The share of each family that stays awake and empty until arrivals have been observed for `learning`. */
+  emptyInFamily: 0.1,
+  learning: milliseconds(2 * 3_600_000),
+} as const;
