@@ -296,3 +296,39 @@ export const swaps = async (variables: RawValues): Promise<string> =>
       return seen;
     },
   );
+
+const mayAllSleep = async (harness: OperatorTestHarness): Promise<void> => {
+  await nodesOf(harness, "abcd", { [labels.maySleep]: "true" });
+  const power = harness.clientOf("joulie-power");
+  for (const name of "abcd") {
+    const spec = { nodeName: name, webhook: { url: "https://power.test" } };
+    await harness.user.create(resources.powerEndpoints, { metadata: { name }, spec });
+    await power.apply(resources.powerEndpoints, { name }, { status: { wakeProven: true } }, { subresource: "status" });
+  }
+};
+
+const sleepersOf = async ({ harness }: Scene): Promise<string> => {
+  await harness.advance(15 * 60);
+  const twins = await Promise.all(Array.from("abcd", async (name) => harness.twin(name)));
+  const off = twins.filter(({ spec }) => spec.power?.state === "off").length;
+  const recommended = (await harness.events()).filter(({ reason }) => reason === "SleepRecommended").length;
+  return `${off} off, ${recommended} recommended`;
+};
+
+/** What becomes of four empty nodes that may sleep. */
+export const sleeping = async (variables: RawValues): Promise<string> => onCluster(variables, mayAllSleep, sleepersOf);
+
+/** The same after a burst of pods that needed all four nodes. */
+export const keptForArrivals = async (variables: RawValues): Promise<string> =>
+  onCluster(
+    variables,
+    async (harness) => {
+      await mayAllSleep(harness);
+      const containers = [{ name: "main", image: "none", resources: { requests: { cpu: "60" } } }];
+      for (const name of ["w", "x", "y", "z"]) {
+        await harness.createPod(name, undefined, { spec: { containers } });
+        await harness.finishPod(name);
+      }
+    },
+    sleepersOf,
+  );

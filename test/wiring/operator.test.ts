@@ -127,6 +127,24 @@ const table: VariableTable = {
     byDefault: "2 performance, 8 eco",
     changed: "1 performance, 9 eco",
   },
+  SLEEP_MODE: [
+    { value: "on", observe: seen.sleeping, byDefault: "0 off, 0 recommended", changed: "2 off, 0 recommended" },
+    { value: "recommend", observe: seen.sleeping, byDefault: "0 off, 0 recommended", changed: "0 off, 2 recommended" },
+  ],
+  SLEEP_AFTER: {
+    value: "1h",
+    beside: { SLEEP_MODE: "on" },
+    observe: seen.sleeping,
+    byDefault: "2 off, 0 recommended",
+    changed: "0 off, 0 recommended",
+  },
+  SLEEP_RESERVE_QUANTILE: {
+    value: "0",
+    beside: { SLEEP_MODE: "on" },
+    observe: seen.keptForArrivals,
+    byDefault: "0 off, 0 recommended",
+    changed: "2 off, 0 recommended",
+  },
   ECO_MAX_SLOWDOWN_PCT: [
     {
       value: "10",

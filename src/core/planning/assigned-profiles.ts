@@ -6,6 +6,8 @@ import type { PlanningInput } from "./planning-input.ts";
 export function assignProfiles(
   managed: readonly ManagedNode[],
   performancePods: number,
+  /** Whether each node is asleep or will be. */
+  asleep: readonly boolean[],
   input: PlanningInput,
 ): AssignedProfiles {
   const { snapshot, cache, now, arrivals } = input;
@@ -20,12 +22,15 @@ export function assignProfiles(
     last.performancePods === performancePods &&
     last.managed.length === managed.length &&
     managed.every(
-      (node, index) => isSameForPolicy(node, last.managed[index]) && heldUntil[index] === last.heldUntil[index],
+      (node, index) =>
+        isSameForPolicy(node, last.managed[index]) &&
+        heldUntil[index] === last.heldUntil[index] &&
+        asleep[index] === last.asleep[index],
     );
   if (isSame) return last.assigned;
   const eligible = managed.flatMap((node, index): PlanNode[] => {
     const { name, eligibility, shape, pin } = node;
-    if (eligibility !== "eligible") return [];
+    if (eligibility !== "eligible" || asleep[index] === true) return [];
     const { density, hardware } = shape;
     const fit = byFit ? nodeFitOf(node, input) : undefined;
     return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index], fit }];
@@ -33,7 +38,7 @@ export function assignProfiles(
   const demand = byFit ? { pods: snapshot.pods(), arrivals } : undefined;
   const { hpCount, nodes, fit } = planProfiles(eligible, policy, { performancePods, now, fit: demand });
   const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])), fit };
-  cache.profiles = { managed, heldUntil, performancePods, assigned };
+  cache.profiles = { managed, heldUntil, asleep, performancePods, assigned };
   return assigned;
 }
 

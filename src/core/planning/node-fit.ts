@@ -27,7 +27,7 @@ export function nodeFitOf(managed: ManagedNode, { snapshot, settings, cache }: P
   return fit;
 }
 
-function totalsOf(list: ResourceList | undefined): ResourceTotals {
+export function totalsOf(list: ResourceList | undefined): ResourceTotals {
   const totals = new Map<string, number>();
   for (const [resource, text] of Object.entries(list ?? {})) {
     const parsed = parseQuantity(String(text));

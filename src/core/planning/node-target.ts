@@ -1,4 +1,4 @@
-import type { NodeTwin, NodeTwinSpec } from "../api/index.ts";
+import type { NodeTwin, NodeTwinSpec, WantedPower } from "../api/index.ts";
 import {
   blockingTaintOf,
   capsUnder,
@@ -24,6 +24,13 @@ interface TargetInput {
   readonly planned: PlannedNode;
   readonly twin: NodeTwin | undefined;
   readonly performancePods: number | undefined;
+  readonly power: NodePowerTarget;
+}
+
+/** The wanted power of a node, and whether it is asleep or will be. */
+interface NodePowerTarget {
+  readonly wanted: WantedPower | undefined;
+  readonly asleep: boolean;
 }
 
 /** Undefined for a node that is not eligible and never had a target. */
@@ -31,10 +38,11 @@ export function nodeTargetFor(
   managed: ManagedNode,
   assigned: PlannedNode | undefined,
   performancePods: number | undefined,
+  power: NodePowerTarget,
   { snapshot, settings, cache }: PlanningInput,
 ): NodeTarget | undefined {
   const twin = snapshot.twin(managed.name);
-  const planned = assigned ?? lastTargetOf(managed, twin);
+  const planned = assigned ?? lastTargetOf(managed, twin, power.asleep);
   if (planned === undefined) return undefined;
   const results = cache.of(managed.name);
   const last = results.target;
@@ -43,30 +51,42 @@ export function nodeTargetFor(
     last.planned === planned.profile &&
     last.reason === planned.reason &&
     last.twin === twin &&
-    last.performancePods === performancePods;
+    last.performancePods === performancePods &&
+    last.spec.power?.state === power.wanted?.state &&
+    last.spec.power?.reason === power.wanted?.reason;
   if (isSame) return last;
-  return (results.target = targetFor({ managed, planned, twin, performancePods }, settings));
+  return (results.target = targetFor({ managed, planned, twin, performancePods, power }, settings));
 }
 
 /** A managed node that is not eligible keeps its last target; a node that never had one gets none. */
-function lastTargetOf({ name, node, eligibility }: ManagedNode, twin: NodeTwin | undefined): PlannedNode | undefined {
+function lastTargetOf(
+  { name, node, eligibility }: ManagedNode,
+  twin: NodeTwin | undefined,
+  asleep: boolean,
+): PlannedNode | undefined {
   const profile = lastTargetProfile(twin?.spec);
   const taint = eligibility === "tainted" ? blockingTaintOf(node) : undefined;
+  if (profile !== undefined && asleep) return { name, profile, reason: "asleep: it keeps its last target" };
   const why = taint === undefined ? eligibility : `tainted with ${taint.key}:${taint.effect}`;
   return profile && { name, profile, reason: `${why}: it keeps its last target` };
 }
 
-function targetFor({ managed, planned, twin, performancePods }: TargetInput, settings: PlanningSettings): NodeTarget {
+function targetFor(
+  { managed, planned, twin, performancePods, power }: TargetInput,
+  settings: PlanningSettings,
+): NodeTarget {
   const { name, node, eligibility, shape, pin } = managed;
   const seen = observedStateOf(node, twin, { caps: shape.caps, pin, powerProfileLabel: settings.labels.powerProfile });
   const decision = guard(seen, { planned: planned.profile, performancePods }, settings.guard);
   // The class can be published only after the NodeTwin exists, and eco caps only after the class.
   const next: PowerState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
   const published = publishedStateOf(next);
-  const spec =
-    twin !== undefined && eligibility !== "eligible" && keepsSpec(twin.spec, seen, next, capsUnder(pin, shape.caps))
+  const keepsTarget = eligibility !== "eligible" || power.asleep;
+  const { power: _, ...target }: NodeTwinSpec =
+    twin !== undefined && keepsTarget && keepsSpec(twin.spec, seen, next, capsUnder(pin, shape.caps))
       ? twin.spec
       : { nodeName: name, ...targetOf(published, pin, shape.caps, settings.policy.type) };
+  const spec = power.wanted === undefined ? target : { ...target, power: power.wanted };
   const caps = effectiveCaps(spec, shape.hardware);
   return {
     name,

@@ -23,6 +23,7 @@ export class PlanCache {
     | {
         readonly managed: readonly ManagedNode[];
         readonly heldUntil: readonly (Instant | undefined)[];
+        readonly asleep: readonly boolean[];
         readonly performancePods: number;
         readonly assigned: AssignedProfiles;
       }

@@ -1,5 +1,7 @@
+import { isAwake } from "../api/index.ts";
 import { type DemandView, demandViewOf, type QueuedPools, queuedPools } from "../demand/index.ts";
 import type { FitResult } from "../policy/index.ts";
+import type { SleepPlan } from "../sleep/index.ts";
 import type { Instant } from "../units/index.ts";
 import { assignProfiles } from "./assigned-profiles.ts";
 import { type Leftovers, leftoversIn } from "./leftovers.ts";
@@ -7,6 +9,7 @@ import { managedNodesIn } from "./managed-node.ts";
 import type { NodePlan, NodeTarget } from "./node-plan.ts";
 import { nodeTargetFor } from "./node-target.ts";
 import type { PlanningInput } from "./planning-input.ts";
+import { sleepPlanOf, wantedPowerOf } from "./sleep.ts";
 import { withTwinStatus } from "./twin-status.ts";
 
 export interface ClusterPlan {
@@ -17,6 +20,8 @@ export interface ClusterPlan {
   readonly queued: QueuedPools;
   /** With fit_aware_v1: what it found for pending performance pods. */
   readonly fit?: FitResult | undefined;
+  /** Absent if sleep is off, or nothing could be decided. */
+  readonly sleep?: SleepPlan | undefined;
   /** Whether the snapshot's pods are current. If not, no node is downgraded. */
   readonly current: boolean;
   readonly nodes: ReadonlyMap<string, NodePlan>;
@@ -38,13 +43,20 @@ export function planCluster(input: PlanningInput): ClusterPlan {
   // Inventory: managed nodes with their hardware, eligibility, caps and pin.
   const managed = managedNodesIn(input, queued);
   cache.keepOnly(managed);
+  // Sleep: the nodes that are needed awake. A node that sleeps is no supply for profiles and keeps its last target.
+  const sleep = sleepPlanOf(managed, input);
+  const powers = managed.map(({ name }) => wantedPowerOf(name, sleep, input));
+  const asleep = managed.map(
+    ({ name }, index) => powers[index]?.state === "off" || !isAwake(snapshot.twin(name)?.status),
+  );
   // Policy: a profile for every eligible node.
-  const profiles = assignProfiles(managed, demand.performancePods, input);
+  const profiles = assignProfiles(managed, demand.performancePods, asleep, input);
   // Guard and target: the state that each node may change to now, and its spec and labels.
   const targets: NodeTarget[] = [];
-  for (const node of managed) {
+  for (const [index, node] of managed.entries()) {
+    const power = { wanted: powers[index], asleep: asleep[index] === true };
     const performancePods = current ? (demand.performancePodsByNode.get(node.name) ?? 0) : undefined;
-    const target = nodeTargetFor(node, profiles.byName.get(node.name), performancePods, input);
+    const target = nodeTargetFor(node, profiles.byName.get(node.name), performancePods, power, input);
     if (target !== undefined) targets.push(target);
   }
   // Twin: the status of each node under its target.
@@ -56,6 +68,7 @@ export function planCluster(input: PlanningInput): ClusterPlan {
     demand,
     queued,
     fit: profiles.fit,
+    sleep,
     current,
     nodes,
     leftovers: leftoversIn(snapshot, settings, nodes),

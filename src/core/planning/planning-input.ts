@@ -5,6 +5,7 @@ import type { ClusterSnapshot } from "./cluster-snapshot.ts";
 import type { PlanCache } from "./plan-cache.ts";
 import type { PowerTrends } from "./power-trends.ts";
 import type { PlanningSettings } from "./settings.ts";
+import type { SleepObservations } from "./sleep.ts";
 
 /** The input of one planning pass. */
 export interface PlanningInput {
@@ -17,6 +18,8 @@ export interface PlanningInput {
   readonly cache: PlanCache;
   /** For fit_aware_v1: recent arrivals of performance pods. */
   readonly arrivals?: ArrivalHistory | undefined;
+  /** For sleep decisions. The pass updates its memory. */
+  readonly sleep?: SleepObservations | undefined;
   readonly now: Instant;
 }
 

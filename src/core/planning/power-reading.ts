@@ -15,7 +15,9 @@ import type { PlanningInput } from "./planning-input.ts";
 
 /** The node's power from the configured source. Sources of lower preference are evaluated only when needed. */
 export function powerReadingOf(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
-  const { settings, telemetry } = input;
+  const { settings, telemetry, now } = input;
+  // A node that is switched off draws nothing, whatever an old report says.
+  if (target.twin?.status?.power?.state === "off") return { power: watts(0), source: "static", at: now };
   const mode = settings.powerSource;
   if (mode === "http" || mode === "prometheus")
     return choosePowerReading(mode, {

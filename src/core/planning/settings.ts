@@ -1,5 +1,6 @@
 import type { Catalogue } from "../inventory/index.ts";
 import type { CapsOf, EligibilitySettings, GuardOptions, PolicySettings } from "../policy/index.ts";
+import type { SleepSettings } from "../sleep/index.ts";
 import type { PowerSourceMode, TwinModel } from "../twin/index.ts";
 import type { Milliseconds } from "../units/index.ts";
 
@@ -14,6 +15,8 @@ export interface PlanningSettings {
   readonly labels: { readonly powerProfile: string; readonly draining: string };
   readonly gpuProductLabels: readonly string[];
   readonly catalogue: Catalogue;
+  /** Absent: no node sleeps. */
+  readonly sleep?: SleepSettings | undefined;
   readonly twin: TwinModel;
   readonly powerSource: PowerSourceMode;
   readonly agentHeartbeat: Milliseconds;

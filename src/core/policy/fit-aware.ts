@@ -46,7 +46,7 @@ const reasons = {
 } as const;
 
 /** How strongly a node is performance. Pods go to the lowest number that has room. Nodes pinned to eco are excluded. */
-const tiers = { needed: 0, performance: 1, eco: 2 } as const;
+const tiers = { needed: 0, performance: 1, eco: 2, excluded: EXCLUDED } as const;
 
 /** A pod that fits on paper and still has no node after this time has a constraint that the plan does not know. */
 const UNEXPLAINED_WAIT = milliseconds(120_000);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { gpuProductLabels, labels } from "../../core/api/index.ts";
 import { policyTypes } from "../../core/policy/index.ts";
+import { sleepModes } from "../../core/sleep/index.ts";
 import { percent, watts } from "../../core/units/index.ts";
 import {
   address,
@@ -126,6 +127,24 @@ export const operatorConfig = configOf(
       DRAINING_CAPS: choice(["performance", "eco"], {
         default: "performance",
         about: "The caps of a draining node while performance pods remain on it.",
+      }),
+    }),
+    ...group("Sleep", {
+      SLEEP_MODE: choice(sleepModes, {
+        default: "off",
+        about:
+          "Whether idle nodes with joulie.io/may-sleep=true are switched off; recommend publishes the decisions as Events only.",
+      }),
+      SLEEP_AFTER: duration({
+        default: "10m",
+        about: "How long a node must have been empty before it sleeps.",
+      }),
+      SLEEP_RESERVE_QUANTILE: number({
+        default: "0.99",
+        min: 0,
+        max: 1,
+        about:
+          "Awake nodes keep room for this quantile of the pods that arrived during one wake time in the last day, for pods with and without GPUs apart.",
       }),
     }),
     ...group("Power caps", {

@@ -24,7 +24,7 @@ it("uses exactly the granted verbs on the resources it reads", async () => {
       return false;
     },
   });
-  const operator = harness.start();
+  const operator = harness.start({ SLEEP_MODE: "on" });
   await harness.advance(130);
   await operator.stop();
   const reads = operatorPermissions("joulie-system").flatMap(({ resources: [resource], verbs }) =>
@@ -49,8 +49,8 @@ it("X-12 has permission for every request, including the warning Event on a pod 
     requests.push(request);
     return go();
   });
-  harness.start({ WRITE_NODE_POWER_PROFILES: "true" });
-  await harness.advance(130);
+  harness.start({ WRITE_NODE_POWER_PROFILES: "true", SLEEP_MODE: "on" });
+  await harness.advance(330);
   await harness.end();
   const rules = operatorPermissions("joulie-system");
   const isGranted = ({ method, path }: { method: string; path: string }) => {

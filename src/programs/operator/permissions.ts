@@ -1,6 +1,9 @@
 import { apiGroup } from "../../core/api/index.ts";
 import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
+/** Holds the arrivals of the last day for the reserve of sleeping nodes. */
+export const ARRIVALS_CONFIG_MAP = "joulie-arrivals";
+
 const WATCHED = ["list", "watch"] as const;
 
 /**
@@ -15,6 +18,17 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },
   { apiGroups: [apiGroup], resources: ["nodehardwares"], verbs: [...WATCHED, "delete"] },
   { apiGroups: [apiGroup], resources: ["nodepowerprofiles"], verbs: [...WATCHED, "create", "patch", "delete"] },
+  // For SLEEP_MODE: which nodes can be woken, and which have volumes on their own disks.
+  { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: WATCHED },
+  { apiGroups: [""], resources: ["persistentvolumes"], verbs: WATCHED },
+  {
+    namespace,
+    apiGroups: [""],
+    resources: ["configmaps"],
+    resourceNames: [ARRIVALS_CONFIG_MAP],
+    verbs: ["get", "patch"],
+  },
+  { namespace, apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
   { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },

@@ -20,6 +20,7 @@ export function planPage(
     pendingPerformancePods: plan.fit,
     podsWait: plan.queued,
     podsReadable: plan.current,
+    sleep: plan.sleep && { blocked: plan.sleep.blocked, nodes: Array.from(plan.sleep.nodes.values()) },
     nodes: Array.from(plan.nodes.values(), (node) => nodeEntry(node, plan.at, failureOf(node.name))),
     leftovers: Object.fromEntries(plan.leftovers),
   };

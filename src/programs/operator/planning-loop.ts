@@ -3,6 +3,7 @@ import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseco
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import type { EventPublisher } from "./events/event-publisher.ts";
+import type { SleepEvents } from "./events/sleep-events.ts";
 import type { UnknownClassEvents } from "./events/unknown-class-events.ts";
 import type { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import type { ClusterState } from "./observe/cluster-state.ts";
@@ -20,6 +21,7 @@ export interface PlanningLoopOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly unknownClasses: UnknownClassEvents;
+  readonly sleepEvents: SleepEvents;
   readonly interval: Milliseconds;
 }
 
@@ -128,7 +130,7 @@ export class PlanningLoop {
 
   /** Returns its duration. */
   #pass(reconciler: Reconciler): Milliseconds {
-    const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses } = this.#options;
+    const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses, sleepEvents } = this.#options;
     const started = ioClock.monotonic();
     try {
       const next = planCluster({
@@ -138,10 +140,12 @@ export class PlanningLoop {
         trends: this.#trends,
         cache: this.#cache,
         arrivals: state.arrivals,
+        sleep: state.sleep,
         now: clock.now(),
       });
       this.#report(next, this.#plan);
       unknownClasses.report(state.podsOfUnknownClass(), next.at);
+      sleepEvents.report(next, this.#plan, (name) => state.node(name));
       this.#plan = next;
       reconciler.submit(next);
     } catch (err) {

@@ -1,6 +1,7 @@
 import type { Catalogue } from "../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../core/planning/index.ts";
 import { profileCaps } from "../../core/policy/index.ts";
+import type { SleepSettings } from "../../core/sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
@@ -8,6 +9,7 @@ import type { OperatorConfig } from "./config.ts";
 
 /** The configuration in the form that planning and reconciliation use. */
 export interface OperatorSettings extends PlanningSettings {
+  readonly sleep: SleepSettings;
   /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
   /** Whether plans need the requests, constraints and waits of pods. */
@@ -63,6 +65,12 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
   heartbeat: config.TWIN_HEARTBEAT,
   agentHeartbeat,
   readingsFreshFor: readingsFreshFor(config),
-  readsShapes: config.POLICY_TYPE === "fit_aware_v1" || config.ECO_MAX_SLOWDOWN_PCT !== undefined,
+  readsShapes:
+    config.POLICY_TYPE === "fit_aware_v1" || config.ECO_MAX_SLOWDOWN_PCT !== undefined || config.SLEEP_MODE !== "off",
+  sleep: {
+    mode: config.SLEEP_MODE,
+    after: config.SLEEP_AFTER,
+    reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
+  },
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });

@@ -21,8 +21,10 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
 import type { OperatorConfig } from "./config.ts";
 import { EventPublisher } from "./events/event-publisher.ts";
+import { SleepEvents } from "./events/sleep-events.ts";
 import { UnknownClassEvents } from "./events/unknown-class-events.ts";
 import { OperatorMetrics } from "./metrics/operator-metrics.ts";
+import { ArrivalStore } from "./observe/arrival-store.ts";
 import { ClusterState } from "./observe/cluster-state.ts";
 import { PowerPoller } from "./observe/power-poller.ts";
 import { planPage } from "./plan-page.ts";
@@ -108,6 +110,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     ...io,
     powerProfileLabel: settings.labels.powerProfile,
     readsShapes: settings.readsShapes,
+    sleeps: settings.sleep.mode !== "off",
     onRelevantChange: () => loop.request(),
     onPendingPerformancePod: () => loop.requestUrgently(),
     onUnknownClass: onceEach((text) =>
@@ -140,6 +143,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     metrics,
     events,
     unknownClasses: new UnknownClassEvents(recorder),
+    sleepEvents: new SleepEvents(recorder, settings.sleep.mode),
     interval,
   });
 
@@ -177,6 +181,16 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         });
       const { powerProfile, draining } = settings.labels;
       const cleaning = removeFormerLabels({ ...io, current: new Set([powerProfile, draining]), mayWrite }, term);
+      const storing =
+        state.sleep &&
+        new ArrivalStore({
+          client,
+          clock,
+          log,
+          namespace: config.POD_NAMESPACE,
+          arrivals: state.sleep.arrivals,
+          mayWrite,
+        }).run(term);
       const ready = synced.then(async () => {
         await stopSwitch.known();
         await endsWithin(clock, FIRST_READINGS, polled.promise, term);
@@ -185,7 +199,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       try {
         await loop.run(current, ready, term);
       } finally {
-        await Promise.all([current.stop(), polling, cleaning]);
+        await Promise.all([current.stop(), polling, cleaning, storing]);
         reconciler = undefined;
       }
     },

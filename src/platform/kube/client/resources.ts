@@ -28,6 +28,8 @@ export const resources = {
   nodes: cluster("", "v1", "nodes", "Node"),
   pods: namespaced("", "v1", "pods", "Pod"),
   namespaces: cluster("", "v1", "namespaces", "Namespace"),
+  configMaps: namespaced("", "v1", "configmaps", "ConfigMap"),
+  persistentVolumes: cluster("", "v1", "persistentvolumes", "PersistentVolume"),
   secrets: namespaced("", "v1", "secrets", "Secret"),
   deployments: namespaced("apps", "v1", "deployments", "Deployment"),
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),

@@ -33,6 +33,7 @@ import {
   podChangeMatters,
   twinChangeMatters,
 } from "./relevant-changes.ts";
+import { SleepState } from "./sleep-state.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -40,6 +41,8 @@ export interface ClusterStateOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly powerProfileLabel: string;
+  /** Whether to watch what sleep decisions need. */
+  readonly sleeps?: boolean;
   /** Whether to read the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
   /** Called for changes that may change a plan. */
@@ -59,9 +62,17 @@ const ORPHANED_AFTER = milliseconds(180_000);
 /** How long the first pass waits for the optional lists. */
 const OPTIONAL_LISTS_TIMEOUT = milliseconds(15_000);
 
-/** The name of a pod is stored only if its class annotation is invalid. */
-interface WatchedPod extends PodSummary {
+/** The name of a pod is stored only if an Event may be about it. */
+export interface WatchedPod extends PodSummary {
   readonly invalidClass?: PodOfUnknownClass;
+  /** Of pending pods, if nodes sleep: the pod gets an Event when a node wakes for it. */
+  readonly reference?: PodReference;
+}
+
+export interface PodReference {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 /** The cluster snapshot, kept up to date by watches and by the responses to writes. */
@@ -84,16 +95,20 @@ export class ClusterState implements ClusterSnapshot {
   readonly #withoutNode = new Map<string, MonotonicInstant | undefined>();
   /** Performance pods that arrived during the last day; empty unless shapes are read. */
   readonly arrivals = new ArrivalHistory();
+  /** Undefined with SLEEP_MODE=off. */
+  readonly sleep: SleepState | undefined;
   /** Summarises a pod for planning. */
   readonly podOf: (object: KubeObject) => PodSummary;
 
   constructor(options: ClusterStateOptions) {
     const { client, clock, random, log, powerProfileLabel, onRelevantChange, onUnknownClass } = options;
-    const shapes = options.readsShapes ? new PodShapes() : undefined;
+    const sleeps = options.sleeps === true;
+    const shapes = options.readsShapes ? new PodShapes({ allClasses: sleeps }) : undefined;
     this.#clock = clock;
     this.#onRelevantChange = onRelevantChange;
     this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel, shapes);
     const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
+    this.sleep = sleeps ? new SleepState(base, onRelevantChange) : undefined;
     const reflect = <Value, Index extends string = never>(
       own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "indexes">,
       matters: (change: Change<Value>) => boolean,
@@ -122,10 +137,12 @@ export class ClusterState implements ClusterSnapshot {
           project: (object) => {
             const pod = this.podOf(object);
             const { unrecognisedClass: text } = pod;
-            if (text === undefined) return pod;
-            onUnknownClass(text);
             const { namespace = "", name, uid = "" } = object.metadata;
-            return { ...pod, invalidClass: { namespace, name, uid, text } };
+            const isPending = sleeps && pod.active && pod.node === undefined;
+            const named = isPending ? { ...pod, reference: { namespace, name, uid } } : pod;
+            if (text === undefined) return named;
+            onUnknownClass(text);
+            return { ...named, invalidClass: { namespace, name, uid, text } };
           },
           indexes: { node: (pod) => pod.node, invalidClass: (pod) => pod.invalidClass && "any" },
         },
@@ -133,8 +150,9 @@ export class ClusterState implements ClusterSnapshot {
           this.#allPodsVersion++;
           if (change.type !== "added") this.#countPodChange(change.old.node);
           if (change.type !== "deleted") this.#countPodChange(change.new.node);
-          if (change.type === "added") this.arrivals.record(change.new);
-          if (shapes !== undefined && isNewPendingPod(change)) options.onPendingPerformancePod();
+          if (change.type === "added" && change.new.performanceSensitive) this.arrivals.record(change.new);
+          if (change.type === "added" && change.new.ofNode !== true) this.sleep?.arrivals.record(change.new);
+          if (shapes !== undefined && isNewPendingPod(change, sleeps)) options.onPendingPerformancePod();
           return podChangeMatters(change);
         },
       ),
@@ -163,11 +181,13 @@ export class ClusterState implements ClusterSnapshot {
   }
 
   start(): void {
+    this.sleep?.start();
     for (const reflector of Object.values(this.#reflected)) reflector.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#reflected).map(async (reflector) => reflector.stop()));
+    const stopping = Object.values(this.#reflected).map(async (reflector) => reflector.stop());
+    await Promise.all([...stopping, this.sleep?.stop()]);
   }
 
   /**
@@ -178,7 +198,10 @@ export class ClusterState implements ClusterSnapshot {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
     const optionalLists = async (limit: AbortSignal) =>
-      Promise.allSettled([pods, hardware].map(async (reflector) => reflector.synced(limit)));
+      Promise.allSettled([
+        ...[pods, hardware].map(async (reflector) => reflector.synced(limit)),
+        this.sleep?.synced(limit),
+      ]);
     await withTimeLimit(this.#clock, OPTIONAL_LISTS_TIMEOUT, optionalLists, { signal });
     signal.throwIfAborted();
   }

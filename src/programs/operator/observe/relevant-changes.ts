@@ -33,11 +33,12 @@ export function podChangeMatters(change: Change<PodSummary>): boolean {
   return (before === undefined) !== (after === undefined) || before?.node !== after?.node;
 }
 
-const isPending = (pod: PodSummary): boolean => counts(pod) && pod.node === undefined;
-
-/** A performance-sensitive pod joined the queue. */
-export const isNewPendingPod = (change: Change<PodSummary>): boolean =>
-  change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
+/** A pod joined the queue: a performance-sensitive one, or one of any class if nodes may sleep. */
+export function isNewPendingPod(change: Change<PodSummary>, ofAnyClass: boolean): boolean {
+  const isPending = (pod: PodSummary): boolean =>
+    pod.active && pod.node === undefined && pod.ofNode !== true && (ofAnyClass || pod.performanceSensitive);
+  return change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
+}
 
 const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
 

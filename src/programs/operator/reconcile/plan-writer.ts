@@ -32,6 +32,12 @@ const UNSEEN_PODS_RETRY = milliseconds(5000);
 /** A label that was reset this often has a conflicting writer. */
 const CONFLICTS_BEFORE_EVENT = 2;
 
+/** Pods that would be lost with the node. */
+function hasPods(state: ClusterState, name: string): boolean {
+  for (const { active, ofNode } of state.podsOn(name)) if (active && ofNode !== true) return true;
+  return false;
+}
+
 /** Writes the plan of one node in ordered steps, and stops when a step is superseded. */
 export class PlanWriter {
   readonly #options: PlanWriterOptions;
@@ -85,7 +91,10 @@ export class PlanWriter {
     const version = state.twin(name)?.metadata.resourceVersion;
     let sent = false;
     // Checked at the last moment: a pod bound since the plan was made keeps its node from being downgraded.
+    const switchesOff =
+      step.kind === "spec" && step.spec.power?.state === "off" && state.twin(name)?.spec.power?.state !== "off";
     const beforeSending = () => {
+      if (switchesOff && !(state.current && !hasPods(state, name))) throw new WriteSuperseded();
       if (diff.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0))
         throw new WriteSuperseded();
       if (lowersCaps) pending.ecoCaps.set(name, version ?? "");

@@ -1,0 +1,149 @@
+import {
+  annotations,
+  asleepTaint,
+  cyclesOn,
+  labels,
+  type Node,
+  type NodeTwin,
+  type PowerEndpoint,
+  type WantedPower,
+} from "../api/index.ts";
+import { podRequests } from "../demand/index.ts";
+import type { ArrivalHistory } from "../fit/index.ts";
+import { nodePowerModelOf, restOfServerOf } from "../power/index.ts";
+import { planSleep, type SleepMemory, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
+import { isoTime, watts } from "../units/index.ts";
+import type { SnapshotNode } from "./cluster-snapshot.ts";
+import { totalsOf } from "./node-fit.ts";
+import type { ManagedNode } from "./node-plan.ts";
+import type { PlanningInput } from "./planning-input.ts";
+
+/** What a pass knows for sleep decisions, besides the snapshot. */
+export interface SleepObservations {
+  /** Whether PowerEndpoints and volumes can be read. Until then every node keeps the power that it has. */
+  readonly current: boolean;
+  endpoint(node: string): PowerEndpoint | undefined;
+  /** Whether a PersistentVolume is on the node's own disks. */
+  hasLocalVolume(node: string): boolean;
+  /** Arrivals of pods of all classes. */
+  readonly arrivals: ArrivalHistory;
+  readonly memory: SleepMemory;
+}
+
+/** Undefined if sleep is off, or nothing can be decided now. */
+export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInput): SleepPlan | undefined {
+  const { snapshot, sleep, now } = input;
+  const settings = input.settings.sleep;
+  if (settings === undefined || settings.mode === "off" || sleep?.current !== true) return undefined;
+  const { memory, arrivals } = sleep;
+  const byName = new Map(managed.map((one) => [one.name, one]));
+  const nodes: SleepNode[] = [];
+  for (const node of snapshot.nodes()) nodes.push(sleepNodeOf(node, byName.get(node.metadata.name), sleep, input));
+  const plan = planSleep({ nodes, pods: snapshot.pods(), current: snapshot.current, arrivals, settings, memory, now });
+  if (settings.mode === "recommend") {
+    memory.recommended.clear();
+    for (const { name, wanted } of plan.nodes.values()) if (wanted === "off") memory.recommended.add(name);
+  }
+  return plan;
+}
+
+function sleepNodeOf(
+  node: SnapshotNode,
+  managed: ManagedNode | undefined,
+  sleep: SleepObservations,
+  { snapshot, settings, now }: PlanningInput,
+): SleepNode {
+  const { name, uid } = node.metadata;
+  const endpoint = sleep.endpoint(name);
+  const { status } = endpoint ?? {};
+  const twin = snapshot.twin(name);
+  const isReal = settings.sleep?.mode === "on";
+  const isRecommended = sleep.memory.recommended.has(name);
+  let pods = 0;
+  let servesStorage = false;
+  for (const pod of snapshot.podsOn(name)) {
+    if (pod.active && pod.ofNode !== true) pods++;
+    if (pod.servesStorage === true) servesStorage = true;
+  }
+  const asked = node.metadata.labels?.[labels.maySleep] === "true";
+  const model = managed && nodePowerModelOf(managed.shape.hardware);
+  return {
+    name,
+    uid,
+    fit: roomOf(node, twin, settings),
+    managed: managed !== undefined,
+    family: managed?.shape.hardware.family,
+    zone: zoneOf(node),
+    ready: isReady(node),
+    cordoned: node.spec?.unschedulable === true,
+    wanted: isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on",
+    state: isReal ? (twin?.status?.power?.state ?? "on") : "on",
+    lastReason: isReal ? twin?.spec.power?.reason : undefined,
+    pods,
+    asked,
+    barrier: sleepBarrierOf({
+      managed: managed !== undefined && managed.eligibility !== "reserved",
+      maySleep: asked,
+      controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
+      endpoint: endpoint && {
+        wakeProven: status?.wakeProven === true,
+        keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
+        wakeFailed: status?.lastWake?.result === "failed",
+      },
+      localVolume: sleep.hasLocalVolume(name),
+      servesStorage,
+    }),
+    cyclesToday: cyclesOn(isoTime(now), status),
+    wakeTime: status?.lastWake?.result === "succeeded" ? status.lastWake.seconds : undefined,
+    idle: watts(model === undefined ? 0 : model.idle + restOfServerOf(model).idle),
+  };
+}
+
+const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
+
+/** As the node-lifecycle controller of Kubernetes groups nodes. */
+const zoneOf = ({ metadata }: Node): string =>
+  `${metadata.labels?.["topology.kubernetes.io/region"] ?? ""}/${metadata.labels?.["topology.kubernetes.io/zone"] ?? ""}`;
+
+const isReady = ({ status }: Node): boolean =>
+  (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
+
+/** Taints of a node that is off. They go when it is back. */
+const sleepTaints: ReadonlySet<string> = new Set([
+  asleepTaint.key,
+  "node.kubernetes.io/not-ready",
+  "node.kubernetes.io/unreachable",
+]);
+
+function roomOf(node: SnapshotNode, twin: NodeTwin | undefined, settings: PlanningInput["settings"]): SleepNode["fit"] {
+  const { metadata, spec, status } = node;
+  const sleeps = (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
+  const taints = (spec?.taints ?? []).filter(({ key }) => !(sleeps && sleepTaints.has(key)));
+  const allocatable = totalsOf(status?.allocatable ?? status?.capacity);
+  const own = metadata.labels ?? {};
+  // fit_aware_v1 makes the node performance if a pod needs that.
+  const otherLabels =
+    settings.policy.type === "fit_aware_v1"
+      ? { ...own, [settings.labels.powerProfile]: "performance", [settings.labels.draining]: "false" }
+      : undefined;
+  return { labels: own, otherLabels, taints, allocatable, gpus: podRequests(allocatable).gpus };
+}
+
+/**
+ * `spec.power` of a node. It is absent while the node is on and stays on. With `recommend` it is always absent: absent means on,
+ * so nodes that slept before are woken.
+ */
+export function wantedPowerOf(
+  name: string,
+  plan: SleepPlan | undefined,
+  { snapshot, settings, sleep }: PlanningInput,
+): WantedPower | undefined {
+  if (settings.sleep?.mode !== "on") return undefined;
+  const twin = snapshot.twin(name);
+  const last = twin?.spec.power;
+  if (plan === undefined) return sleep === undefined ? undefined : last;
+  const decision = plan.nodes.get(name);
+  const isOn = (twin?.status?.power?.state ?? "on") === "on" && last?.state !== "off";
+  if (decision === undefined || (decision.wanted === "on" && isOn)) return undefined;
+  return { state: decision.wanted, reason: decision.reason };
+}

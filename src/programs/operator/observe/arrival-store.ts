@@ -1,0 +1,74 @@
+import { type ArrivalHistory, decodeArrivals, encodeArrivals } from "../../../core/fit/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import { ARRIVALS_CONFIG_MAP } from "../permissions.ts";
+
+export interface ArrivalStoreOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly namespace: string;
+  readonly arrivals: ArrivalHistory;
+  readonly mayWrite: () => boolean;
+}
+
+const KEY = "arrivals.json";
+const SAVE_EVERY = milliseconds(300_000);
+/** A ConfigMap holds at most 1 MiB. */
+const MOST_CHARACTERS = 500_000;
+const CALL = { timeout: milliseconds(10_000) } as const;
+
+/** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts anew. */
+export class ArrivalStore {
+  readonly #options: ArrivalStoreOptions;
+
+  constructor(options: ArrivalStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Reads what an earlier leader stored, then stores the arrivals from time to time, until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    try {
+      await this.#load(signal);
+      for (;;) {
+        await clock.sleep(SAVE_EVERY, signal);
+        await this.#save(signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    const { client, log, namespace, arrivals } = this.#options;
+    try {
+      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      const { data } = await client.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+        resources.configMaps,
+        at,
+        { ...CALL, signal },
+      );
+      const stored = decodeArrivals(data?.[KEY] ?? "");
+      if (stored === undefined) log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting anew");
+      else arrivals.restore(stored);
+    } catch (err) {
+      if (signal.aborted || isApiError(err, "notFound")) return;
+      log.warn({ err }, "stored pod arrivals cannot be read; starting anew");
+    }
+  }
+
+  async #save(signal: AbortSignal): Promise<void> {
+    const { client, clock, log, namespace, arrivals, mayWrite } = this.#options;
+    if (!mayWrite()) return;
+    const data = { [KEY]: encodeArrivals(arrivals.recorded(clock.now()), MOST_CHARACTERS) };
+    try {
+      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      await client.apply(resources.configMaps, at, { data }, { ...CALL, signal, force: true });
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, "pod arrivals cannot be stored; retrying in five minutes");
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { labels } from "../../core/api/index.ts";
+import { resources } from "../../platform/kube/index.ts";
+import { OperatorTestHarness } from "./testing/test-harness.ts";
+
+const MINUTE = 60;
+/** Nodes have 64 cores, pods request 4. */
+const NODES = ["a", "b", "c", "d"];
+
+describe("SLEEP_MODE", () => {
+  let harness: OperatorTestHarness;
+  beforeEach(async () => {
+    harness = await OperatorTestHarness.begin();
+    for (const name of NODES) {
+      await harness.createNode(name, { [labels.maySleep]: "true" });
+      await endpoint(name);
+    }
+  });
+  afterEach(async () => harness.end());
+
+  const power = () => harness.clientOf("joulie-power");
+  const endpoint = async (name: string) => {
+    const spec = { nodeName: name, webhook: { url: "https://power.test/{node}" } };
+    await harness.user.create(resources.powerEndpoints, { metadata: { name }, spec });
+    const lastWake = { at: "2029-12-31T00:00:00Z", seconds: 200, result: "succeeded" };
+    const status = { wakeProven: true, lastWake };
+    await power().apply(resources.powerEndpoints, { name }, { status }, { subresource: "status" });
+  };
+  const say = async (name: string, state: string) =>
+    power().apply(resources.nodeTwins, { name }, { status: { power: { state } } }, { subresource: "status" });
+  const wanted = async () => {
+    const twins = await Promise.all(NODES.map(async (name) => harness.twin(name)));
+    return twins.map(({ spec }) => spec.power?.state ?? "-").join(" ");
+  };
+
+  it("SLP-41 SLP-42 SLP-52 asks for half of the empty nodes to be off after SLEEP_AFTER, and for none with a pod", async () => {
+    await harness.createPod("busy", "a");
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "5m" });
+    await harness.advance(4 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    await harness.advance(3 * MINUTE);
+    const off = (await wanted()).split(" ").filter((state) => state === "off");
+    expect(off).toHaveLength(2);
+    expect((await wanted()).startsWith("-")).toBe(true);
+  });
+
+  it("SLP-46 SLP-52 SLP-54 wakes a node within two seconds of a pending pod, and tells the pod", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0", STATIC_HP_FRAC: "1" });
+    await harness.advance(5 * MINUTE);
+    const asleep = NODES.filter((_, index) => index > 0);
+    const off: string[] = [];
+    for (const name of asleep) if ((await harness.twin(name)).spec.power?.state === "off") off.push(name);
+    expect(off).toHaveLength(2);
+    for (const name of off) await say(name, "off");
+    await harness.advance(2 * MINUTE);
+    const { spec, status } = await harness.twin(off[0] ?? "");
+    expect(spec.profile).toBe("performance");
+    expect(status).toMatchObject({ schedulableClass: "asleep", powerMeasurement: { measuredNodePowerW: 0 } });
+    const big = { containers: [{ name: "main", image: "none", resources: { requests: { cpu: "60" } } }] };
+    for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
+    await harness.advance(2);
+    const on = await Promise.all(off.map(async (name) => (await harness.twin(name)).spec.power?.state));
+    expect(on.filter((state) => state === "on")).toHaveLength(1);
+    const told = (await harness.events()).filter(({ reason }) => reason === "WaitsForNode");
+    expect(told).toHaveLength(1);
+    expect(told[0]?.note).toMatch(/^waking node [b-d], about 3 min$/);
+    const woken = off[on.indexOf("on")] ?? "";
+    await say(woken, "on");
+    await harness.advance(MINUTE);
+    expect((await harness.twin(woken)).spec.power).toBeUndefined();
+  });
+
+  it("SLP-53 recommend publishes Events and never writes spec.power", async () => {
+    const operator = harness.start({ SLEEP_MODE: "recommend", SLEEP_AFTER: "1m" });
+    await harness.advance(10 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    const events = (await harness.events()).filter(({ reason }) => reason === "SleepRecommended");
+    expect(events).toHaveLength(2);
+    expect(operator.written().some(({ body }) => JSON.stringify(body).includes('"power":{'))).toBe(false);
+  });
+
+  it("SLP-53 off wakes what slept, and watches no PowerEndpoints", async () => {
+    const first = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(5 * MINUTE);
+    expect(await wanted()).toContain("off");
+    await first.stop();
+    const paths = new Set<string>();
+    harness.intercept(async (request, go) => {
+      paths.add(request.path);
+      return go();
+    });
+    harness.start();
+    await harness.advance(2 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    expect(Array.from(paths).some((path) => /powerendpoints|persistentvolumes|configmaps/.test(path))).toBe(false);
+  });
+
+  it("SLP-40 a local volume, a lost proof or a lost label keeps a node awake or wakes it", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(5 * MINUTE);
+    const off: string[] = [];
+    for (const name of NODES) if ((await harness.twin(name)).spec.power?.state === "off") off.push(name);
+    const [first = "", second = ""] = off;
+    const nodeSelectorTerms = [
+      { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "In", values: [first] }] },
+    ];
+    const spec = { local: { path: "/mnt" }, nodeAffinity: { required: { nodeSelectorTerms } } };
+    await harness.user.create(resources.persistentVolumes, { metadata: { name: "disk" }, spec });
+    await harness.label(second, { [labels.maySleep]: null });
+    await harness.advance(2 * MINUTE);
+    expect((await harness.twin(first)).spec.power?.state ?? "on").toBe("on");
+    expect((await harness.twin(second)).spec.power?.state ?? "on").toBe("on");
+  });
+
+  it("SLP-51 stores arrivals in a ConfigMap, and ignores a damaged one", async () => {
+    await harness.createPod("p", "a");
+    const first = harness.start({ SLEEP_MODE: "on" });
+    await harness.advance(11 * MINUTE);
+    const at = { name: "joulie-arrivals", namespace: "joulie-system" };
+    const stored = await harness.user.get(resources.configMaps, at);
+    expect(JSON.stringify(stored)).toContain("amounts");
+    await first.stop();
+    await harness.user.mergePatch(resources.configMaps, at, { data: { "arrivals.json": "{" } });
+    const second = harness.start({ SLEEP_MODE: "on" });
+    await harness.advance(MINUTE);
+    expect(second.logs.map(({ msg }) => msg)).toContain("stored pod arrivals are damaged; starting anew");
+  });
+});
