@@ -5,7 +5,7 @@ import type { ClusterSnapshot } from "./cluster-snapshot.ts";
 import type { PlanCache } from "./plan-cache.ts";
 import type { PowerTrends } from "./power-trends.ts";
 import type { PlanningSettings } from "./settings.ts";
-import type { SleepObservations } from "./sleep.ts";
+import type { SleepObservations } from "./sleep-observations.ts";
 
 /** The input of one planning pass. */
 export interface PlanningInput {

@@ -5,30 +5,17 @@ import {
   labels,
   type Node,
   type NodeTwin,
-  type PowerEndpoint,
   type WantedPower,
 } from "../api/index.ts";
 import { podRequests } from "../demand/index.ts";
-import type { ArrivalHistory } from "../fit/index.ts";
 import { nodePowerModelOf, restOfServerOf } from "../power/index.ts";
-import { planSleep, type SleepMemory, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
+import { planSleep, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 import { totalsOf } from "./node-fit.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
-
-/** What a pass knows for sleep decisions, besides the snapshot. */
-export interface SleepObservations {
-  /** Whether PowerEndpoints and volumes can be read. Until then every node keeps the power that it has. */
-  readonly current: boolean;
-  endpoint(node: string): PowerEndpoint | undefined;
-  /** Whether a PersistentVolume is on the node's own disks. */
-  hasLocalVolume(node: string): boolean;
-  /** Arrivals of pods of all classes. */
-  readonly arrivals: ArrivalHistory;
-  readonly memory: SleepMemory;
-}
+import type { SleepObservations } from "./sleep-observations.ts";
 
 /** Undefined if sleep is off, or nothing can be decided now. */
 export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInput): SleepPlan | undefined {

@@ -69,7 +69,7 @@ export interface WatchedPod extends PodSummary {
   readonly reference?: PodReference;
 }
 
-export interface PodReference {
+interface PodReference {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

@@ -91,7 +91,7 @@ interface VolumeSpec {
 const HOSTNAME = "kubernetes.io/hostname";
 
 /** A volume with `local` or `hostPath` names its node by its hostname label, which is nearly always the name of the node. */
-export function localVolumeOf(object: KubeObject): LocalVolume {
+function localVolumeOf(object: KubeObject): LocalVolume {
   const { spec = {} } = object as KubeObject & { readonly spec?: VolumeSpec };
   if (spec.local === undefined && spec.hostPath === undefined) return { nodes: [] };
   const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
