@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { labels } from "../../core/api/index.ts";
 import { resources } from "../../platform/kube/index.ts";
@@ -124,5 +125,40 @@ describe("SLEEP_MODE", () => {
     const second = harness.start({ SLEEP_MODE: "on" });
     await harness.advance(MINUTE);
     expect(second.logs.map(({ msg }) => msg)).toContain("stored pod arrivals are damaged; starting anew");
+  });
+
+  it("SLP-49 random pods: never asks for off on a node with a known pod, nor for more than half of the nodes", async () => {
+    const step = fc.record({
+      node: fc.constantFrom(...NODES),
+      seconds: fc.constantFrom(1, 20, 70),
+      ends: fc.boolean(),
+    });
+    const operator = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0" });
+    const pods: { readonly name: string; readonly node: string; readonly from: number; until: number }[] = [];
+    for (const [index, { node, seconds, ends }] of fc.sample(step, 30).entries()) {
+      const running = pods.find((pod) => pod.node === node && pod.until === Infinity);
+      if (running === undefined) {
+        pods.push({ name: `p${index}`, node, from: harness.clock.now(), until: Infinity });
+        await harness.createPod(`p${index}`, node);
+      } else if (ends) {
+        running.until = harness.clock.now();
+        await harness.finishPod(running.name);
+      }
+      await harness.advance(seconds);
+      expect((await wanted()).split(" ").filter((state) => state === "off").length).toBeLessThanOrEqual(2);
+    }
+    const before = new Map<string, string>();
+    const switchedOff = operator.writes.filter(({ path, body }) => {
+      const [, node = ""] = /nodetwins\/(\w+)$/.exec(path) ?? [];
+      const spec = (body as { readonly spec?: { readonly power?: { readonly state: string } } }).spec;
+      if (spec === undefined) return false;
+      const starts = spec.power?.state === "off" && before.get(node) !== "off";
+      before.set(node, spec.power?.state ?? "on");
+      return starts;
+    });
+    for (const { at, path } of switchedOff)
+      expect(
+        pods.filter(({ node, from, until }) => path.endsWith(`/${node}`) && from < at - 500 && until > at),
+      ).toEqual([]);
   });
 });
