@@ -83,14 +83,21 @@ export class Placement {
   /** Marks nodes of the list as needed until `enough` of them are; cheap and awake ones first. */
   keepAwake(members: readonly number[], enough: number, need: Need): void {
     const { empty, waking, asleep } = tiers;
-    let awake = members.filter((index) => this.#table.tiers[index] === tiers.on && this.#countsAsAwake(index)).length;
-    for (const tier of [empty.cpu, empty.gpu, waking.cpu, waking.gpu, asleep.cpu, asleep.gpu])
-      while (awake < enough) {
-        const index = this.#cheapestOf(members, tier);
-        if (index === -1) break;
-        this.need(index, need);
-        awake++;
-      }
+    const on = members.filter((index) => this.#table.tiers[index] === tiers.on);
+    let awake = on.filter((index) => this.#isUsable(index)).length;
+    const fill = (...from: readonly number[]): void => {
+      for (const tier of from)
+        while (awake < enough) {
+          const index = this.#cheapestOf(members, tier);
+          if (index === -1) break;
+          this.need(index, need);
+          awake++;
+        }
+    };
+    fill(empty.cpu, empty.gpu);
+    // Nodes that wake for another reason: they count for further wakes, but do not let the last awake node sleep.
+    awake += on.filter((index) => !this.#isUsable(index)).length;
+    fill(waking.cpu, waking.gpu, asleep.cpu, asleep.gpu);
   }
 
   /** Marks empty nodes that are awake as needed, until `enough` empty nodes are. */
@@ -109,9 +116,9 @@ export class Placement {
     return this.#needs.get(index);
   }
 
-  #countsAsAwake(index: number): boolean {
+  #isUsable(index: number): boolean {
     const node = this.#nodes[index];
-    return node !== undefined && (isUsable(node) || this.#needs.has(index));
+    return node !== undefined && isUsable(node);
   }
 
   #cheapestOf(members: readonly number[], tier: number): number {
