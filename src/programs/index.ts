@@ -66,6 +66,13 @@ export const programs: readonly Program[] = [
     start: async (config) => (await import("./power/start.ts")).start(config),
   }),
   program({
+    name: "dashboard",
+    summary: "Serves a live page of the cluster: problems, power, nodes, decisions and savings; read-only.",
+    config: async () => (await import("./dashboard/config.ts")).dashboardConfig,
+    metrics: async () => (await import("./dashboard/metrics.ts")).definitions,
+    start: async (config) => (await import("./dashboard/start.ts")).start(config),
+  }),
+  program({
     name: "simulate",
     summary: "Replays a trace or a seeded workload on a described cluster and reports energy, waits and peaks.",
     config: async () => (await import("./simulate/config.ts")).simulateConfig,

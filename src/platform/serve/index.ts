@@ -1,6 +1,12 @@
 export { ConnectionLimiter } from "./connections/connection-limiter.ts";
 export { closeServer, listen, serverUrl } from "./listen.ts";
-export { DebugAccess, type DebugAccessOptions, type TokenCheck } from "./pages/debug-access.ts";
+export {
+  DebugAccess,
+  type DebugAccessOptions,
+  type DebugRequest,
+  isLocalRequest,
+  type TokenCheck,
+} from "./pages/debug-access.ts";
 export type { DebugPage } from "./pages/debug-page.ts";
 export { type HealthCheck, type HealthChecks, healthReply } from "./pages/health.ts";
 export { type Reply, send } from "./reply.ts";

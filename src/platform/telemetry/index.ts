@@ -17,7 +17,9 @@ export { powerQueries } from "./prometheus/power-queries.ts";
 export {
   PrometheusClient,
   type PrometheusClientOptions,
+  type PrometheusPoint,
   type PrometheusSample,
+  type QueryRange,
 } from "./prometheus/prometheus-client.ts";
 export { PrometheusPower, type PrometheusPowerOptions } from "./prometheus/prometheus-power.ts";
 export { fillPromql, fillUrl, type Placeholder } from "./template.ts";

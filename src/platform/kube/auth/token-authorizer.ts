@@ -89,7 +89,7 @@ export class TokenAuthorizer {
       // Does not log the error itself: some API servers quote the request body.
       const reason = isApiError(error) ? error.kind : "unexpected";
       if (this.#failing !== reason)
-        this.#log.warn({ code: DEBUG_TOKENS, reason }, "cannot review bearer tokens; debug pages stay closed");
+        this.#log.warn({ code: DEBUG_TOKENS, reason }, "cannot review bearer tokens; pages that need one stay closed");
       this.#failing = reason;
       return "unavailable";
     }

@@ -76,7 +76,7 @@ const howToRead = (path: string): string =>
   `${path} is only served to clients on this machine: use kubectl port-forward, send a bearer token that may get ${path}, or set DEBUG_ENDPOINTS=true`;
 
 /** Checks the Host header, too: a web page can make a local browser send requests here under the page's own host name. */
-function isLocalRequest({ headers, socket }: DebugRequest): boolean {
+export function isLocalRequest({ headers, socket }: DebugRequest): boolean {
   if (!LOCAL_PEERS.has(socket.remoteAddress ?? "")) return false;
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
   return isLoopbackHost((headers.host ?? "").replace(/:\d+$/, ""));

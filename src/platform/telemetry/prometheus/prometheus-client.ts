@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { abridged, type Instant, inSeconds, instant, parseNumber } from "../../../core/units/index.ts";
+import { abridged, type Instant, inSeconds, instant, type Milliseconds, parseNumber } from "../../../core/units/index.ts";
 import { TelemetryError } from "../errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "../http/http-client.ts";
 
@@ -42,6 +42,23 @@ const queryResponse = z.discriminatedUnion("status", [
   z.object({ status: z.literal("error"), errorType: z.enum(errorTypes).optional().catch(undefined) }),
 ]);
 type QueryResponse = z.output<typeof queryResponse>;
+const rangeResponse = z.object({
+  data: z.object({ resultType: z.literal("matrix"), result: z.array(z.object({ values: z.array(point) })) }),
+});
+
+/** The times of a range query, in the server's time. */
+export interface QueryRange {
+  readonly from: Instant;
+  readonly to: Instant;
+  readonly step: Milliseconds;
+}
+
+/** One value of a series over time. */
+export interface PrometheusPoint {
+  readonly at: Instant;
+  /** May be NaN or ±Infinity. */
+  readonly value: number;
+}
 
 export interface PrometheusClientOptions extends HttpClientOptions {
   /** The base URL. It may contain a path, for servers behind a proxy. */
@@ -52,14 +69,17 @@ export interface PrometheusClientOptions extends HttpClientOptions {
 const MAX_RESPONSE_BYTES = 64 * 2 ** 20;
 const CONNECTIONS = 4;
 
-/** Runs instant queries. */
+/** Runs instant queries and range queries. */
 export class PrometheusClient {
   readonly #http: HttpClient;
   readonly #url: URL;
+  readonly #rangeUrl: URL;
 
   constructor({ address, ...options }: PrometheusClientOptions) {
     this.#http = new HttpClient({ maxBodyBytes: MAX_RESPONSE_BYTES, connections: CONNECTIONS, ...options });
-    this.#url = new URL("api/v1/query", address.replace(/[?#].*$/s, "").replace(/\/*$/, "/"));
+    const base = address.replace(/[?#].*$/s, "").replace(/\/*$/, "/");
+    this.#url = new URL("api/v1/query", base);
+    this.#rangeUrl = new URL("api/v1/query_range", base);
   }
 
   /** Sends the query as a form: a query for hundreds of racks is too long for a URL. */
@@ -82,6 +102,22 @@ export class PrometheusClient {
     return samplesOf(read);
   }
 
+  /** The first series of the result; empty if there is none. For expressions that return one series, such as a sum. */
+  async queryRange(expression: string, { from, to, step }: QueryRange): Promise<readonly PrometheusPoint[]> {
+    const times = { start: String(from / 1000), end: String(to / 1000), step: String(inSeconds(step)) };
+    const reply = await this.#http.send({
+      method: "POST",
+      url: this.#rangeUrl,
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams({ query: expression, ...times, timeout: String(inSeconds(this.#http.timeout)) }).toString(),
+    });
+    if (reply.status < 200 || reply.status > 299) throw this.#refusal(expression, reply, readAnswer(reply));
+    const read = rangeResponse.safeParse(parsed(reply.text));
+    if (!read.success) throw this.#error("garbled", "the response is not a matrix", expression, reply);
+    const [series] = read.data.data.result;
+    return (series?.values ?? []).map(([at, text]) => ({ at: instant(at * 1000), value: valueOf(text) }));
+  }
+
   #refusal(expression: string, reply: HttpAnswer, read: QueryResponse | undefined): TelemetryError {
     const type = read?.status === "error" ? read.errorType : undefined;
     return this.#error("status", `status ${reply.status}${type === undefined ? "" : ` ${type}`}`, expression, reply);
@@ -97,9 +133,11 @@ export class PrometheusClient {
   }
 }
 
-function readAnswer({ text }: HttpAnswer): QueryResponse | undefined {
+const readAnswer = ({ text }: HttpAnswer): QueryResponse | undefined => queryResponse.safeParse(parsed(text)).data;
+
+function parsed(text: string): unknown {
   try {
-    return queryResponse.safeParse(JSON.parse(text)).data;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

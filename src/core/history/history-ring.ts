@@ -1,0 +1,179 @@
+import { type Instant, instant, type Milliseconds, milliseconds } from "../units/index.ts";
+
+/** One resolution of a history: `length` buckets of `step` each. */
+export interface HistoryTier {
+  readonly step: Milliseconds;
+  readonly length: number;
+}
+
+/** A day: the last hour in 10 seconds, the last six hours in minutes, the rest in 5 minutes. */
+export const dayOfHistory: readonly HistoryTier[] = [
+  { step: milliseconds(10_000), length: 360 },
+  { step: milliseconds(60_000), length: 360 },
+  { step: milliseconds(300_000), length: 288 },
+];
+
+/** The same for one of thousands of nodes: 4 KB instead of 16. */
+export const dayOfNodeHistory: readonly HistoryTier[] = [
+  { step: milliseconds(60_000), length: 60 },
+  { step: milliseconds(300_000), length: 288 },
+];
+
+/** Means per bucket, oldest first. A bucket without a value has null: missing data is never 0. */
+export interface HistoryColumns<Series extends string> {
+  readonly step: Milliseconds;
+  /** The start of each bucket. */
+  readonly at: readonly Instant[];
+  readonly values: Readonly<Record<Series, readonly (number | null)[]>>;
+}
+
+export type HistorySample<Series extends string> = Readonly<Partial<Record<Series, number | undefined>>>;
+
+/** What a file contains: a list of buckets per tier. */
+export interface SavedHistory {
+  readonly series: readonly string[];
+  readonly tiers: readonly {
+    readonly step: number;
+    /** [number of the bucket, one value per series] */
+    readonly buckets: readonly (readonly (number | null)[])[];
+  }[];
+}
+
+/** Lateness of a sample, in buckets, that is not a clock set back. */
+const LATE = 2;
+
+/**
+ * Series of means in buckets of several lengths, in a fixed amount of memory. A sample goes into every tier, so that no tier has to
+ * be computed from another. Buckets without a sample are gaps.
+ */
+export class HistoryRing<const Series extends string> {
+  readonly #series: readonly Series[];
+  readonly #tiers: readonly Tier[];
+
+  constructor(series: readonly Series[], tiers: readonly HistoryTier[] = dayOfHistory) {
+    this.#series = series;
+    this.#tiers = tiers.map((tier) => new Tier(tier, series.length));
+  }
+
+  record(at: Instant, sample: HistorySample<Series>): void {
+    if (!Number.isFinite(at)) return;
+    const values = this.#series.map((name) => sample[name] ?? Number.NaN);
+    for (const tier of this.#tiers) tier.record(at, values);
+  }
+
+  /** The buckets from `from` to `to`, in the finest resolution that reaches back to `from`. */
+  read(from: Instant, to: Instant): HistoryColumns<Series> {
+    const tier = this.#tiers.find(({ span }) => to - from <= span) ?? this.#tiers.at(-1);
+    if (tier === undefined) throw new RangeError("a history has at least one tier");
+    const buckets = tier.between(from, to);
+    return {
+      step: tier.step,
+      at: buckets.map(({ number }) => instant(number * tier.step)),
+      values: Object.fromEntries(
+        this.#series.map((name, index) => [name, buckets.map(({ values }) => values[index] ?? null)]),
+      ) as Record<Series, (number | null)[]>,
+    };
+  }
+
+  save(): SavedHistory {
+    return {
+      series: this.#series,
+      tiers: this.#tiers.map((tier) => ({
+        step: tier.step,
+        buckets: tier
+          .between(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
+          .map(({ number, values }) => [number, ...values]),
+      })),
+    };
+  }
+
+  /** Takes over a saved history. Series by name, tiers by their step; what does not fit is left out. */
+  restore(saved: SavedHistory): void {
+    const columns = this.#series.map((name) => saved.series.indexOf(name));
+    for (const { step, buckets } of saved.tiers) {
+      const tier = this.#tiers.find((candidate) => candidate.step === step);
+      if (tier === undefined) continue;
+      for (const [number, ...values] of buckets.toSorted((a, b) => Number(a[0]) - Number(b[0]))) {
+        if (!Number.isSafeInteger(number)) continue;
+        const picked = columns.map((column) => (column < 0 ? Number.NaN : (values[column] ?? Number.NaN)));
+        tier.record(Number(number) * step, picked);
+      }
+    }
+  }
+}
+
+interface Bucket {
+  readonly number: number;
+  readonly values: (number | null)[];
+}
+
+/** Bucket `n` has the place `n % length`. A place with another number is from an earlier round and counts as empty. */
+class Tier {
+  readonly step: Milliseconds;
+  readonly #length: number;
+  readonly #width: number;
+  readonly #numbers: Int32Array;
+  readonly #means: Float32Array;
+  /** How many samples the newest bucket has, per series. */
+  readonly #counts: Uint32Array;
+  #newest = EMPTY;
+
+  constructor({ step, length }: HistoryTier, width: number) {
+    this.step = step;
+    this.#length = length;
+    this.#width = width;
+    this.#numbers = new Int32Array(length).fill(EMPTY);
+    this.#means = new Float32Array(length * width).fill(Number.NaN);
+    this.#counts = new Uint32Array(width);
+  }
+
+  get span(): number {
+    return this.step * this.#length;
+  }
+
+  record(at: number, values: readonly number[]): void {
+    const number = Math.floor(at / this.step);
+    if (number < this.#newest) {
+      if (this.#newest - number <= LATE) return;
+      this.#forgetAfter(number);
+    }
+    const place = number % this.#length;
+    if (number !== this.#newest) {
+      this.#newest = number;
+      this.#numbers[place] = number;
+      this.#means.fill(Number.NaN, place * this.#width, (place + 1) * this.#width);
+      this.#counts.fill(0);
+    }
+    for (const [index, value] of values.entries()) {
+      if (!Number.isFinite(value)) continue;
+      const count = (this.#counts[index] ?? 0) + 1;
+      const cell = place * this.#width + index;
+      const mean = count === 1 ? 0 : (this.#means[cell] ?? 0);
+      this.#counts[index] = count;
+      this.#means[cell] = mean + (value - mean) / count;
+    }
+  }
+
+  between(from: number, to: number): Bucket[] {
+    const oldest = Math.max(this.#newest - this.#length + 1, Math.floor(from / this.step));
+    const buckets: Bucket[] = [];
+    for (let number = Math.max(0, oldest); number <= this.#newest && number * this.step <= to; number++) {
+      const place = number % this.#length;
+      if (this.#numbers[place] !== number) continue;
+      const values = this.#means.subarray(place * this.#width, (place + 1) * this.#width);
+      buckets.push({ number, values: Array.from(values, (value) => (Number.isNaN(value) ? null : rounded(value))) });
+    }
+    return buckets;
+  }
+
+  /** The machine's clock was set back: what lies in its future cannot be kept apart from what comes. */
+  #forgetAfter(number: number): void {
+    for (const [place, found] of this.#numbers.entries()) if (found >= number) this.#numbers[place] = EMPTY;
+    this.#newest = EMPTY;
+  }
+}
+
+const EMPTY = -1;
+
+/** Three decimals: a kilowatt needs no more, and the file stays small. */
+const rounded = (value: number): number => Math.round(value * 1000) / 1000;

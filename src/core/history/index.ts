@@ -1,0 +1,9 @@
+export {
+  dayOfHistory,
+  dayOfNodeHistory,
+  type HistoryColumns,
+  HistoryRing,
+  type HistorySample,
+  type HistoryTier,
+  type SavedHistory,
+} from "./history-ring.ts";

@@ -1,0 +1,2 @@
+export { dashboardConfig } from "./config.ts";
+export { runDashboard } from "./start.ts";

@@ -1,0 +1,102 @@
+import type { Delta } from "../wire.ts";
+
+/** A page that receives live changes: the response of its request. */
+export interface LiveClient {
+  write(text: string): void;
+  /** Bytes that the client has not read yet. */
+  readonly unread: number;
+  end(): void;
+}
+
+export interface LiveFeedOptions {
+  /** Of this start of the server. */
+  readonly epoch: string;
+  readonly clients: number;
+  readonly onResync: () => void;
+}
+
+/** Deltas that are kept for clients that come back: two minutes. */
+const KEPT = 120;
+/** A client that has this much unread gets no more until it has read everything. Then it reads the snapshot again. */
+const MOST_UNREAD = 1_048_576;
+
+/** Sends changes to all pages. A slow page never holds up the others, and takes a bounded amount of memory. */
+export class LiveFeed {
+  readonly #options: LiveFeedOptions;
+  /** Clients, and whether they miss something. */
+  readonly #clients = new Map<LiveClient, { lagging: boolean }>();
+  readonly #kept: { readonly seq: number; readonly text: string }[] = [];
+  #seq = 0;
+
+  constructor(options: LiveFeedOptions) {
+    this.#options = options;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  get isFull(): boolean {
+    return this.#clients.size >= this.#options.clients;
+  }
+
+  publish(delta: Omit<Delta, "seq">): void {
+    const seq = ++this.#seq;
+    const text = `id: ${this.#options.epoch}-${seq}\nevent: delta\ndata: ${JSON.stringify({ seq, ...delta })}\n\n`;
+    this.#kept.push({ seq, text });
+    if (this.#kept.length > KEPT) this.#kept.shift();
+    for (const [client, state] of this.#clients) this.#send(client, state, text);
+  }
+
+  /** Shows that the server lives while nothing changes. */
+  beat(at: number, silence: number | null): void {
+    const text = `event: beat\ndata: ${JSON.stringify({ at, silence })}\n\n`;
+    for (const [client, state] of this.#clients) this.#send(client, state, text);
+  }
+
+  /** `lastId` is the last message that the client has seen, as EPOCH-SEQ. What it missed follows at once. */
+  join(client: LiveClient, lastId: string): void {
+    this.#clients.set(client, { lagging: false });
+    const seen = this.#seqOf(lastId);
+    const [oldest] = this.#kept;
+    if (seen === undefined || seen > this.#seq || (seen < this.#seq && seen + 1 < (oldest?.seq ?? 0))) {
+      this.#resync(client);
+      return;
+    }
+    for (const { seq, text } of this.#kept) if (seq > seen) client.write(text);
+  }
+
+  leave(client: LiveClient): void {
+    this.#clients.delete(client);
+  }
+
+  close(): void {
+    for (const client of this.#clients.keys()) client.end();
+    this.#clients.clear();
+  }
+
+  #send(client: LiveClient, state: { lagging: boolean }, text: string): void {
+    if (state.lagging) {
+      if (client.unread > 0) return;
+      state.lagging = false;
+      this.#resync(client);
+    } else if (client.unread > MOST_UNREAD) state.lagging = true;
+    else client.write(text);
+  }
+
+  /** The page reads the snapshot, which contains everything up to its number, and joins again with it. */
+  #resync(client: LiveClient): void {
+    this.#options.onResync();
+    client.write("event: resync\ndata: {}\n\n");
+  }
+
+  #seqOf(id: string): number | undefined {
+    const { epoch } = this.#options;
+    const seq = id.startsWith(`${epoch}-`) ? Number(id.slice(epoch.length + 1)) : Number.NaN;
+    return Number.isSafeInteger(seq) && seq >= 0 ? seq : undefined;
+  }
+}

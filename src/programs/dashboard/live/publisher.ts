@@ -1,0 +1,123 @@
+import type { Clock, Timer } from "../../../platform/clock/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
+import type { ClusterHistory } from "../past/cluster-history.ts";
+import type { ClusterWatch } from "../state/cluster-watch.ts";
+import type { Problem, Snapshot, Totals } from "../wire.ts";
+import type { LiveFeed } from "./live-feed.ts";
+
+export interface PublisherOptions {
+  readonly cluster: ClusterWatch;
+  readonly feed: LiveFeed;
+  readonly history: ClusterHistory;
+  /** The time of the cluster; may be scaled. */
+  readonly clock: Clock;
+  readonly ioClock: Clock;
+  readonly facts: Pick<Snapshot, "epoch" | "cluster" | "version" | "historyHours">;
+  readonly findProblems: () => readonly Problem[];
+  readonly counterfactual: () => number | null;
+}
+
+const EVERY = milliseconds(1000);
+const BEAT_AFTER = 5;
+/** Problems are found over all nodes and pods: less often than changes are sent. */
+const PROBLEMS_EVERY = 5;
+
+/** Once a second: computes what has changed, samples the history and tells the pages. */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  #timer: Timer | undefined;
+  #turn = 0;
+  #quiet = 0;
+  #problems: readonly Problem[] = [];
+  #lastProblems = "";
+  #lastTotals = "";
+  #lastTopology = 0;
+  #lastSyncing = "";
+  #counterfactual: number | null = null;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = this.#options.ioClock.after(EVERY, () => {
+      this.publish();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  /** The page's first answer: what has changed meanwhile is published first, so that its number is exact. */
+  snapshot(): Snapshot {
+    this.publish();
+    const { cluster, feed, clock, facts } = this.#options;
+    const { table, decisions } = cluster;
+    const { names, columns } = table.all();
+    return {
+      ...facts,
+      seq: feed.seq,
+      at: clock.now(),
+      silence: cluster.silence ?? null,
+      syncing: cluster.unsynced,
+      names: [...names],
+      columns,
+      labelKeys: table.labelKeys,
+      topology: table.topology,
+      totals: this.#totals(),
+      problems: this.#problems,
+      decisions: decisions.entries,
+    };
+  }
+
+  publish(): void {
+    const { cluster, feed, history, clock, findProblems, counterfactual } = this.#options;
+    const { table, decisions } = cluster;
+    cluster.refresh();
+    const at = clock.now();
+    const silence = cluster.silence ?? null;
+    const isSynced = cluster.unsynced.length === 0;
+    if (isSynced && this.#turn++ % PROBLEMS_EVERY === 0) {
+      this.#problems = findProblems();
+      this.#counterfactual = counterfactual();
+    }
+    const totals = this.#totals();
+    if (isSynced) history.sample(at, totals, table.rows());
+    const changes = table.takeChanges();
+    const fresh = decisions.takeFresh();
+    const problems = changed(this.#lastProblems, this.#problems);
+    const syncing = changed(this.#lastSyncing, cluster.unsynced);
+    const isTopologyNew = table.topology !== this.#lastTopology;
+    const totalsText = JSON.stringify(totals);
+    if (changes || fresh.length > 0 || problems || syncing || isTopologyNew || totalsText !== this.#lastTotals) {
+      this.#lastTotals = totalsText;
+      this.#lastTopology = table.topology;
+      if (problems !== undefined) this.#lastProblems = problems;
+      if (syncing !== undefined) this.#lastSyncing = syncing;
+      this.#quiet = 0;
+      feed.publish({
+        at,
+        silence,
+        totals,
+        ...changes,
+        ...(isTopologyNew && { topology: table.topology, labelKeys: table.labelKeys }),
+        ...(problems !== undefined && { problems: this.#problems }),
+        ...(syncing !== undefined && { syncing: cluster.unsynced }),
+        ...(fresh.length > 0 && { decisions: fresh }),
+      });
+    } else if (++this.#quiet % BEAT_AFTER === 0) feed.beat(at, silence);
+  }
+
+  #totals(): Totals {
+    const { cluster } = this.#options;
+    return cluster.table.totals(cluster.podCount, cluster.pendingPods, this.#counterfactual);
+  }
+}
+
+/** The text of a value that differs from the last one. */
+function changed(last: string, value: unknown): string | undefined {
+  const text = JSON.stringify(value);
+  return text === last ? undefined : text;
+}

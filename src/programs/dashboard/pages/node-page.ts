@@ -1,0 +1,108 @@
+import { gpuResources as gpuResourceNames } from "../../../core/api/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
+import { reasonOf } from "../state/class-changes.ts";
+import type { NodeFacts } from "../state/cluster-watch.ts";
+import { classOf, timeOf } from "../state/node-row.ts";
+import type { ShownPod } from "../state/projections.ts";
+import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
+
+const MOST_PODS = 200;
+
+/** The drawer of one node: receipts, pods, history and the facts behind them. */
+export function nodePage(
+  facts: NodeFacts,
+  at: Instant,
+  planned: string | undefined,
+  history: NodeAnswer["history"],
+): NodeAnswer {
+  const { node, twin, pods } = facts;
+  const performancePods = pods.filter(({ workloadClass }) => workloadClass === "performance").length;
+  return {
+    name: node.metadata.name,
+    at,
+    labels: Object.entries(node.metadata.labels).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    hardware: hardwareLines(facts),
+    target: targetLines(facts),
+    reason: planned ?? reasonOf(classOf(twin), twin, performancePods),
+    receipts: receiptsOf(facts),
+    pods: pods.slice(0, MOST_PODS).map(podEntry),
+    morePods: Math.max(0, pods.length - MOST_PODS),
+    gpuResources: Object.values(gpuResourceNames).filter((name) => Number(node.status?.allocatable?.[name]) > 0),
+    history,
+  };
+}
+
+type Line = readonly [string, string];
+const lines = (...all: (Line | undefined)[]): Line[] => all.filter((line) => line !== undefined);
+const line = (name: string, value: string | number | undefined, unit = ""): Line | undefined =>
+  value === undefined || value === "" ? undefined : [name, unit === "" ? String(value) : `${value} ${unit}`];
+
+function hardwareLines({ hardware, node }: NodeFacts): Line[] {
+  const { cpu, gpu, memory, quality } = hardware?.status ?? {};
+  const range = cpu?.capRange;
+  const gpuRange = gpu?.capRangePerGpu;
+  return lines(
+    line("CPU", cpu?.rawModel ?? cpu?.model),
+    cpu?.sockets === undefined ? undefined : line("Packages", `${cpu.sockets} × ${cpu.coresPerSocket ?? "?"} cores`),
+    range?.maxWattsPerSocket === undefined
+      ? undefined
+      : line("CPU cap range", `${range.minWattsPerSocket ?? "?"} – ${range.maxWattsPerSocket}`, "W per package"),
+    gpu?.count ? line("GPU", `${gpu.count} × ${gpu.rawModel ?? gpu.model ?? "unknown model"}`) : undefined,
+    gpuRange?.maxWatts === undefined
+      ? undefined
+      : line("GPU cap range", `${gpuRange.minWatts ?? "?"} – ${gpuRange.maxWatts}`, "W each"),
+    memory?.totalBytes === undefined ? undefined : line("Memory", Math.round(memory.totalBytes / 2 ** 30), "GiB"),
+    line("Known", quality?.overall),
+    line("Allocatable CPUs", node.status?.allocatable?.["cpu"]),
+  );
+}
+
+function targetLines({ twin, endpoint }: NodeFacts): Line[] {
+  const { spec, status } = twin ?? {};
+  const cap = spec?.gpu?.powerCap;
+  const measured = status?.powerMeasurement;
+  return lines(
+    line("Profile", spec?.profile),
+    line("Policy", spec?.policy?.name),
+    spec?.cpu?.packagePowerCapWatts === undefined
+      ? line("CPU cap", spec?.cpu?.packagePowerCapPctOfMax, "% of the maximum")
+      : line("CPU cap", spec.cpu.packagePowerCapWatts, "W per package"),
+    cap?.capWattsPerGpu === undefined
+      ? line("GPU cap", cap?.capPctOfMax, "% of the maximum")
+      : line("GPU cap", cap.capWattsPerGpu, "W each"),
+    line("Power source", measured?.source),
+    line("Trend", measured?.powerTrendWPerMin, "W per minute"),
+    line("Slowdown at full load", status?.expectedSlowdownPct, "%"),
+    line("PUE", status?.estimatedPUE),
+    line("Wanted power", spec?.power?.state),
+    line("Power state", status?.power?.state),
+    endpoint === undefined ? undefined : line("Wake proven", endpoint.status?.wakeProven === true ? "yes" : "no"),
+    line("Sleeps today", endpoint?.status?.cyclesToday),
+  );
+}
+
+function receiptsOf({ twin }: NodeFacts): ReceiptEntry[] {
+  const { cpu, gpu } = twin?.status?.controlStatus ?? {};
+  return [["CPU", cpu] as const, ["GPU", gpu] as const].flatMap(([device, report]) =>
+    report === undefined
+      ? []
+      : {
+          device,
+          result: report.result ?? "none",
+          backend: report.backend ?? null,
+          message: report.message ?? null,
+          at: timeOf(report.updatedAt),
+          watts: report.observedPowerWatts ?? null,
+        },
+  );
+}
+
+const podEntry = ({ pod, workloadClass, cpus, gpus }: ShownPod): PodEntry => ({
+  namespace: pod.metadata.namespace ?? "",
+  name: pod.metadata.name,
+  workloadClass,
+  cpus,
+  gpus,
+  phase: pod.status?.phase ?? "Pending",
+  startedAt: timeOf(pod.status?.startTime),
+});

@@ -1,0 +1,41 @@
+import { type EnergyTotals, type FigureInterval, kilowattHours, savingsReport } from "../../../core/report/index.ts";
+import type { Interval, SavingsAnswer } from "../wire.ts";
+
+const TOP_NODES = 8;
+
+/** The savings panel: the same report as `joulie savings`, since this dashboard started. */
+export function savingsPage(totals: EnergyTotals): SavingsAnswer {
+  const { method, notUsedPct, bias } = savingsReport(totals);
+  const { byClass, byCause, byNode } = totals;
+  return {
+    from: totals.from ?? null,
+    to: totals.to ?? null,
+    usedKwh: kilowattHours(totals.used),
+    notUsedKwh: inKilowattHours(totals.notUsed),
+    notUsedPct: notUsedPct ?? null,
+    byClassKwh: [
+      ["Performance pods", kilowattHours(byClass.performance)],
+      ["Standard pods", kilowattHours(byClass.standard)],
+      ["Idle", kilowattHours(byClass.idle)],
+    ],
+    byCauseKwh: [
+      ["Caps", kilowattHours(byCause.caps)],
+      ["Sleep", kilowattHours(byCause.sleep)],
+    ],
+    topNodes: byNode
+      .toSorted((one, other) => other.used - one.used)
+      .slice(0, TOP_NODES)
+      .map(({ node, used, notUsed }) => [node, kilowattHours(used), kilowattHours(notUsed.estimate)]),
+    coverage: totals.coverage ?? null,
+    method,
+    bias: `In ${bias.runs} simulated runs, where the truth is known, the estimate was off by ${signed(bias.meanPct)} % of the counterfactual on average (${signed(bias.lowestPct)} to ${signed(bias.highestPct)} %).`,
+  };
+}
+
+const inKilowattHours = ({ estimate, low, high }: FigureInterval): Interval => ({
+  estimate: kilowattHours(estimate),
+  low: kilowattHours(low),
+  high: kilowattHours(high),
+});
+
+const signed = (value: number): string => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(1)}`;

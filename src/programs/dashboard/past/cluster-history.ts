@@ -1,0 +1,51 @@
+import { dayOfNodeHistory, HistoryRing } from "../../../core/history/index.ts";
+import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import type { HistoryAnswer, NodeAnswer, Totals } from "../wire.ts";
+import type { NodeRow } from "../state/node-row.ts";
+
+const clusterSeries = ["power", "cap", "capacity", "counterfactual"] as const;
+export type ClusterSeries = (typeof clusterSeries)[number];
+const nodeSeries = ["power", "cap"] as const;
+
+/** How often the cluster is sampled, in the time of the cluster. */
+export const SAMPLE_EVERY = milliseconds(10_000);
+export const HOUR = milliseconds(3_600_000);
+
+/** The power of the cluster and of each node over the last 24 hours. */
+export class ClusterHistory {
+  readonly cluster = new HistoryRing(clusterSeries);
+  readonly #nodes = new Map<string, HistoryRing<(typeof nodeSeries)[number]>>();
+  #sampledAt: Instant | undefined;
+
+  /** Takes a sample if one is due. */
+  sample(at: Instant, totals: Totals, rows: Iterable<readonly [string, NodeRow]>): boolean {
+    if (this.#sampledAt !== undefined && Math.abs(at - this.#sampledAt) < SAMPLE_EVERY) return false;
+    this.#sampledAt = at;
+    const { power, cap, capacity, counterfactual } = totals;
+    this.cluster.record(at, {
+      power: power ?? undefined,
+      cap: cap ?? undefined,
+      capacity: capacity ?? undefined,
+      counterfactual: counterfactual ?? undefined,
+    });
+    const present = new Set<string>();
+    for (const [name, row] of rows) {
+      present.add(name);
+      let ring = this.#nodes.get(name);
+      if (ring === undefined) this.#nodes.set(name, (ring = new HistoryRing(nodeSeries, dayOfNodeHistory)));
+      ring.record(at, { power: row.power ?? undefined, cap: row.cap ?? undefined });
+    }
+    for (const name of this.#nodes.keys()) if (!present.has(name)) this.#nodes.delete(name);
+    return true;
+  }
+
+  read(now: Instant, length: Milliseconds): HistoryAnswer {
+    const { step, at, values } = this.cluster.read(instant(now - length), now);
+    return { source: "memory", step, at, ...values };
+  }
+
+  ofNode(name: string, now: Instant, length: Milliseconds): NodeAnswer["history"] {
+    const found = this.#nodes.get(name)?.read(instant(now - length), now);
+    return { at: found?.at ?? [], power: found?.values.power ?? [], cap: found?.values.cap ?? [] };
+  }
+}

@@ -1,0 +1,41 @@
+import { type DebugRequest, isLocalRequest, type TokenCheck } from "../../../platform/serve/index.ts";
+
+/**
+ * The path that a token needs the verb `get` for. Not the path of the request: every authenticated user may get `/api/*`, where the
+ * API server itself has its discovery.
+ */
+export const dashboardPath = "/joulie/dashboard";
+
+export interface Denial {
+  readonly status: 401 | 403 | 503;
+  readonly message: string;
+}
+
+/** Decides who may read the dashboard: clients on this machine, and bearers of a token that the cluster allows to get the path. */
+export class DashboardAccess {
+  readonly #tokens: TokenCheck;
+
+  constructor(tokens: TokenCheck) {
+    this.#tokens = tokens;
+  }
+
+  async denial(request: DebugRequest): Promise<Denial | undefined> {
+    if (isLocalRequest(request)) return undefined;
+    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+    if (token === undefined)
+      return { status: 401, message: "send a bearer token, or use kubectl port-forward and open localhost" };
+    switch (await this.#tokens.check(token, dashboardPath)) {
+      case "allowed":
+        return undefined;
+      case "unauthenticated":
+        return { status: 401, message: "the cluster rejected this token" };
+      case "forbidden":
+        return {
+          status: 403,
+          message: `this token may not read the dashboard: its user needs a ClusterRole with nonResourceURLs ["${dashboardPath}"] and verbs ["get"]`,
+        };
+      case "unavailable":
+        return { status: 503, message: "the token cannot be checked now; see the dashboard's log" };
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { NodeTwin } from "../../../core/api/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
+import type { ClassName, DecisionEntry } from "../wire.ts";
+
+/** Why a node is in its class, in words, from what its twin says. */
+export function reasonOf(to: ClassName, twin: NodeTwin | undefined, performancePods: number): string {
+  const { spec, status } = twin ?? {};
+  const policy = spec?.policy?.name;
+  const by = policy === "pinned" ? "a user's NodePowerProfile pins it" : policy && `policy ${policy}`;
+  const withPolicy = (text: string) => (by === undefined ? text : `${text} (${by})`);
+  switch (to) {
+    case "performance":
+      return withPolicy("full power for performance pods");
+    case "eco": {
+      const { cpuPct, gpuPct } = status?.effectiveCapState ?? {};
+      const caps = [capText("CPU", cpuPct), capText("GPU", gpuPct)].filter((text) => text !== undefined);
+      return withPolicy(caps.length === 0 ? "runs with caps to save energy" : `capped to save energy: ${caps.join(", ")}`);
+    }
+    case "draining":
+      return performancePods === 0
+        ? withPolicy("changes to eco in the next pass")
+        : `waiting for ${performancePods} performance ${performancePods === 1 ? "pod" : "pods"}, nothing is evicted`;
+    case "asleep":
+      return spec?.power?.reason ?? (spec?.power?.state === "off" ? "the operator wants it off" : "it is on its way back");
+    case "unknown":
+      return twin === undefined ? "it has no NodeTwin: Joulie does not manage it" : "the operator has not published a class";
+  }
+}
+
+const capText = (device: string, share: number | undefined): string | undefined =>
+  share === undefined || share >= 100 ? undefined : `${device} at ${Math.round(share)} % of its maximum`;
+
+type NewDecision = Omit<DecisionEntry, "id">;
+
+/** The last decisions, newest last, in a fixed number. */
+export class DecisionLog {
+  readonly #entries: DecisionEntry[] = [];
+  readonly #limit: number;
+  #next = 1;
+  #fresh: DecisionEntry[] = [];
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get entries(): readonly DecisionEntry[] {
+    return this.#entries;
+  }
+
+  add(decision: NewDecision): void {
+    const entry = { id: this.#next++, ...decision };
+    this.#entries.push(entry);
+    if (this.#entries.length > this.#limit) this.#entries.shift();
+    this.#fresh.push(entry);
+    if (this.#fresh.length > this.#limit) this.#fresh.shift();
+  }
+
+  /** Returns and forgets what came since the last call. */
+  takeFresh(): readonly DecisionEntry[] {
+    const fresh = this.#fresh;
+    this.#fresh = [];
+    return fresh;
+  }
+}
+
+/** The entry for a node whose class changed; undefined if it did not, or was not known before. */
+export function classChange(
+  name: string,
+  from: ClassName | undefined,
+  to: ClassName,
+  facts: { readonly at: Instant; readonly twin: NodeTwin | undefined; readonly performancePods: number },
+): NewDecision | undefined {
+  if (from === undefined || from === to || from === "unknown") return undefined;
+  const { at, twin, performancePods } = facts;
+  return {
+    at,
+    kind: "class",
+    subject: name,
+    node: name,
+    text: `${from} → ${to}`,
+    reason: reasonOf(to, twin, performancePods),
+  };
+}

@@ -1,0 +1,184 @@
+import type { NodeHardware, NodePowerProfile, NodeTwin, PowerEndpoint } from "../../../core/api/index.ts";
+import { isTwinOf } from "../../../core/policy/index.ts";
+import type { ClusterObjects } from "../../../core/report/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import type { ClassName } from "../wire.ts";
+import { classChange, DecisionLog } from "./class-changes.ts";
+import { FleetTable } from "./fleet-table.ts";
+import { classOf, rowOf } from "./node-row.ts";
+import {
+  livePods,
+  nodeOf,
+  type ShownNode,
+  type ShownPod,
+  shownEndpoint,
+  shownHardware,
+  shownNode,
+  shownPod,
+  shownProfile,
+  shownTwin,
+} from "./projections.ts";
+
+export interface ClusterWatchOptions {
+  readonly client: KubeClient;
+  /** For calls. */
+  readonly ioClock: Clock;
+  /** For the times of decisions; may be scaled. */
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+}
+
+/** Everything that the API says about one node. */
+export interface NodeFacts {
+  readonly node: ShownNode;
+  /** Undefined as well for the twin of a former node of the same name. */
+  readonly twin: NodeTwin | undefined;
+  readonly hardware: NodeHardware | undefined;
+  readonly endpoint: PowerEndpoint | undefined;
+  readonly pods: readonly ShownPod[];
+}
+
+const DECISIONS = 200;
+
+/**
+ * Watches the cluster and keeps the table of nodes up to date. Changes only mark nodes; `refresh` computes their rows, so that a
+ * node with many changes costs no more than one. While the API is unreachable, the last state stays.
+ */
+export class ClusterWatch {
+  readonly table = new FleetTable();
+  readonly decisions = new DecisionLog(DECISIONS);
+  readonly #clock: Clock;
+  readonly #changed = new Set<string>();
+  readonly #classes = new Map<string, ClassName>();
+  #pendingPods = 0;
+  readonly #reflectors: {
+    readonly nodes: Reflector<ShownNode>;
+    readonly twins: Reflector<NodeTwin>;
+    readonly hardware: Reflector<NodeHardware>;
+    readonly profiles: Reflector<NodePowerProfile>;
+    readonly endpoints: Reflector<PowerEndpoint>;
+    readonly pods: Reflector<ShownPod, "node">;
+  };
+
+  constructor({ client, clock, ioClock, random, log }: ClusterWatchOptions) {
+    this.#clock = clock;
+    const base = { client, clock: ioClock, random, log };
+    const onChange = (changes: readonly Change<unknown>[]) => {
+      for (const { key } of changes) this.#changed.add(key);
+    };
+    this.#reflectors = {
+      nodes: new Reflector({ ...base, resource: resources.nodes, project: shownNode, onChange }),
+      twins: new Reflector({ ...base, resource: resources.nodeTwins, project: shownTwin, onChange }),
+      hardware: new Reflector({ ...base, resource: resources.nodeHardwares, project: shownHardware, onChange }),
+      profiles: new Reflector({ ...base, resource: resources.nodePowerProfiles, project: shownProfile, onChange }),
+      endpoints: new Reflector({ ...base, resource: resources.powerEndpoints, project: shownEndpoint, onChange }),
+      pods: new Reflector({
+        ...base,
+        resource: resources.pods,
+        selection: livePods,
+        project: shownPod,
+        indexes: { node: nodeOf },
+        onChange: (changes) => this.#podsChanged(changes),
+      }),
+    };
+  }
+
+  start(): void {
+    for (const reflector of Object.values(this.#reflectors)) reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+  }
+
+  /** The resources whose first list is not complete. */
+  get unsynced(): readonly string[] {
+    return unreadOf(this.#reflectors);
+  }
+
+  /** Time since the API server was last heard, of the resource for which it is longest. */
+  get silence(): Milliseconds | undefined {
+    const silences = Object.values(this.#reflectors).flatMap(({ silence }) => silence ?? []);
+    return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
+  }
+
+  get podCount(): number {
+    return this.#reflectors.pods.store.size;
+  }
+
+  get pendingPods(): number {
+    return this.#pendingPods;
+  }
+
+  /** The objects for reports. */
+  objects(now: Instant): ClusterObjects {
+    const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
+    return {
+      now,
+      nodes: [...nodes.store.values()],
+      twins: new Map(twins.store.entries()),
+      hardware: new Map(hardware.store.entries()),
+      profiles: new Map(profiles.store.entries()),
+      endpoints: new Map(endpoints.store.entries()),
+      pods: Array.from(pods.store.values(), ({ pod }) => pod),
+    };
+  }
+
+  node(name: string): NodeFacts | undefined {
+    const node = this.#reflectors.nodes.store.getByKey(name);
+    return node && this.#factsOf(node);
+  }
+
+  /** Computes the rows of all nodes that changed since the last call. */
+  refresh(): void {
+    const at = this.#clock.now();
+    // Before the first lists are complete, a class would appear to change from unknown.
+    const isComplete = this.unsynced.length === 0;
+    for (const name of this.#changed) {
+      const facts = this.node(name);
+      if (facts === undefined) {
+        this.table.remove(name);
+        this.#classes.delete(name);
+        continue;
+      }
+      const { node, twin, pods } = facts;
+      const row = rowOf(node, twin, pods);
+      this.table.set(name, node.metadata.labels, row);
+      const to = classOf(twin);
+      const performancePods = row.performancePods ?? 0;
+      const change = isComplete && classChange(name, this.#classes.get(name), to, { at, twin, performancePods });
+      if (change) this.decisions.add(change);
+      if (isComplete) this.#classes.set(name, to);
+    }
+    // Nodes read before all lists were complete need their class remembered.
+    if (isComplete || this.#changed.size === 0) this.#changed.clear();
+  }
+
+  #factsOf(node: ShownNode): NodeFacts {
+    const { name } = node.metadata;
+    const { twins, hardware, endpoints, pods } = this.#reflectors;
+    const twin = twins.store.getByKey(name);
+    return {
+      node,
+      twin: twin !== undefined && isTwinOf(node, twin) ? twin : undefined,
+      hardware: hardware.store.getByKey(name),
+      endpoint: endpoints.store.getByKey(name),
+      pods: [...pods.store.by("node", name)],
+    };
+  }
+
+  #podsChanged(changes: readonly Change<ShownPod>[]): void {
+    for (const change of changes) {
+      const old = change.type === "added" ? undefined : change.old;
+      const now = change.type === "deleted" ? undefined : change.new;
+      const nodes = [old, now].map((pod) => pod && nodeOf(pod));
+      this.#pendingPods += Number(now !== undefined && nodes[1] === undefined);
+      this.#pendingPods -= Number(old !== undefined && nodes[0] === undefined);
+      for (const node of nodes) if (node !== undefined) this.#changed.add(node);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { type Labels, labels as ourLabels } from "../../../core/api/index.ts";
+import { SlotTable } from "../../../core/units/index.ts";
+import { type Columns, columnNames, type LabelColumn, type Totals } from "../wire.ts";
+import type { NodeRow } from "./node-row.ts";
+
+interface Entry {
+  readonly name: string;
+  readonly labels: Labels;
+  row: NodeRow;
+}
+
+/** The rows that changed since the last call, by column. */
+export interface TableChanges {
+  readonly slots: readonly number[];
+  readonly names: readonly (string | null)[];
+  readonly columns: Columns;
+}
+
+/** More label keys than a person would choose from. */
+const MOST_KEYS = 200;
+/** Labels that differ on every node group nothing. */
+const NOT_FOR_GROUPS = new Set(["kubernetes.io/hostname"]);
+const FIRST_KEYS: readonly string[] = [ourLabels.rack, ourLabels.coolingZone];
+
+/** All nodes as columns of numbers. A node keeps its slot while it exists, so that changes name slots instead of nodes. */
+export class FleetTable {
+  readonly #slots = new SlotTable();
+  readonly #entries: (Entry | undefined)[] = [];
+  readonly #dirty = new Set<number>();
+  readonly #keys = new Map<string, number>();
+  #topology = 1;
+
+  /** Increases with each node that comes or goes and each change of a label. */
+  get topology(): number {
+    return this.#topology;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** The label keys of all nodes, those of Joulie first. */
+  get labelKeys(): readonly string[] {
+    const keys = [...this.#keys.keys()].filter((key) => !NOT_FOR_GROUPS.has(key)).toSorted();
+    const first = FIRST_KEYS.filter((key) => this.#keys.has(key));
+    return [...new Set([...first, ...keys])].slice(0, MOST_KEYS);
+  }
+
+  set(name: string, labels: Labels, row: NodeRow): void {
+    const slot = this.#slots.take(name);
+    const old = this.#entries[slot];
+    if (old === undefined || !sameLabels(old.labels, labels)) {
+      this.#countKeys(old?.labels, -1);
+      this.#countKeys(labels, 1);
+      this.#topology++;
+      this.#entries[slot] = { name, labels, row };
+      this.#dirty.add(slot);
+    } else if (!sameRow(old.row, row)) {
+      old.row = row;
+      this.#dirty.add(slot);
+    }
+  }
+
+  remove(name: string): void {
+    const slot = this.#slots.of(name);
+    if (slot < 0) return;
+    this.#countKeys(this.#entries[slot]?.labels, -1);
+    this.#slots.release(name);
+    this.#entries[slot] = undefined;
+    this.#topology++;
+    this.#dirty.add(slot);
+  }
+
+  row(name: string): NodeRow | undefined {
+    return this.#entries[this.#slots.of(name)]?.row;
+  }
+
+  *rows(): Generator<readonly [string, NodeRow]> {
+    for (const entry of this.#entries) if (entry !== undefined) yield [entry.name, entry.row];
+  }
+
+  /** Returns and forgets the changed rows; undefined if none has changed. */
+  takeChanges(): TableChanges | undefined {
+    if (this.#dirty.size === 0) return undefined;
+    const slots = [...this.#dirty].toSorted((a, b) => a - b);
+    this.#dirty.clear();
+    return { slots, ...this.#columnsOf(slots) };
+  }
+
+  all(): Omit<TableChanges, "slots"> {
+    return this.#columnsOf(Array.from({ length: this.#slots.end }, (_, slot) => slot));
+  }
+
+  labelColumn(key: string): LabelColumn {
+    const values: string[] = [];
+    const codeOf = new Map<string, number>();
+    const codes = Array.from({ length: this.#slots.end }, (_, slot) => {
+      const value = this.#entries[slot]?.labels[key];
+      if (value === undefined) return -1;
+      let code = codeOf.get(value);
+      if (code === undefined) {
+        code = values.push(value) - 1;
+        codeOf.set(value, code);
+      }
+      return code;
+    });
+    return { key, topology: this.#topology, values, codes };
+  }
+
+  totals(pods: number, pendingPods: number, counterfactual: number | null): Totals {
+    const sums = { power: 0, cap: 0, tdp: 0 };
+    const counts = { power: 0, cap: 0, tdp: 0 };
+    const byClass = [0, 0, 0, 0, 0];
+    for (const [, row] of this.rows()) {
+      byClass[row.class ?? 4] = (byClass[row.class ?? 4] ?? 0) + 1;
+      for (const name of ["power", "cap", "tdp"] as const) {
+        const value = row[name];
+        if (value === null) continue;
+        sums[name] += value;
+        counts[name]++;
+      }
+    }
+    const sum = (name: keyof typeof sums) => (counts[name] === 0 ? null : Math.round(sums[name]));
+    return {
+      power: sum("power"),
+      cap: sum("cap"),
+      capacity: sum("tdp"),
+      counterfactual,
+      nodes: this.size,
+      measured: counts.power,
+      byClass,
+      pods,
+      pendingPods,
+    };
+  }
+
+  #columnsOf(slots: readonly number[]): Omit<TableChanges, "slots"> {
+    const rows = slots.map((slot) => this.#entries[slot]);
+    const columns = Object.fromEntries(columnNames.map((name) => [name, rows.map((entry) => entry?.row[name] ?? null)]));
+    return { names: rows.map((entry) => entry?.name ?? null), columns: columns as Columns };
+  }
+
+  #countKeys(labels: Labels = {}, by: 1 | -1): void {
+    for (const key in labels) {
+      const count = (this.#keys.get(key) ?? 0) + by;
+      if (count > 0) this.#keys.set(key, count);
+      else this.#keys.delete(key);
+    }
+  }
+}
+
+function sameLabels(one: Labels, other: Labels): boolean {
+  if (one === other) return true;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
+}
+
+const sameRow = (one: NodeRow, other: NodeRow): boolean => columnNames.every((name) => one[name] === other[name]);

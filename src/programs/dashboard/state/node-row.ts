@@ -1,0 +1,61 @@
+import { isAwake, type NodeTwin, pinnedPolicyName } from "../../../core/api/index.ts";
+import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
+import { gpuCountOf, isReady, type ShownNode, type ShownPod } from "./projections.ts";
+
+/** What the page shows of a node in one line; null means unknown. */
+export type NodeRow = Readonly<Record<ColumnName, number | null>>;
+
+export function rowOf(node: ShownNode, twin: NodeTwin | undefined, pods: Iterable<ShownPod>): NodeRow {
+  const { spec, status } = twin ?? {};
+  const power = status?.powerMeasurement;
+  const caps = status?.effectiveCapState;
+  const ready = isReady(node);
+  let count = 0;
+  let performancePods = 0;
+  for (const { workloadClass } of pods) {
+    count++;
+    if (workloadClass === "performance") performancePods++;
+  }
+  return {
+    class: classNames.indexOf(classOf(twin)),
+    power: known(power?.measuredNodePowerW),
+    cap: known(power?.nodeCappedPowerW),
+    tdp: known(power?.nodeTdpW),
+    headroom: known(status?.predictedPowerHeadroomScore),
+    cooling: known(status?.predictedCoolingStressScore),
+    psu: known(status?.predictedPsuStressScore),
+    slowdown: known(status?.expectedSlowdownPct),
+    cpuPct: known(caps?.cpuPct),
+    gpuPct: known(caps?.gpuPct),
+    updatedAt: timeOf(status?.lastUpdated),
+    measuredAt: timeOf(power?.measuredAt),
+    changedAt: timeOf(status?.lastTransitionTime),
+    pods: count,
+    performancePods,
+    gpus: gpuCountOf(node),
+    state: stateNames.indexOf(status?.power?.state ?? "on"),
+    control: controlOf(twin),
+    ready: ready === undefined ? null : Number(ready),
+    pinned: Number(spec?.policy?.name === pinnedPolicyName),
+  };
+}
+
+/** The power program's word counts before the class, which the operator publishes a little later. */
+export function classOf(twin: NodeTwin | undefined): ClassName {
+  if (twin !== undefined && !isAwake(twin.status)) return "asleep";
+  return twin?.status?.schedulableClass ?? "unknown";
+}
+
+/** The code of the worse result of CPU and GPU; null if no agent has reported. */
+function controlOf(twin: NodeTwin | undefined): number | null {
+  const { cpu, gpu } = twin?.status?.controlStatus ?? {};
+  const codes = [cpu?.result, gpu?.result].flatMap((result) => (result === undefined ? [] : controlNames.indexOf(result)));
+  return codes.length === 0 ? null : Math.max(...codes);
+}
+
+export function timeOf(text: string | undefined): number | null {
+  const time = Date.parse(text ?? "");
+  return Number.isNaN(time) ? null : time;
+}
+
+const known = (value: number | undefined): number | null => (Number.isFinite(value) ? (value as number) : null);

@@ -1,0 +1,117 @@
+import {
+  archLabel,
+  type Container,
+  type Labels,
+  type Node,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  nfdCpuLabels,
+  nfdGpuLabels,
+  nodeHardwareKind,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  type Pod,
+  type PowerEndpoint,
+  powerEndpointKind,
+  readAs,
+} from "../../../core/api/index.ts";
+import { demandOf, type WorkloadClass, workloadClassOf } from "../../../core/demand/index.ts";
+import { gpuDeviceResources } from "../../../core/inventory/index.ts";
+import type { KubeObject } from "../../../platform/kube/index.ts";
+
+/** A Node with the fields that the dashboard and its reports read. */
+export interface ShownNode extends Node {
+  readonly metadata: { readonly name: string; readonly uid: string; readonly labels: Labels };
+}
+
+/** A pod that has not ended, without what nothing reads: whole pods of a large cluster would take 100 MB. */
+export interface ShownPod {
+  readonly pod: Pod;
+  readonly workloadClass: WorkloadClass;
+  readonly cpus: number;
+  readonly gpus: number;
+}
+
+export const livePods = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
+
+const hardwareLabels: ReadonlySet<string> = new Set([
+  archLabel,
+  ...Object.values(nfdCpuLabels),
+  ...Object.values(nfdGpuLabels).flat(),
+]);
+/** Node feature discovery writes a hundred labels per node, of which the hardware needs a dozen. */
+const NFD = "feature.node.kubernetes.io/";
+const MOST_LABELS = 100;
+
+export function shownNode(object: KubeObject): ShownNode {
+  const { metadata, spec, status } = object as KubeObject & Node;
+  const { name, uid = "", labels = {} } = metadata as KubeObject["metadata"];
+  const kept = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
+  const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));
+  return {
+    metadata: { name, uid, labels: Object.fromEntries(kept.slice(0, MOST_LABELS)) },
+    spec: only(spec ?? {}, ["unschedulable", "taints"]),
+    status: { ...only(status ?? {}, ["capacity", "allocatable"]), ...(conditions && { conditions }) },
+  };
+}
+
+const podSpecFields = ["nodeName", "schedulingGates", "nodeSelector", "affinity", "tolerations", "overhead", "resources"] as const;
+const podStatusFields = ["phase", "startTime", "conditions"] as const;
+const OURS = /^joulie\.io\//;
+
+export function shownPod(object: KubeObject): ShownPod | undefined {
+  const whole = object as KubeObject & Pod;
+  const { spec = {}, status = {} } = whole as Partial<Pod>;
+  if (status.phase === "Succeeded" || status.phase === "Failed") return undefined;
+  const pod: Pod = {
+    metadata: {
+      ...only(whole.metadata as Pod["metadata"], ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"]),
+      annotations: Object.fromEntries(
+        Object.entries((whole.metadata as Pod["metadata"]).annotations ?? {}).filter(([key]) => OURS.test(key)),
+      ),
+    },
+    spec: {
+      ...only(spec, podSpecFields),
+      ...(spec.containers && { containers: spec.containers.map(shownContainer) }),
+      ...(spec.initContainers && { initContainers: spec.initContainers.map(shownContainer) }),
+    },
+    status: only(status, podStatusFields),
+  };
+  const { cpuCores, gpus } = demandOf(pod);
+  return {
+    pod,
+    workloadClass: workloadClassOf(pod).workloadClass,
+    cpus: cpuCores,
+    gpus: [...gpus.values()].reduce((sum, count) => sum + count, 0),
+  };
+}
+
+const shownContainer = (container: Container): Container => only(container, ["resources", "restartPolicy"]);
+
+/** The node that the pod is bound to; undefined while it waits for one. */
+export const nodeOf = ({ pod }: ShownPod): string | undefined => pod.spec.nodeName || undefined;
+
+function only<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
+  const kept: Partial<Value> = {};
+  for (const key of keys) if (value[key] !== undefined && value[key] !== null) kept[key] = value[key];
+  return kept as Pick<Value, Key>;
+}
+
+export const shownTwin: (object: KubeObject) => NodeTwin = readAs(nodeTwinKind);
+export const shownHardware: (object: KubeObject) => NodeHardware = readAs(nodeHardwareKind);
+export const shownProfile: (object: KubeObject) => NodePowerProfile = readAs(nodePowerProfileKind);
+export const shownEndpoint: (object: KubeObject) => PowerEndpoint = readAs(powerEndpointKind);
+
+const gpuNames = Object.values(gpuDeviceResources).flat();
+
+/** How many GPUs the node offers to pods. */
+export function gpuCountOf({ status }: ShownNode): number {
+  return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
+}
+
+/** Undefined if the kubelet has not reported yet. */
+export function isReady({ status }: ShownNode): boolean | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready && ready.status === "True";
+}

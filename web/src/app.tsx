@@ -1,0 +1,210 @@
+import { useSignal } from "@preact/signals";
+import { Drawer } from "./drawer.tsx";
+import { FleetMap } from "./fleet-map.tsx";
+import { NodeTable } from "./node-table.tsx";
+import { classColors, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
+import { clusterName, Decisions, Drains, Figures, Problems, Savings, Sleepers, statusText } from "./panels.tsx";
+import { PowerPlot } from "./power-plot.tsx";
+import {
+  type ColorMode,
+  cluster,
+  colorMode,
+  connection,
+  filterText,
+  groupKey,
+  isDark,
+  labelKeys,
+  logIn,
+  selected,
+  theme,
+  tick,
+  totals,
+  view,
+  visible,
+} from "./store.ts";
+
+export function App() {
+  return (
+    <>
+      <a class="skip" href="#fleet">
+        Skip to the fleet
+      </a>
+      <Header />
+      {connection.value.state === "login" ? <Login reason={connection.value.reason} /> : <Page />}
+    </>
+  );
+}
+
+function Page() {
+  return (
+    <main class={selected.value === undefined ? "" : "with-drawer"}>
+      <div class="main-column">
+        <Figures />
+        <Problems />
+        <PowerPlot />
+        <FleetPanel />
+        <Savings />
+      </div>
+      <div class="side-column">
+        <Drains />
+        <Sleepers />
+        <Decisions />
+      </div>
+      <Drawer />
+    </main>
+  );
+}
+
+function Header() {
+  const { level, text } = statusText(tick.value);
+  return (
+    <header class="top">
+      <h1>
+        <img src="/icon.svg" alt="" width="22" height="22" /> Joulie
+      </h1>
+      <span class="cluster">{clusterName()}</span>
+      <p class={`status ${level}`} role="status" data-testid="status">
+        {text}
+      </p>
+      <button
+        type="button"
+        onClick={() => (theme.value = isDark.value ? "light" : "dark")}
+        aria-label={isDark.value ? "Use the light theme" : "Use the dark theme"}
+      >
+        {isDark.value ? "Light" : "Dark"}
+      </button>
+      <span class="version">{cluster.value.version === "" ? "" : `v${cluster.value.version}`}</span>
+    </header>
+  );
+}
+
+function Login({ reason }: { reason: string }) {
+  const text = useSignal("");
+  return (
+    <main class="login">
+      <h2>A token is needed</h2>
+      <p role="alert">{reason}</p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          logIn(text.value);
+        }}
+      >
+        <label>
+          Bearer token
+          <input
+            type="password"
+            autocomplete="off"
+            value={text.value}
+            onInput={(event) => (text.value = event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Open the dashboard</button>
+      </form>
+      <p class="note">
+        For example the output of <code>kubectl create token</code>. It stays in this tab and is forgotten when the tab is
+        closed.
+      </p>
+    </main>
+  );
+}
+
+function FleetPanel() {
+  const total = totals.value?.nodes ?? 0;
+  return (
+    <section class="panel fleet" id="fleet" aria-labelledby="fleet-title">
+      <header>
+        <h2 id="fleet-title">Fleet</h2>
+        <span class="count" data-testid="shown">
+          {visible.value.length === total ? total : `${visible.value.length} of ${total}`}
+        </span>
+        <div class="tools">
+          <label>
+            Filter
+            <input
+              type="search"
+              placeholder="name, class:eco, group:r1, gpu, pinned, -word"
+              value={filterText.value}
+              onInput={(event) => (filterText.value = event.currentTarget.value)}
+            />
+          </label>
+          <label>
+            Group by
+            <select value={groupKey.value} onChange={(event) => (groupKey.value = event.currentTarget.value)}>
+              <option value="">nothing</option>
+              {labelKeys.value.map((key) => (
+                <option key={key} value={key}>
+                  {key}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            Colour by
+            <select
+              value={colorMode.value}
+              onChange={(event) => (colorMode.value = event.currentTarget.value as ColorMode)}
+            >
+              {Object.entries(modes).map(([mode, { title }]) => (
+                <option key={mode} value={mode}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <div class="segmented" role="group" aria-label="View">
+            {(["map", "table"] as const).map((one) => (
+              <button key={one} type="button" aria-pressed={view.value === one} onClick={() => (view.value = one)}>
+                {one === "map" ? "Map" : "Table"}
+              </button>
+            ))}
+          </div>
+        </div>
+      </header>
+      {view.value === "map" ? (
+        <>
+          <Legend />
+          <FleetMap />
+        </>
+      ) : (
+        <NodeTable />
+      )}
+    </section>
+  );
+}
+
+function Legend() {
+  const mode = colorMode.value;
+  const shade = isDark.value ? "dark" : "light";
+  if (mode === "class")
+    return (
+      <ul class="legend" aria-label="Colours of the map">
+        {Object.entries(classColors).map(([name, color]) => (
+          <li key={name}>
+            <span class="swatch lettered" style={{ background: color[shade] }} aria-hidden="true">
+              {color.letter}
+            </span>
+            {name}
+          </li>
+        ))}
+      </ul>
+    );
+  const { low, high } = modes[mode];
+  return (
+    <ul class="legend" aria-label="Colours of the map">
+      <li>
+        {low}
+        <span class="ramp" aria-hidden="true">
+          {legendRamp().map((color) => (
+            <span key={color} style={{ background: color }} />
+          ))}
+        </span>
+        {high}
+      </li>
+      <li>
+        <span class="swatch" style={{ background: UNKNOWN_COLOR[shade] }} aria-hidden="true" />
+        unknown
+      </li>
+    </ul>
+  );
+}
