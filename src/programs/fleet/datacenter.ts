@@ -37,6 +37,10 @@ export interface DatacenterTotals {
   readonly joules: Joules;
   /** The same energy computed from power samples and their durations. */
   readonly sampledJoules: Joules;
+  /** Of whole servers. */
+  readonly wall: { readonly watts: Watts; readonly joules: Joules };
+  /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
+  readonly alwaysOn: { readonly watts: Watts; readonly joules: Joules };
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
@@ -143,6 +147,8 @@ export class Datacenter {
 
   get totals(): DatacenterTotals {
     const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0 };
+    const wall = { watts: 0, joules: 0 };
+    const alwaysOn = { watts: 0, joules: 0 };
     for (const machine of this.machines()) {
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
@@ -150,9 +156,15 @@ export class Datacenter {
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
       sum.capChanges += machine.capChanges;
+      wall.watts += machine.physics.wallWatts;
+      wall.joules += machine.physics.wallJoules;
+      alwaysOn.watts += machine.alwaysOn.wallWatts;
+      alwaysOn.joules += machine.alwaysOn.wallJoules;
     }
     return {
       ...sum,
+      wall: { watts: watts(wall.watts), joules: joules(wall.joules) },
+      alwaysOn: { watts: watts(alwaysOn.watts), joules: joules(alwaysOn.joules) },
       seconds: this.now,
       watts: watts(sum.watts),
       joules: joules(sum.joules),
