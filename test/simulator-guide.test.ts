@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
-import { FACILITY_DEFAULTS, POWER_STATE_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
+import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
 import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, REST_OF_SERVER } from "../src/core/power/index.ts";
 import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
@@ -40,15 +40,6 @@ const REST_ROWS: Readonly<Record<keyof typeof REST_OF_SERVER, string>> = {
   cpuSlope: "Watts for each watt above idle, without GPUs",
   idlePerBoardWatt: "Idle watts for each watt of the boards' rating",
   gpuSlope: "Watts for each watt above idle, with GPUs",
-};
-
-const STATE_ROWS: Readonly<Record<keyof typeof POWER_STATE_DEFAULTS, string>> = {
-  offWithoutGpus: "Off, without GPUs, watts",
-  offWithGpus: "Off, with GPUs, watts",
-  bootTimeWithoutGpus: "Boot without GPUs, seconds",
-  bootTimeWithGpus: "Boot with GPUs, seconds",
-  stopTime: "Shutdown, seconds",
-  bootShare: "Power while booting, from idle (0) to full (1)",
 };
 
 /** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
@@ -107,14 +98,6 @@ function tables(): string {
       ["Rest of the server", "Value"],
       Object.entries(REST_OF_SERVER).map(([name, figure]) => [
         REST_ROWS[name as keyof typeof REST_OF_SERVER],
-        cell(figure),
-      ]),
-    ),
-    "### Off and on",
-    table(
-      ["Off and on, at the wall", "Value"],
-      Object.entries(POWER_STATE_DEFAULTS).map(([name, figure]) => [
-        STATE_ROWS[name as keyof typeof POWER_STATE_DEFAULTS],
         cell(figure),
       ]),
     ),

@@ -10,7 +10,6 @@ import {
   sourcedFigure,
 } from "../power/index.ts";
 import { celsius, seconds, type Watts } from "../units/index.ts";
-import { type PowerStates, powerStatesOf } from "./power-states.ts";
 import type { ThermalModel } from "./thermal.ts";
 
 /** The constant properties of a node. Nodes of one hardware type share one model. */
@@ -18,8 +17,6 @@ export interface NodeModel extends NodePowerModel {
   readonly thermal: ThermalModel;
   /** What the server draws at the wall beside its packages and boards. */
   readonly rest: RestOfServer;
-  /** What the server draws and takes while it is off, boots or shuts down. */
-  readonly states: PowerStates;
   /** Speed of the boards at full clock; a job's time at full speed is that on boards of speed 1. */
   readonly gpuSpeed: number;
 }
@@ -41,10 +38,12 @@ export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerMod
 export const nodeModelOf = (hardware: HardwareView, gpuSpeed = 1): NodeModel =>
   withThermal(nodePowerModelOf(hardware), gpuSpeed);
 
-function withThermal(power: NodePowerModel, gpuSpeed = 1): NodeModel {
-  const rest = restOfServerOf(power);
-  return { ...power, thermal: thermalModel(power.full), rest, states: powerStatesOf(power, rest), gpuSpeed };
-}
+const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
+  ...power,
+  thermal: thermalModel(power.full),
+  rest: restOfServerOf(power),
+  gpuSpeed,
+});
 
 function thermalModel(full: Watts): ThermalModel {
   const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;

@@ -14,7 +14,6 @@ import {
 import { firstDone, type JobInProgress, leftAfter, timeLeft } from "./job-in-progress.ts";
 import type { NodeModel } from "./node-model.ts";
 import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
-import type { MachinePower } from "./power-states.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
@@ -44,7 +43,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   /** In start order. A list, because every change iterates over it and a node runs only some dozens. */
   readonly #running: JobInProgress<J>[] = [];
   #caps: Caps = {};
-  #power: MachinePower = "on";
   #ambient: Celsius;
   #hot = false;
   #now: Seconds;
@@ -55,8 +53,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #temperature: Celsius;
   #cpuJoules = 0;
   #gpuJoules = 0;
-  // Time, device energy and wall energy while the machine was off or booting: wall power is not linear in device power then.
-  #unpowered = { seconds: 0, deviceJoules: 0, wallJoules: 0 };
 
   // The rates during the segment, and the event that ends it: the completion of a job, or a temperature threshold.
   readonly #operation = idleOperation();
@@ -95,9 +91,9 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return undefined;
   }
 
-  /** Returns false if a job with this id is already running, or if the machine is off or boots. */
+  /** Returns false if a job with this id is already running. */
   start(job: J): boolean {
-    if (!this.#isRunning || this.#find(job.id) !== undefined) return false;
+    if (this.#find(job.id) !== undefined) return false;
     const demand = jobDemandOf(job);
     this.#endSegment();
     this.#running.push({ job, demand, left: demand.work, rate: 0 });
@@ -113,27 +109,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     this.#remove(running);
     this.#beginSegment();
     return seconds(running.left);
-  }
-
-  /**
-   * Sets whether the machine has power and runs. Jobs that run when it loses power are lost, and returned. It is up to the caller
-   * how long it boots.
-   */
-  setPower(power: MachinePower): readonly J[] {
-    if (power === this.#power) return [];
-    this.#endSegment();
-    this.#power = power;
-    const lost = this.#isRunning ? [] : this.#running.splice(0).map(({ job }) => job);
-    this.#beginSegment();
-    return lost;
-  }
-
-  get power(): MachinePower {
-    return this.#power;
-  }
-
-  get #isRunning(): boolean {
-    return this.#power === "on" || this.#power === "stopping";
   }
 
   /** Sets all caps at once; a missing cap means uncapped. */
@@ -173,7 +148,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
 
   /** Power of the whole server. */
   get wallWatts(): Watts {
-    if (!this.#isRunning) return this.#power === "off" ? this.model.states.off : this.model.states.boot;
     return wallPower(this.watts, this.model.idle, this.model.rest);
   }
 
@@ -190,23 +164,12 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return joules(this.cpuJoules + this.gpuJoules);
   }
 
-  /** Energy of the whole server since the start. While it runs, wall power is linear in device power, and so is its energy. */
+  /** Energy of the whole server since the start. Wall power is linear in device power, and so is its energy. */
   get wallJoules(): Joules {
     const { idle, rest } = this.model;
-    const unpowered = this.#unpoweredNow();
-    const time = this.#now - this.#started - unpowered.seconds;
-    const devices = this.joules - unpowered.deviceJoules;
-    return joules(devices + rest.idle * time + rest.slope * (devices - idle * time) + unpowered.wallJoules);
-  }
-
-  #unpoweredNow(): { seconds: number; deviceJoules: number; wallJoules: number } {
-    if (this.#isRunning) return this.#unpowered;
-    const elapsed = this.#elapsed();
-    return {
-      seconds: this.#unpowered.seconds + elapsed,
-      deviceJoules: this.#unpowered.deviceJoules + this.watts * elapsed,
-      wallJoules: this.#unpowered.wallJoules + this.wallWatts * elapsed,
-    };
+    const time = this.#now - this.#started;
+    const devices = this.joules;
+    return joules(devices + rest.idle * time + rest.slope * (devices - idle * time));
   }
 
   get temperature(): Celsius {
@@ -271,7 +234,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   /** Adds up energy and progress of the segment. */
   #endSegment(): void {
     const elapsed = this.#elapsed();
-    this.#unpowered = this.#unpoweredNow();
     this.#cpuJoules = this.cpuJoules;
     this.#gpuJoules = this.gpuJoules;
     this.#temperature = this.temperature;
@@ -283,7 +245,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #beginSegment(): void {
     const { model } = this;
     operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
-    if (this.#power === "off") Object.assign(this.#operation, { cpuWatts: watts(0), gpuWatts: watts(0) });
     this.#settled = settledAt(model.thermal, this.watts, this.#ambient);
     const { throttleAt, resumeAt } = model.thermal;
     const mark = this.#hot ? resumeAt : throttleAt;
