@@ -45,12 +45,13 @@ export interface DatacenterTotals {
   readonly joules: Joules;
   /** The same energy computed from power samples and their durations. */
   readonly sampledJoules: Joules;
+  /** Of whole servers. */
+  readonly wall: { readonly watts: Watts; readonly joules: Joules };
+  /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
+  readonly alwaysOn: { readonly watts: Watts; readonly joules: Joules };
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
-  /** Of whole servers: nodes that are off, boot or shut down included. */
-  readonly wallWatts: Watts;
-  readonly wallJoules: Joules;
   /** Nodes that are not on. */
   readonly notOn: number;
 }
@@ -168,36 +169,30 @@ export class Datacenter {
   }
 
   get totals(): DatacenterTotals {
-    const sum = {
-      watts: 0,
-      joules: 0,
-      sampledJoules: 0,
-      wallWatts: 0,
-      wallJoules: 0,
-      pods: 0,
-      performancePods: 0,
-      capChanges: 0,
-      notOn: 0,
-    };
+    const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
+    const wall = { watts: 0, joules: 0 };
+    const alwaysOn = { watts: 0, joules: 0 };
     for (const machine of this.machines()) {
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
       sum.sampledJoules += machine.sampledJoules;
-      sum.wallWatts += machine.physics.wallWatts;
-      sum.wallJoules += machine.physics.wallJoules;
       if (machine.power !== "on") sum.notOn++;
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
       sum.capChanges += machine.capChanges;
+      wall.watts += machine.physics.wallWatts;
+      wall.joules += machine.physics.wallJoules;
+      alwaysOn.watts += machine.alwaysOn.wallWatts;
+      alwaysOn.joules += machine.alwaysOn.wallJoules;
     }
     return {
       ...sum,
+      wall: { watts: watts(wall.watts), joules: joules(wall.joules) },
+      alwaysOn: { watts: watts(alwaysOn.watts), joules: joules(alwaysOn.joules) },
       seconds: this.now,
       watts: watts(sum.watts),
       joules: joules(sum.joules),
       sampledJoules: joules(sum.sampledJoules),
-      wallWatts: watts(sum.wallWatts),
-      wallJoules: joules(sum.wallJoules),
     };
   }
 

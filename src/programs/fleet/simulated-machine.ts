@@ -45,6 +45,8 @@ const NONE: readonly PodJob[] = [];
 export class SimulatedMachine {
   readonly spec: MachineSpec;
   readonly #physics: SimulatedNode<PodJob>;
+  /** The same jobs on the same hardware without caps and always on: what the machine would draw without Joulie. */
+  readonly #alwaysOn: SimulatedNode<PodJob>;
   readonly #events: MachineEvents;
   readonly #capLog: CapChange[] = [];
   readonly #offenders = new Set<string>();
@@ -62,6 +64,7 @@ export class SimulatedMachine {
     this.spec = spec;
     this.#events = events;
     this.#physics = new SimulatedNode(spec.model, beginning);
+    this.#alwaysOn = new SimulatedNode(spec.model, beginning);
     this.#sampledAt = beginning.at;
   }
 
@@ -70,8 +73,14 @@ export class SimulatedMachine {
     return this.#physics;
   }
 
+  /** Power and energy at the wall if the machine had no caps and were always on. Its jobs start at the same times. */
+  get alwaysOn(): Readonly<Pick<SimulatedNode<PodJob>, "wallWatts" | "wallJoules" | "jobCount">> {
+    return this.#alwaysOn;
+  }
+
   /** Advances to a time and reports the events on the way. */
   advance(to: Seconds): void {
+    while (this.#alwaysOn.advance(to) !== undefined);
     for (;;) {
       const before = this.#physics.watts;
       const held = this.#held();
@@ -84,6 +93,7 @@ export class SimulatedMachine {
 
   start(job: PodJob): boolean {
     const started = this.#physics.start(job);
+    if (started) this.#alwaysOn.start(job);
     if (started && job.performance) this.#performanceJobs++;
     return started;
   }
@@ -95,6 +105,7 @@ export class SimulatedMachine {
   /** Returns whether the job was running here. */
   stop(job: PodJob): boolean {
     if (this.#physics.stop(job.id) === undefined) return false;
+    this.#alwaysOn.stop(job.id);
     this.#left(job);
     return true;
   }
@@ -118,7 +129,10 @@ export class SimulatedMachine {
   }
 
   #lose(jobs: readonly PodJob[]): void {
-    for (const job of jobs) this.#left(job);
+    for (const job of jobs) {
+      this.#alwaysOn.stop(job.id);
+      this.#left(job);
+    }
     // Firmware sets the limits again when the machine starts.
     this.#setCaps({});
   }
@@ -141,6 +155,7 @@ export class SimulatedMachine {
 
   setAmbient(ambient: Celsius): void {
     this.#physics.setAmbient(ambient);
+    this.#alwaysOn.setAmbient(ambient);
   }
 
   get watts(): Watts {
