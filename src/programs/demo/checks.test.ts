@@ -101,7 +101,7 @@ describe("summaryText", () => {
     drains: good.drains,
     pods: { waiting: 1, running: 2, performance: 1, finished: 258 },
     power: { watts: 34_000, cappedWatts: 58_000, uncappedWatts: 66_000 },
-    energy: { joules: joules(86e6), pue: 1.2 },
+    energy: { joules: joules(86e6), wallJoules: joules(120e6), alwaysOnModelJoules: joules(150e6), pue: 1.2 },
     ready: { twins: 2.1, jobs: 4.3 },
     cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
