@@ -93,6 +93,7 @@ function readingOf(
     cap: powerMeasurement?.cpuCappedPowerW,
     expectedLoad: cpuLoad,
     busyShare: 1,
+    sharesLoad: true,
   };
   if (model.gpu === undefined) return { cpu };
   return {

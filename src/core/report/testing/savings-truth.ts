@@ -95,12 +95,13 @@ function randomNode(random: RandomSource, load: number, index: number): RunNode 
   // Each lane holds one job after the other; lanes fill the wanted share of the node.
   for (let used = 0; used < units * load; ) {
     const size = gpus > 0 ? 1 + Math.floor(random.next() * 2) : Math.ceil((units / 8) * (0.5 + random.next()));
-    for (let at = random.next() * HOUR; at < LAST_START; ) {
+    for (let at = (random.next() * HOUR) / 4; at < LAST_START; ) {
+      const length = 1800 + random.next() * 3600;
       const kind = WORK_KINDS[shape.kinds[Math.floor(random.next() * shape.kinds.length)] as keyof typeof WORK_KINDS];
-      const job = jobOf(kind, `${index}-${jobs.length}`, at, size, gpus > 0, 600 + random.next() * 3000);
+      const job = jobOf(kind, `${index}-${jobs.length}`, at, size, gpus > 0, length);
       jobs.push(job);
-      // Capped work takes at most twice as long, so jobs of one lane do not overlap.
-      at += 2 * 3600 + random.next() * 600;
+      // Jobs start at the same times in both runs, even if a capped one before them has not ended.
+      at += 1.7 * length;
     }
     used += size;
   }
