@@ -206,6 +206,14 @@ const contract: Record<string, Record<string, unknown>> = {
     SPEED: 1,
     SEED: 1,
     POD_START: 2000,
+    REDFISH_URL: unset,
+    REDFISH_PASSWORD: unset,
+    REDFISH_SECRET: unset,
+    SLEEP: false,
+    PROVE_WAKES: false,
+    BOOT_TIME: unset,
+    SHUTDOWN_TIME: 60_000,
+    FAILED_BOOTS: 0.01,
   },
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
