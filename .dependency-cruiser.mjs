@@ -73,7 +73,20 @@ const forbidden = [
     comment: "the product uses no test, bench or script",
     severity: "error",
     from: { path: "^src/" },
-    to: { path: "^(test|bench|scripts)/" },
+    to: { path: "^(test|bench|scripts|web)/" },
+  },
+  {
+    name: "the-page-knows-the-wire-alone",
+    comment: "the dashboard's page uses its own files, its packages, and what the server sends",
+    severity: "error",
+    from: { path: "^web/" },
+    to: {
+      pathNot: [
+        "^web/",
+        "^src/programs/dashboard/wire\\.ts$",
+        "node_modules/(preact|@preact/signals|@preact/signals-core|uplot)/",
+      ],
+    },
   },
   {
     name: "testing-folders-are-for-tests",

@@ -5,7 +5,7 @@ export default defineConfig({
     // One module graph per worker: our tests share no mutable module state, and start-up is most of a small test's time.
     isolate: false,
     include: ["{src,test,scripts,bench}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "test/cluster/**", "test/realnode/**"],
+    exclude: ["**/node_modules/**", "test/browser/**", "test/cluster/**", "test/realnode/**"],
     // Vitest leaves one core idle by default: on a two-core machine that means one worker and twice the time.
     maxWorkers: 2,
     // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { prepareBrowser } from "../test/browser/requirements.ts";
 import { locateControlPlane } from "../test/controlplane/build.ts";
 import { removeDeadNodes } from "../test/realnode/leftovers.ts";
 import { prepareMachine } from "../test/realnode/requirements.ts";
@@ -12,6 +13,7 @@ import { runChecks } from "./rules/checks.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
 const nodeConfig = "vitest.realnode.config.ts";
+const browserConfig = "vitest.browser.config.ts";
 const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
   // Coverage slows every test down, and its threshold is for src/core: only the tests of src/core run with it.
@@ -22,6 +24,10 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
           await vitest("vitest.config.ts", ["--coverage", "src/core/"]),
           await vitest("vitest.config.ts", ["--exclude", "src/core/**"]),
         ]),
+  browser: async (args) => {
+    const browser = prepareBrowser();
+    return browser.ready ? vitest(browserConfig, args) : skipped(browserConfig, "a browser", browser.reason);
+  },
   cluster: async (args) => {
     const binary = await locateControlPlane();
     return binary.available

@@ -1,9 +1,10 @@
-// `node scripts/image/root.ts FOLDER` writes the file system of the image: Node, the libraries it needs, the bundle and
-// koffi. The Dockerfile and `npm run image` both run it, so their images contain the same files.
+// `node scripts/image/root.ts FOLDER` writes the file system of the image: Node, the libraries it needs, the bundle, the
+// dashboard's page and koffi. The Dockerfile and `npm run image` both run it, so their images contain the same files.
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { bundle } from "../bundle.ts";
+import { buildWeb } from "../web.ts";
 
 const repository = join(import.meta.dirname, "../..");
 
@@ -18,6 +19,8 @@ export async function writeImageRoot(folder: string, node: string = process.exec
   const libraries = librariesOf(node);
   for (const library of libraries) copy(realpathSync(library), join(folder, library));
   await bundle(join(folder, "app/joulie.mjs"));
+  await buildWeb();
+  copy(join(repository, "dist/dashboard"), join(folder, "app/dashboard"));
   copyKoffi(join(folder, "app/node_modules"));
   cpSync(join(repository, "LICENSE"), join(folder, "app/LICENSE"));
   mkdirSync(join(folder, "etc"), { recursive: true });

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { cruise, type ICruiseOptions } from "dependency-cruiser";
 import extractTSConfig from "dependency-cruiser/config-utl/extract-ts-config";
@@ -7,9 +7,9 @@ import houseRules, { coreRooms } from "../../.dependency-cruiser.mjs";
 export interface LayerReport {
   /** One sentence per violation. */
   readonly violations: readonly string[];
-  /** Number of modules under src/ that the checker read. A checker that saw none would pass without proof. */
+  /** Number of modules under src/ and web/src/ that the checker read. A checker that saw none would pass without proof. */
   readonly modulesSeen: number;
-  /** TypeScript files under src/. */
+  /** TypeScript files there. */
   readonly files: number;
 }
 
@@ -26,7 +26,8 @@ export async function checkLayers(root: string): Promise<LayerReport> {
     ruleSet: { forbidden: houseRules.forbidden },
     validate: true,
   };
-  const { output } = await cruise(["src"], options, undefined, {
+  const page = existsSync(join(root, "web/src")) ? ["web/src"] : [];
+  const { output } = await cruise(["src", ...page], options, undefined, {
     tsConfig: extractTSConfig(join(import.meta.dirname, "../../tsconfig.json")),
   });
   if (typeof output === "string") throw new Error("dependency-cruiser answered with text instead of a result");
@@ -37,15 +38,15 @@ export async function checkLayers(root: string): Promise<LayerReport> {
   }
   return {
     violations,
-    modulesSeen: output.modules.filter((module) => module.source.startsWith("src/")).length,
-    files: files.length,
+    modulesSeen: output.modules.filter(({ source }) => /^(src|web\/src)\/.*\.tsx?$/.test(source)).length,
+    files: files.length + page.flatMap((folder) => sourceFiles(join(root, folder))).length,
   };
 }
 
 /** Lists all TypeScript files below a folder. */
 export function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
 }

@@ -16,7 +16,8 @@ export const token = {
   set: (text: string): void => sessionStorage.setItem(TOKEN, text.trim()),
 };
 
-export const headers = (): Record<string, string> => (token.get() === "" ? {} : { authorization: `Bearer ${token.get()}` });
+export const headers = (): Record<string, string> =>
+  token.get() === "" ? {} : { authorization: `Bearer ${token.get()}` };
 
 export async function get<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
   const limit = AbortSignal.timeout(LIMIT);

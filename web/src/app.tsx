@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Drawer } from "./drawer.tsx";
 import { FleetMap } from "./fleet-map.tsx";
 import { NodeTable } from "./node-table.tsx";
-import { classColors, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
+import { classColors, inkOn, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
 import { clusterName, Decisions, Drains, Figures, Problems, Savings, Sleepers, statusText } from "./panels.tsx";
 import { PowerPlot } from "./power-plot.tsx";
 import {
@@ -102,8 +102,8 @@ function Login({ reason }: { reason: string }) {
         <button type="submit">Open the dashboard</button>
       </form>
       <p class="note">
-        For example the output of <code>kubectl create token</code>. It stays in this tab and is forgotten when the tab is
-        closed.
+        For example the output of <code>kubectl create token</code>. It stays in this tab and is forgotten when the tab
+        is closed.
       </p>
     </main>
   );
@@ -181,7 +181,11 @@ function Legend() {
       <ul class="legend" aria-label="Colours of the map">
         {Object.entries(classColors).map(([name, color]) => (
           <li key={name}>
-            <span class="swatch lettered" style={{ background: color[shade] }} aria-hidden="true">
+            <span
+              class="swatch lettered"
+              style={{ background: color[shade], color: inkOn(color[shade]) }}
+              aria-hidden="true"
+            >
               {color.letter}
             </span>
             {name}

@@ -71,7 +71,11 @@ function NodeDrawer({ name }: { name: string }) {
             {name}
           </h2>
           <p>
-            <span class="swatch" style={{ background: classColors[kind][isDark.value ? "dark" : "light"] }} aria-hidden="true" />
+            <span
+              class="swatch"
+              style={{ background: classColors[kind][isDark.value ? "dark" : "light"] }}
+              aria-hidden="true"
+            />
             {kind}
             {value("pinned") === 1 && ", pinned"}
             {value("ready") === 0 && ", not ready"}

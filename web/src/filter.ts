@@ -6,7 +6,11 @@ import type { Fleet } from "./fleet.ts";
  * name. A minus before a word turns it around.
  */
 export function filterOf(text: string, fleet: Fleet, groups: LabelColumn | undefined): (slot: number) => boolean {
-  const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => testOf(word, fleet, groups));
+  const tests = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => testOf(word, fleet, groups));
   return (slot) => tests.every((test) => test(slot));
 }
 
@@ -25,4 +29,5 @@ function testOf(word: string, fleet: Fleet, groups: LabelColumn | undefined): (s
   return (slot) => (fleet.names[slot] ?? "").toLowerCase().includes(word);
 }
 
-export const groupOf = (groups: LabelColumn | undefined, slot: number): string => groups?.values[groups.codes[slot] ?? -1] ?? "";
+export const groupOf = (groups: LabelColumn | undefined, slot: number): string =>
+  groups?.values[groups.codes[slot] ?? -1] ?? "";

@@ -1,7 +1,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { percent, plural, watts } from "./format.ts";
 import { groupOf } from "./filter.ts";
+import { percent, plural, watts } from "./format.ts";
 import { drawMap, type MapView } from "./map-canvas.ts";
 import { type Direction, layoutOf, type MapLayout, neighbour } from "./map-layout.ts";
 import { colorMode, fleet, groupKey, groupLabels, heard, isDark, selected, version, visible } from "./store.ts";
@@ -14,7 +14,7 @@ const arrows: Readonly<Record<string, Direction>> = {
   ArrowDown: "down",
 };
 
-export const describe = (slot: number): string => {
+const describe = (slot: number): string => {
   const power = fleet.value("power", slot);
   const cap = fleet.value("cap", slot);
   const drawn = power === null ? "power unknown" : `${watts(power)}${cap === null ? "" : ` of ${watts(cap)}`}`;
@@ -23,11 +23,21 @@ export const describe = (slot: number): string => {
 
 const collator = new Intl.Collator("en", { numeric: true });
 
+interface MapState {
+  width: number;
+  height: number;
+  /** The pending frame; 0 if there is none. */
+  drawn: number;
+  /** Whether the whole map is shown, and stays so when its size changes. */
+  fitted: boolean;
+  readonly view: MapView;
+}
+
 /** The map: one canvas and one tab stop. Arrow keys move, Enter opens, plus and minus zoom. */
 export function FleetMap() {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const state = useRef({ width: 0, height: 0, drawn: 0, fitted: true, view: { scale: 10, x: 0, y: 0 } as MapView });
+  const state = useRef<MapState>({ width: 0, height: 0, drawn: 0, fitted: true, view: { scale: 10, x: 0, y: 0 } });
   const focus = useSignal(-1);
   const hasKeyboard = useSignal(false);
   const hover = useSignal<{ slot: number; x: number; y: number } | undefined>(undefined);
@@ -255,7 +265,10 @@ export function FleetMap() {
         {hover.value !== undefined && (
           <div
             class="tip"
-            style={{ left: `${Math.min(hover.value.x + 14, state.current.width - 260)}px`, top: `${hover.value.y + 14}px` }}
+            style={{
+              left: `${Math.min(hover.value.x + 14, state.current.width - 260)}px`,
+              top: `${hover.value.y + 14}px`,
+            }}
           >
             {describe(hover.value.slot)}
           </div>

@@ -19,7 +19,7 @@ export function kilowattHours(value: number): string {
 }
 
 /** `12 s`, `4 min`, `3 h`, `2 d`. */
-export function duration(milliseconds: number): string {
+function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   if (seconds < 120) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);

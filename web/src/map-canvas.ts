@@ -88,7 +88,11 @@ function drawGroups(
     context.fillStyle = ink;
     context.font = `600 ${font}px system-ui, sans-serif`;
     context.textBaseline = "middle";
-    context.fillText(clipped(context, name === "" ? "no value" : name, boxWidth - scale * 0.6), left + scale * 0.3, top + scale * 0.45);
+    context.fillText(
+      clipped(context, name === "" ? "no value" : name, boxWidth - scale * 0.6),
+      left + scale * 0.3,
+      top + scale * 0.45,
+    );
   }
 }
 
@@ -113,7 +117,8 @@ function drawMarks(
     const text = mode === "class" ? classColors[fleet.classOf(tile.slot)].letter : "";
     const middle = scale >= NAMES_FROM ? top + size * 0.36 : top + size / 2 + 0.5;
     if (text !== "") context.fillText(text, left + size / 2, middle);
-    if (fleet.value("pinned", tile.slot) === 1) context.fillRect(left + 2, top + 2, Math.max(2, size * 0.14), Math.max(2, size * 0.14));
+    if (fleet.value("pinned", tile.slot) === 1)
+      context.fillRect(left + 2, top + 2, Math.max(2, size * 0.14), Math.max(2, size * 0.14));
     if (scale < NAMES_FROM) continue;
     context.font = "11px system-ui, sans-serif";
     context.fillText(clipped(context, fleet.names[tile.slot] ?? "", size - 6), left + size / 2, top + size * 0.74);

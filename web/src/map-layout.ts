@@ -1,5 +1,5 @@
 /** Where nodes lie on the map, in units of one tile. */
-export interface MapGroup {
+interface MapGroup {
   readonly name: string;
   readonly x: number;
   readonly y: number;

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { controlNames, type ColumnName } from "../../src/programs/dashboard/wire.ts";
+import { type ColumnName, controlNames } from "../../src/programs/dashboard/wire.ts";
 import { groupOf } from "./filter.ts";
 import { age, percent, UNKNOWN, watts } from "./format.ts";
 import { classColors } from "./palette.ts";
@@ -10,8 +10,8 @@ interface TableColumn {
   readonly title: string;
   readonly isNumber: boolean;
   /** What rows are sorted by. */
-  key(slot: number): number | string | null;
-  text(slot: number): string;
+  readonly key: (slot: number) => number | string | null;
+  readonly text: (slot: number) => string;
 }
 
 const number = (title: string, name: ColumnName, text: (value: number | null) => string): TableColumn => ({

@@ -3,13 +3,17 @@ import type { Fleet } from "./fleet.ts";
 import type { ColorMode } from "./store.ts";
 
 /** Colours after Okabe and Ito, which people with any kind of colour blindness tell apart; each class has a letter as well. */
-export const classColors: Readonly<Record<ClassName, { readonly light: string; readonly dark: string; readonly letter: string }>> = {
+export const classColors: Readonly<
+  Record<ClassName, { readonly light: string; readonly dark: string; readonly letter: string }>
+> = {
   performance: { light: "#0072b2", dark: "#3b9bdc", letter: "P" },
   eco: { light: "#00805c", dark: "#1fae85", letter: "E" },
   draining: { light: "#c98500", dark: "#e6a522", letter: "D" },
   asleep: { light: "#6d6a8a", dark: "#7f7ca3", letter: "Z" },
   unknown: { light: "#8d9399", dark: "#5f666d", letter: "?" },
 };
+
+const channels = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
 
 /** Cividis: its brightness rises evenly, also without colours. */
 const ramp = ["#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838"];
@@ -25,11 +29,9 @@ function mixed(share: number): string {
   return `#${parts.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
-const channels = (color: string): number[] => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-
 const rampAt = (share: number): string => rampColors[Math.round(Math.min(1, Math.max(0, share)) * STEPS)] ?? "";
 
-export interface ModeInfo {
+interface ModeInfo {
   readonly title: string;
   readonly low: string;
   readonly high: string;
@@ -43,28 +45,22 @@ export const modes: Readonly<Record<ColorMode, ModeInfo>> = {
   age: { title: "Age of data", low: "now", high: "5 min and older" },
 };
 
-export const OLD = 300_000;
+const OLD = 300_000;
 
 /** The share of a mode, 0 to 1; undefined if unknown. */
-export function shareOf(fleet: Fleet, slot: number, mode: ColorMode, now: number): number | undefined {
+function shareOf(fleet: Fleet, slot: number, mode: ColorMode, now: number): number | undefined {
   const value = (name: "power" | "tdp" | "headroom" | "cooling" | "updatedAt") => fleet.value(name, slot);
-  switch (mode) {
-    case "power": {
-      const [power, tdp] = [value("power"), value("tdp")];
-      return power === null || tdp === null || tdp === 0 ? undefined : power / tdp;
-    }
-    case "headroom":
-    case "cooling": {
-      const found = value(mode);
-      return found === null ? undefined : found / 100;
-    }
-    case "age": {
-      const at = value("updatedAt");
-      return at === null ? undefined : (now - at) / OLD;
-    }
-    case "class":
-      return undefined;
+  if (mode === "class") return undefined;
+  if (mode === "power") {
+    const [power, tdp] = [value("power"), value("tdp")];
+    return power === null || tdp === null || tdp === 0 ? undefined : power / tdp;
   }
+  if (mode === "age") {
+    const at = value("updatedAt");
+    return at === null ? undefined : (now - at) / OLD;
+  }
+  const found = value(mode);
+  return found === null ? undefined : found / 100;
 }
 
 export function colorOf(fleet: Fleet, slot: number, mode: ColorMode, now: number, dark: boolean): string {
@@ -78,5 +74,5 @@ export const legendRamp = (): readonly string[] => rampColors;
 /** Black or white, whichever is easier to read on the colour. */
 export function inkOn(color: string): string {
   const [red = 0, green = 0, blue = 0] = channels(color);
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#101418" : "#ffffff";
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 125 ? "#101418" : "#ffffff";
 }

@@ -46,7 +46,9 @@ export function Problems() {
           <li key={title} class={severity}>
             <details>
               <summary>
-                <span class="severity">{severity === "error" ? "Critical" : severity === "warning" ? "Warning" : "Notice"}</span>
+                <span class="severity">
+                  {severity === "error" ? "Critical" : severity === "warning" ? "Warning" : "Notice"}
+                </span>
                 <span class="title">{title}</span>
               </summary>
               <p>{meaning}</p>
@@ -125,7 +127,7 @@ export function Figures() {
             : `${report.notUsedPct.estimate.toFixed(1)} % (${report.notUsedPct.low.toFixed(1)} to ${report.notUsedPct.high.toFixed(1)} %)`}
         </p>
         <p class="detail">
-          {report?.from == null ? "" : `in ${age(report.from, report.to ?? report.from)}, an estimate`}
+          {report === undefined || report.from === null ? "" : `in ${age(report.from, report.to ?? report.from)}, an estimate`}
         </p>
       </div>
     </section>
@@ -225,7 +227,8 @@ export function Decisions() {
           <li key={id}>
             <time>{clock(at)}</time>
             <div>
-              {kind === "class" && node !== null ? <NodeLink name={node} /> : <b dir="auto">{subject}</b>} <span dir="auto">{text}</span>
+              {kind === "class" && node !== null ? <NodeLink name={node} /> : <b dir="auto">{subject}</b>}{" "}
+              <span dir="auto">{text}</span>
               <p dir="auto">{reason}</p>
             </div>
           </li>
@@ -301,7 +304,8 @@ export function statusText(now: number): { readonly level: "good" | "warn" | "ba
   const old = age(here, now);
   if (state.state === "connecting") return { level: "warn", text: "Connecting …" };
   if (state.state === "login") return { level: "bad", text: "A token is needed" };
-  if (state.state === "lost") return { level: "bad", text: `Not live: ${state.reason}. Data is ${old} old; trying again.` };
+  if (state.state === "lost")
+    return { level: "bad", text: `Not live: ${state.reason}. Data is ${old} old; trying again.` };
   if (syncing.value.length > 0) return { level: "warn", text: `Reading ${syncing.value.join(", ")} …` };
   if (silence !== null && silence > API_SILENT)
     return { level: "bad", text: `The API server has been silent for ${age(0, silence)}` };

@@ -13,7 +13,7 @@ const ranges = [
   [720, "30 d"],
 ] as const;
 
-const HEIGHT = 220;
+const HEIGHT = 180;
 const colors = {
   light: { power: "#0072b2", cap: "#00805c", capacity: "#6b7680", model: "#b35900", grid: "#e3e7ea", ink: "#4a545e" },
   dark: { power: "#4aa8e8", cap: "#2bb98f", capacity: "#8b97a3", model: "#e69f4d", grid: "#2b333b", ink: "#a9b4bf" },
@@ -106,8 +106,15 @@ function optionsOf(width: number, dark: boolean): uPlot.Options {
     cursor: { y: false },
     scales: { y: { range: (_, __, high) => [0, (high || 1) * 1.08] } },
     axes: [
-      { ...axis, values: [[3600 * 24, "{MMM} {D}", null, null, null, null, null, null, 1], [60, "{HH}:{mm}", null, null, null, null, null, null, 1], [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1]] },
-      { ...axis, size: 64, values: (_, splits) => splits.map((value) => watts(value)) },
+      {
+        ...axis,
+        values: [
+          [3600 * 24, "{MMM} {D}", null, null, null, null, null, null, 1],
+          [60, "{HH}:{mm}", null, null, null, null, null, null, 1],
+          [1, "{HH}:{mm}:{ss}", null, null, null, null, null, null, 1],
+        ],
+      },
+      { ...axis, size: 74, values: (_, splits) => splits.map((value) => watts(value)) },
     ],
     series: [
       {},

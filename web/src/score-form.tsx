@@ -98,7 +98,10 @@ function Verdict({ answer }: { answer: ScoreAnswer }) {
                 <th scope="row">{name}</th>
                 <td class="number">{unit === "joules" ? `${Math.round(value)} J` : value.toFixed(1)}</td>
                 <td class="bar-cell" aria-hidden="true">
-                  <span class={value < 0 ? "bar minus" : "bar"} style={{ width: `${(100 * Math.abs(value)) / most}%` }} />
+                  <span
+                    class={value < 0 ? "bar minus" : "bar"}
+                    style={{ width: `${(100 * Math.abs(value)) / most}%` }}
+                  />
                 </td>
               </tr>
             ))}

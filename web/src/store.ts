@@ -21,7 +21,7 @@ export type Connection =
 /** The nodes are one object that changes; `version` says that it did. */
 export const fleet = new Fleet();
 export const version = signal(0);
-export const topology = signal(0);
+const topology = signal(0);
 export const totals = signal<Totals | undefined>(undefined);
 export const problems = signal<readonly Problem[]>([]);
 export const decisions = signal<readonly DecisionEntry[]>([]);
@@ -108,9 +108,7 @@ const collator = new Intl.Collator("en", { numeric: true });
 /** All nodes by name. Sorting thousands of names takes longer than a frame, so it waits for a change of the nodes. */
 const ordered = computed<readonly number[]>(() => {
   void topology.value;
-  return fleet
-    .slots()
-    .toSorted((one, other) => collator.compare(fleet.names[one] ?? "", fleet.names[other] ?? ""));
+  return fleet.slots().toSorted((one, other) => collator.compare(fleet.names[one] ?? "", fleet.names[other] ?? ""));
 });
 
 /** The slots of the nodes that the filter lets through, in the order of their names. */
@@ -123,7 +121,7 @@ export const visible = computed<readonly number[]>(() => {
 });
 
 let historyRequest = 0;
-export async function loadHistory(): Promise<void> {
+async function loadHistory(): Promise<void> {
   const request = ++historyRequest;
   const answer = await get<HistoryAnswer>(`/api/history?hours=${hours.value}`).catch(() => undefined);
   if (answer !== undefined && request === historyRequest) history.value = answer;

@@ -17,7 +17,8 @@ export const dashboardConfig = configOf({
   ...group("The dashboard", {
     DASHBOARD_ADDR: address({
       default: "127.0.0.1:8090",
-      about: "Where the dashboard is served. Clients on other machines need a bearer token; see docs/guides/dashboard.md.",
+      about:
+        "Where the dashboard is served. Clients on other machines need a bearer token; see docs/guides/dashboard.md.",
     }),
     METRICS_ADDR: address({ default: ":8083", about: "Where metrics and health pages are served." }),
     DASHBOARD_CLIENTS: integer({

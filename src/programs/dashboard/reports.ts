@@ -32,8 +32,8 @@ export class Reports {
     return findProblems(this.#cluster.objects(now), this.settings).map(problemOf);
   }
 
-  /** Adds the moment to the account, and returns what the same pods would draw on uncapped nodes that are always on. */
-  counterfactual(now: Instant): number | null {
+  /** Adds the moment to the account, and returns the watts that the same pods would add on uncapped nodes that are always on. */
+  savedWatts(now: Instant): number | null {
     const sample = energySampleOf(this.#cluster.objects(now), this.settings, { catalogue: this.#catalogue });
     this.account.add(sample);
     let sum = 0;
@@ -41,7 +41,7 @@ export class Reports {
     for (const { drawn, savedByCaps, asleep, idle } of sample.nodes) {
       if (drawn === undefined && !asleep) continue;
       known++;
-      sum += (drawn ?? 0) + savedByCaps.estimate + (asleep ? idle - (drawn ?? 0) : 0);
+      sum += asleep ? idle - (drawn ?? 0) : savedByCaps.estimate;
     }
     return known === 0 ? null : Math.round(sum);
   }

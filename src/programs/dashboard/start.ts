@@ -36,6 +36,8 @@ export interface DashboardWorld {
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
+  /** How much faster `clock` runs than the API server's; 1 by default. */
+  readonly speed?: () => number;
   /** What the page calls the cluster. */
   readonly cluster?: string;
   /** Called with the address of the page once it is served. */
@@ -86,7 +88,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     resyncs: metrics.counter(definitions.resyncs),
     denied: metrics.counter(definitions.denied),
   };
-  const cluster = new ClusterWatch({ client, clock, ioClock, random, log });
+  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed: world.speed ?? (() => 1) });
   const history = new ClusterHistory();
   const file = config.HISTORY_FILE === undefined ? undefined : new HistoryFile(config.HISTORY_FILE, log);
   const reports = new Reports(cluster, catalogue, config.TWIN_STALENESS_THRESHOLD);
@@ -111,7 +113,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
       historyHours: prometheus === undefined ? RING_HOURS : PAST_HOURS,
     },
     findProblems: () => reports.problems(clock.now()),
-    counterfactual: () => reports.counterfactual(clock.now()),
+    savedWatts: () => reports.savedWatts(clock.now()),
   });
   const assets = assetsFolder();
   const extender =
@@ -131,7 +133,9 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
       metrics,
       log,
       clock: ioClock,
-      ready: { synced: () => (cluster.unsynced.length === 0 ? undefined : `not read yet: ${cluster.unsynced.join(", ")}`) },
+      ready: {
+        synced: () => (cluster.unsynced.length === 0 ? undefined : `not read yet: ${cluster.unsynced.join(", ")}`),
+      },
     });
     server = await serveDashboard(
       {
@@ -144,7 +148,8 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
           history,
           past: prometheus && (async (now, length) => pastOf(prometheus, history, log, now, length)),
           snapshot: () => publisher.snapshot(),
-          reasonOf: config.OPERATOR_URL === undefined ? async () => undefined : planReasons(config.OPERATOR_URL, http, log),
+          reasonOf:
+            config.OPERATOR_URL === undefined ? async () => undefined : planReasons(config.OPERATOR_URL, http, log),
           reports,
           scoring: config.SCORING,
           catalogue,
@@ -173,7 +178,12 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   }
 }
 
-async function saveRegularly(file: HistoryFile, history: ClusterHistory, clock: Clock, signal: AbortSignal): Promise<void> {
+async function saveRegularly(
+  file: HistoryFile,
+  history: ClusterHistory,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(SAVE_EVERY, signal).catch(() => undefined);
     if (!signal.aborted) await file.save(() => history.cluster.save());

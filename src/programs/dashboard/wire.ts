@@ -163,7 +163,11 @@ export interface NodeAnswer {
   readonly pods: readonly PodEntry[];
   readonly morePods: number;
   readonly gpuResources: readonly string[];
-  readonly history: { readonly at: readonly number[]; readonly power: readonly (number | null)[]; readonly cap: readonly (number | null)[] };
+  readonly history: {
+    readonly at: readonly number[];
+    readonly power: readonly (number | null)[];
+    readonly cap: readonly (number | null)[];
+  };
 }
 
 /** The score of one node for a pod that the reader describes. */

@@ -10,7 +10,6 @@ export interface DemoAddresses {
   readonly agent: string;
   readonly simulator: string;
   readonly metrics: readonly string[];
-  /** Not implemented yet. */
   readonly dashboard?: string;
 }
 

@@ -9,16 +9,18 @@ import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
+import { runDashboard } from "../dashboard/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { type RunningFleet, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
-import { freePorts } from "./free-ports.ts";
+import { freePorts, preferredPort } from "./free-ports.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 import {
   agentSettings,
+  dashboardSettings,
   extenderSettings,
   extenderWeight,
   fleetSettings,
@@ -44,7 +46,7 @@ export interface RunningPrograms {
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
-type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
+type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler" | "dashboard";
 
 /**
  * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
@@ -52,6 +54,8 @@ type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler"
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** The page of the dashboard. */
+const DASHBOARD_PORT = 8090;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -75,11 +79,12 @@ export class DemoPrograms {
     return this.#failed.promise;
   }
 
-  /** Starts fleet, agent, operator and extender. Jobs stay pending until `startScheduler`. */
+  /** Starts fleet, agent, operator, extender and dashboard. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
     const { config, plane, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
     const ports = { operator, agent, extender, extenderMetrics };
+    const dashboardPort = await preferredPort(DASHBOARD_PORT);
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
       runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
@@ -99,9 +104,18 @@ export class DemoPrograms {
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
     await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
+    const page = Promise.withResolvers<string>();
+    await this.#run("dashboard", async (world, signal) =>
+      runDashboard(
+        dashboardSettings(config, ports, dashboardPort),
+        { ...world, clock, cluster: "demo", speed: () => clock.speed, onServing: page.resolve },
+        signal,
+      ),
+    );
+    const dashboard = await Promise.race([page.promise, this.failed]);
     return {
       simulator,
-      addresses: addressesOf(ports, simulator),
+      addresses: { ...addressesOf(ports, simulator), dashboard },
       ports,
       intervals: {
         agent: settings.agent.RECONCILE_INTERVAL,

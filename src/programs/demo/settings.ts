@@ -3,6 +3,7 @@ import { JoulieError } from "../../core/api/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import type { SchedulerOptions } from "../../platform/embedded/index.ts";
 import { agentConfig } from "../agent/index.ts";
+import { dashboardConfig } from "../dashboard/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
@@ -93,6 +94,15 @@ export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",
+  });
+
+export const dashboardSettings = (config: DemoConfig, { operator, extender }: ProgramPorts, port: number) =>
+  configured(dashboardConfig, {
+    DASHBOARD_ADDR: `127.0.0.1:${port}`,
+    METRICS_ADDR: "127.0.0.1:0",
+    SCORING: isEnergy(config) ? "energy" : "headroom",
+    EXTENDER_URL: `http://127.0.0.1:${extender}`,
+    OPERATOR_URL: `http://127.0.0.1:${operator}`,
   });
 
 /** Ignores the environment: the shell's variables may be meant for a real installation. */

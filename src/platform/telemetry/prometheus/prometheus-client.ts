@@ -1,5 +1,12 @@
 import * as z from "zod";
-import { abridged, type Instant, inSeconds, instant, type Milliseconds, parseNumber } from "../../../core/units/index.ts";
+import {
+  abridged,
+  type Instant,
+  inSeconds,
+  instant,
+  type Milliseconds,
+  parseNumber,
+} from "../../../core/units/index.ts";
 import { TelemetryError } from "../errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "../http/http-client.ts";
 
@@ -109,7 +116,11 @@ export class PrometheusClient {
       method: "POST",
       url: this.#rangeUrl,
       headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams({ query: expression, ...times, timeout: String(inSeconds(this.#http.timeout)) }).toString(),
+      body: new URLSearchParams({
+        query: expression,
+        ...times,
+        timeout: String(inSeconds(this.#http.timeout)),
+      }).toString(),
     });
     if (reply.status < 200 || reply.status > 299) throw this.#refusal(expression, reply, readAnswer(reply));
     const read = rangeResponse.safeParse(parsed(reply.text));

@@ -96,7 +96,8 @@ export class LiveFeed {
 
   #seqOf(id: string): number | undefined {
     const { epoch } = this.#options;
-    const seq = id.startsWith(`${epoch}-`) ? Number(id.slice(epoch.length + 1)) : Number.NaN;
+    const text = id.startsWith(`${epoch}-`) ? id.slice(epoch.length + 1) : "";
+    const seq = text === "" ? Number.NaN : Number(text);
     return Number.isSafeInteger(seq) && seq >= 0 ? seq : undefined;
   }
 }

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { ClusterHistory } from "../past/cluster-history.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { Problem, Snapshot, Totals } from "../wire.ts";
@@ -14,7 +14,8 @@ export interface PublisherOptions {
   readonly ioClock: Clock;
   readonly facts: Pick<Snapshot, "epoch" | "cluster" | "version" | "historyHours">;
   readonly findProblems: () => readonly Problem[];
-  readonly counterfactual: () => number | null;
+  /** The watts that the model adds to those drawn. */
+  readonly savedWatts: () => number | null;
 }
 
 const EVERY = milliseconds(1000);
@@ -33,7 +34,7 @@ export class Publisher {
   #lastTotals = "";
   #lastTopology = 0;
   #lastSyncing = "";
-  #counterfactual: number | null = null;
+  #savedWatts: number | null = null;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -73,7 +74,7 @@ export class Publisher {
   }
 
   publish(): void {
-    const { cluster, feed, history, clock, findProblems, counterfactual } = this.#options;
+    const { cluster, feed, history, clock, findProblems, savedWatts } = this.#options;
     const { table, decisions } = cluster;
     cluster.refresh();
     const at = clock.now();
@@ -81,7 +82,7 @@ export class Publisher {
     const isSynced = cluster.unsynced.length === 0;
     if (isSynced && this.#turn++ % PROBLEMS_EVERY === 0) {
       this.#problems = findProblems();
-      this.#counterfactual = counterfactual();
+      this.#savedWatts = savedWatts();
     }
     const totals = this.#totals();
     if (isSynced) history.sample(at, totals, table.rows());
@@ -112,7 +113,7 @@ export class Publisher {
 
   #totals(): Totals {
     const { cluster } = this.#options;
-    return cluster.table.totals(cluster.podCount, cluster.pendingPods, this.#counterfactual);
+    return cluster.table.totals(cluster.podCount, cluster.pendingPods, this.#savedWatts);
   }
 }
 

@@ -1,9 +1,9 @@
+import type { Catalogue } from "../../../core/inventory/index.ts";
 import type { Instant, Milliseconds } from "../../../core/units/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
-import { BadRequest, type DataPage } from "../server/http-server.ts";
-import type { Catalogue } from "../../../core/inventory/index.ts";
 import type { Reports } from "../reports.ts";
+import { BadRequest, type DataPage } from "../server/http-server.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { HistoryAnswer, Snapshot } from "../wire.ts";
 import { nodePage } from "./node-page.ts";

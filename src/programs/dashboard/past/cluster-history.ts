@@ -1,14 +1,13 @@
 import { dayOfNodeHistory, HistoryRing } from "../../../core/history/index.ts";
 import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import type { HistoryAnswer, NodeAnswer, Totals } from "../wire.ts";
 import type { NodeRow } from "../state/node-row.ts";
+import type { HistoryAnswer, NodeAnswer, Totals } from "../wire.ts";
 
 const clusterSeries = ["power", "cap", "capacity", "counterfactual"] as const;
-export type ClusterSeries = (typeof clusterSeries)[number];
 const nodeSeries = ["power", "cap"] as const;
 
 /** How often the cluster is sampled, in the time of the cluster. */
-export const SAMPLE_EVERY = milliseconds(10_000);
+const SAMPLE_EVERY = milliseconds(10_000);
 export const HOUR = milliseconds(3_600_000);
 
 /** The power of the cluster and of each node over the last 24 hours. */

@@ -1,3 +1,4 @@
+import type { TokenVerdict } from "../../../platform/kube/index.ts";
 import { type DebugRequest, isLocalRequest, type TokenCheck } from "../../../platform/serve/index.ts";
 
 /**
@@ -24,18 +25,16 @@ export class DashboardAccess {
     const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     if (token === undefined)
       return { status: 401, message: "send a bearer token, or use kubectl port-forward and open localhost" };
-    switch (await this.#tokens.check(token, dashboardPath)) {
-      case "allowed":
-        return undefined;
-      case "unauthenticated":
-        return { status: 401, message: "the cluster rejected this token" };
-      case "forbidden":
-        return {
-          status: 403,
-          message: `this token may not read the dashboard: its user needs a ClusterRole with nonResourceURLs ["${dashboardPath}"] and verbs ["get"]`,
-        };
-      case "unavailable":
-        return { status: 503, message: "the token cannot be checked now; see the dashboard's log" };
-    }
+    const verdict = await this.#tokens.check(token, dashboardPath);
+    return verdict === "allowed" ? undefined : denials[verdict];
   }
 }
+
+const denials: Readonly<Record<Exclude<TokenVerdict, "allowed">, Denial>> = {
+  unauthenticated: { status: 401, message: "the cluster rejected this token" },
+  forbidden: {
+    status: 403,
+    message: `this token may not read the dashboard: its user needs a ClusterRole with nonResourceURLs ["${dashboardPath}"] and verbs ["get"]`,
+  },
+  unavailable: { status: 503, message: "the token cannot be checked now; see the dashboard's log" },
+};

@@ -24,7 +24,9 @@ const places = ["./dashboard/", "../dashboard/", "../../../../dist/dashboard/"];
 
 /** The folder of the built page; undefined if it was not built. */
 export function assetsFolder(from: string = import.meta.url): string | undefined {
-  return places.map((place) => fileURLToPath(new URL(place, from))).find((folder) => existsSync(join(folder, "index.html")));
+  return places
+    .map((place) => fileURLToPath(new URL(place, from)))
+    .find((folder) => existsSync(join(folder, "index.html")));
 }
 
 /** The files of the page by path: a few, held in memory, so that no path of a request reaches the file system. */

@@ -24,7 +24,7 @@ export interface DashboardServerOptions {
   readonly clock: Clock;
 }
 
-export interface DataRequest {
+interface DataRequest {
   readonly query: URLSearchParams;
   /** What follows the path of the page, decoded. */
   readonly rest: string;
@@ -91,7 +91,11 @@ export async function serveDashboard(options: DashboardServerOptions, clients: n
   };
 }
 
-async function answer(options: DashboardServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: DashboardServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { assets, access, pages, clock } = options;
   const [path = "", search = ""] = (request.url ?? "").split("?", 2);
   if (request.method !== "GET" && request.method !== "HEAD") {
@@ -189,8 +193,7 @@ function stream(
   feed.join(client, typeof given === "string" ? given : last);
 }
 
-const acceptsGzip = (request: IncomingMessage): boolean =>
-  /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
+const acceptsGzip = (request: IncomingMessage): boolean => /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");
 
 function sendAsset(request: IncomingMessage, response: ServerResponse, asset: Asset): void {
   const zipped = acceptsGzip(request);

@@ -51,7 +51,9 @@ export class ExtenderDecisions {
   async read(signal?: AbortSignal): Promise<void> {
     const { url, http, log } = this.#options;
     try {
-      const found = page.parse(await http.json({ url: new URL("debug/decisions", `${url.replace(/\/*$/, "")}/`), signal }));
+      const found = page.parse(
+        await http.json({ url: new URL("debug/decisions", `${url.replace(/\/*$/, "")}/`), signal }),
+      );
       this.#isFailing = false;
       for (const entry of found.decisions.toReversed()) if (entry !== null) this.#add(entry);
     } catch (error) {

@@ -1,30 +1,40 @@
-import type { NodeTwin } from "../../../core/api/index.ts";
+import { type NodeTwin, pinnedPolicyName } from "../../../core/api/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { ClassName, DecisionEntry } from "../wire.ts";
 
+interface ClassFacts {
+  readonly twin: NodeTwin | undefined;
+  readonly performancePods: number;
+}
+
+const reasons: Readonly<Record<ClassName, (facts: ClassFacts) => string>> = {
+  performance: ({ twin }) => withPolicy("full power for performance pods", twin),
+  eco: ({ twin }) => {
+    const { cpuPct, gpuPct } = twin?.status?.effectiveCapState ?? {};
+    const caps = [capText("CPU", cpuPct), capText("GPU", gpuPct)].filter((text) => text !== undefined);
+    const text = caps.length === 0 ? "runs with caps to save energy" : `capped to save energy: ${caps.join(", ")}`;
+    return withPolicy(text, twin);
+  },
+  draining: ({ twin, performancePods: count }) =>
+    count === 0
+      ? withPolicy("changes to eco in the next pass", twin)
+      : `waiting for ${count} performance ${count === 1 ? "pod" : "pods"}, nothing is evicted`,
+  asleep: ({ twin }) => {
+    const { reason, state } = twin?.spec.power ?? {};
+    return reason ?? (state === "off" ? "the operator wants it off" : "it is on its way back");
+  },
+  unknown: ({ twin }) =>
+    twin === undefined ? "it has no NodeTwin: Joulie does not manage it" : "the operator has not published a class",
+};
+
 /** Why a node is in its class, in words, from what its twin says. */
-export function reasonOf(to: ClassName, twin: NodeTwin | undefined, performancePods: number): string {
-  const { spec, status } = twin ?? {};
-  const policy = spec?.policy?.name;
-  const by = policy === "pinned" ? "a user's NodePowerProfile pins it" : policy && `policy ${policy}`;
-  const withPolicy = (text: string) => (by === undefined ? text : `${text} (${by})`);
-  switch (to) {
-    case "performance":
-      return withPolicy("full power for performance pods");
-    case "eco": {
-      const { cpuPct, gpuPct } = status?.effectiveCapState ?? {};
-      const caps = [capText("CPU", cpuPct), capText("GPU", gpuPct)].filter((text) => text !== undefined);
-      return withPolicy(caps.length === 0 ? "runs with caps to save energy" : `capped to save energy: ${caps.join(", ")}`);
-    }
-    case "draining":
-      return performancePods === 0
-        ? withPolicy("changes to eco in the next pass")
-        : `waiting for ${performancePods} performance ${performancePods === 1 ? "pod" : "pods"}, nothing is evicted`;
-    case "asleep":
-      return spec?.power?.reason ?? (spec?.power?.state === "off" ? "the operator wants it off" : "it is on its way back");
-    case "unknown":
-      return twin === undefined ? "it has no NodeTwin: Joulie does not manage it" : "the operator has not published a class";
-  }
+export const reasonOf = (to: ClassName, twin: NodeTwin | undefined, performancePods: number): string =>
+  reasons[to]({ twin, performancePods });
+
+function withPolicy(text: string, twin: NodeTwin | undefined): string {
+  const policy = twin?.spec.policy?.name;
+  if (policy === undefined) return text;
+  return `${text} (${policy === pinnedPolicyName ? "a user's NodePowerProfile pins it" : `policy ${policy}`})`;
 }
 
 const capText = (device: string, share: number | undefined): string | undefined =>

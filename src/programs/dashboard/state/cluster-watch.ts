@@ -1,7 +1,14 @@
-import type { NodeHardware, NodePowerProfile, NodeTwin, PowerEndpoint } from "../../../core/api/index.ts";
+import type { NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import type { ClusterObjects } from "../../../core/report/index.ts";
-import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import {
+  type Instant,
+  instant,
+  isoTime,
+  type Milliseconds,
+  milliseconds,
+  type RandomSource,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -30,6 +37,8 @@ export interface ClusterWatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
+  /** How much faster `clock` runs than the API server's. */
+  readonly speed: () => number;
 }
 
 /** Everything that the API says about one node. */
@@ -52,6 +61,8 @@ export class ClusterWatch {
   readonly table = new FleetTable();
   readonly decisions = new DecisionLog(DECISIONS);
   readonly #clock: Clock;
+  readonly #ioClock: Clock;
+  readonly #speed: () => number;
   readonly #changed = new Set<string>();
   readonly #classes = new Map<string, ClassName>();
   #pendingPods = 0;
@@ -64,8 +75,10 @@ export class ClusterWatch {
     readonly pods: Reflector<ShownPod, "node">;
   };
 
-  constructor({ client, clock, ioClock, random, log }: ClusterWatchOptions) {
+  constructor({ client, clock, ioClock, random, log, speed }: ClusterWatchOptions) {
     this.#clock = clock;
+    this.#ioClock = ioClock;
+    this.#speed = speed;
     const base = { client, clock: ioClock, random, log };
     const onChange = (changes: readonly Change<unknown>[]) => {
       for (const { key } of changes) this.#changed.add(key);
@@ -124,7 +137,7 @@ export class ClusterWatch {
       hardware: new Map(hardware.store.entries()),
       profiles: new Map(profiles.store.entries()),
       endpoints: new Map(endpoints.store.entries()),
-      pods: Array.from(pods.store.values(), ({ pod }) => pod),
+      pods: Array.from(pods.store.values(), ({ pod }) => (this.#speed() === 1 ? pod : this.#inClusterTime(pod, now))),
     };
   }
 
@@ -156,6 +169,13 @@ export class ClusterWatch {
     }
     // Nodes read before all lists were complete need their class remembered.
     if (isComplete || this.#changed.size === 0) this.#changed.clear();
+  }
+
+  /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
+  #inClusterTime(pod: Pod, now: Instant): Pod {
+    const age = this.#ioClock.now() - Date.parse(pod.metadata.creationTimestamp ?? "");
+    if (Number.isNaN(age)) return pod;
+    return { ...pod, metadata: { ...pod.metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
   #factsOf(node: ShownNode): NodeFacts {

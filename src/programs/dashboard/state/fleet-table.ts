@@ -107,7 +107,7 @@ export class FleetTable {
     return { key, topology: this.#topology, values, codes };
   }
 
-  totals(pods: number, pendingPods: number, counterfactual: number | null): Totals {
+  totals(pods: number, pendingPods: number, savedWatts: number | null): Totals {
     const sums = { power: 0, cap: 0, tdp: 0 };
     const counts = { power: 0, cap: 0, tdp: 0 };
     const byClass = [0, 0, 0, 0, 0];
@@ -121,11 +121,12 @@ export class FleetTable {
       }
     }
     const sum = (name: keyof typeof sums) => (counts[name] === 0 ? null : Math.round(sums[name]));
+    const power = sum("power");
     return {
-      power: sum("power"),
+      power,
       cap: sum("cap"),
       capacity: sum("tdp"),
-      counterfactual,
+      counterfactual: power === null || savedWatts === null ? null : power + savedWatts,
       nodes: this.size,
       measured: counts.power,
       byClass,
@@ -136,7 +137,9 @@ export class FleetTable {
 
   #columnsOf(slots: readonly number[]): Omit<TableChanges, "slots"> {
     const rows = slots.map((slot) => this.#entries[slot]);
-    const columns = Object.fromEntries(columnNames.map((name) => [name, rows.map((entry) => entry?.row[name] ?? null)]));
+    const columns = Object.fromEntries(
+      columnNames.map((name) => [name, rows.map((entry) => entry?.row[name] ?? null)]),
+    );
     return { names: rows.map((entry) => entry?.name ?? null), columns: columns as Columns };
   }
 

@@ -49,7 +49,9 @@ export function classOf(twin: NodeTwin | undefined): ClassName {
 /** The code of the worse result of CPU and GPU; null if no agent has reported. */
 function controlOf(twin: NodeTwin | undefined): number | null {
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
-  const codes = [cpu?.result, gpu?.result].flatMap((result) => (result === undefined ? [] : controlNames.indexOf(result)));
+  const codes = [cpu?.result, gpu?.result].flatMap((result) =>
+    result === undefined ? [] : controlNames.indexOf(result),
+  );
   return codes.length === 0 ? null : Math.max(...codes);
 }
 

@@ -56,7 +56,15 @@ export function shownNode(object: KubeObject): ShownNode {
   };
 }
 
-const podSpecFields = ["nodeName", "schedulingGates", "nodeSelector", "affinity", "tolerations", "overhead", "resources"] as const;
+const podSpecFields = [
+  "nodeName",
+  "schedulingGates",
+  "nodeSelector",
+  "affinity",
+  "tolerations",
+  "overhead",
+  "resources",
+] as const;
 const podStatusFields = ["phase", "startTime", "conditions"] as const;
 const OURS = /^joulie\.io\//;
 
@@ -66,7 +74,13 @@ export function shownPod(object: KubeObject): ShownPod | undefined {
   if (status.phase === "Succeeded" || status.phase === "Failed") return undefined;
   const pod: Pod = {
     metadata: {
-      ...only(whole.metadata as Pod["metadata"], ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"]),
+      ...only(whole.metadata as Pod["metadata"], [
+        "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+      ]),
       annotations: Object.fromEntries(
         Object.entries((whole.metadata as Pod["metadata"]).annotations ?? {}).filter(([key]) => OURS.test(key)),
       ),

@@ -1,0 +1,30 @@
+import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
+import * as seen from "./dashboard-observations.ts";
+import { everyProgramRows } from "./started-program.ts";
+import { describeVariables, type VariableTable } from "./variable-table.ts";
+
+const table: VariableTable = {
+  ...everyProgramRows("dashboard"),
+  DASHBOARD_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
+  METRICS_ADDR: { value: "[::1]:0", observe: seen.metricsAt, byDefault: "127.0.0.1", changed: "[::1]" },
+  DASHBOARD_CLIENTS: { value: "3", observe: seen.acceptedPages, byDefault: 64, changed: 3 },
+  TWIN_STALENESS_THRESHOLD: { value: "1m", observe: seen.findsOldTwin, byDefault: false, changed: true },
+  SCORING: { value: "energy", observe: seen.formula, byDefault: "headroom", changed: "energy" },
+  HARDWARE_CATALOG_PATH: {
+    value: `${seen.FOLDER}/catalogue.yaml`,
+    observe: seen.addedWatts,
+    byDefault: "105",
+    changed: "350",
+  },
+  HISTORY_FILE: { value: `${seen.FOLDER}/history.json`, observe: seen.savedFile, byDefault: false, changed: true },
+  PROMETHEUS_URL: { value: seen.SERVER, observe: seen.sourceOfTwoDays, byDefault: 400, changed: "prometheus" },
+  EXTENDER_URL: { value: seen.SERVER, observe: seen.placements, byDefault: [], changed: ["default/p on a"] },
+  OPERATOR_URL: {
+    value: seen.SERVER,
+    observe: seen.reason,
+    byDefault: "capped to save energy: CPU at 80 % of its maximum",
+    changed: "by the operator's plan",
+  },
+};
+
+describeVariables("dashboard", dashboardConfig, table);
