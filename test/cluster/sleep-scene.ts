@@ -119,6 +119,8 @@ export class SleepScene {
   readonly witness: Witness;
   /** Machines that lost their power while work ran on them. */
   readonly losses: string[] = [];
+  /** How often a machine was asked to shut down, or lost its power. */
+  cuts = 0;
   #identities: Readonly<Record<"fleet" | "operator" | "power", ClusterIdentity>> | undefined;
   #fleet: { readonly running: RunningFleet; stop(): Promise<void> } | undefined;
   readonly #programs = new Set<Program>();
@@ -181,6 +183,7 @@ export class SleepScene {
     const { datacenter } = running;
     const press = datacenter.press.bind(datacenter);
     datacenter.press = (machine, action) => {
+      if (action !== "on") this.cuts++;
       if (action !== "on" && machine.physics.jobCount > 0) this.losses.push(`${machine.spec.name} ${action}`);
       press(machine, action);
     };
