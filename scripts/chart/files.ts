@@ -1,4 +1,5 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
+import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -32,6 +33,7 @@ const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   "operator-sleep": { condition: `.Values.operator.enabled ${sleeps}`, account: "operator" },
   extender: { condition: `(not ${byEnergy})` },
   "extender-energy": { condition: byEnergy, account: "extender" },
+  dashboard: { condition: ".Values.dashboard.enabled" },
   power: { condition: `(or .Values.power.enabled ${sleeps})` },
   fleet: { condition: ".Values.fleet.enabled (not .Values.fleet.sleep)" },
   "fleet-sleep": { condition: ".Values.fleet.enabled .Values.fleet.sleep", account: "fleet" },
@@ -62,6 +64,7 @@ export async function chartFiles(): Promise<[string, string][]> {
     extender: extenderConfig,
     fleet: fleetConfig,
     power: powerConfig,
+    dashboard: dashboardConfig,
   });
   return [
     ["charts/joulie/values.yaml", valuesFile(values)],

@@ -70,7 +70,7 @@ export function valuesReference(values: Section, reserved: ReadonlySet<string>):
 
 Values of the Helm chart in \`charts/joulie\`. Helm rejects unknown values and wrong types.
 
-\`agent.env\`, \`operator.env\`, \`extender.env\`, \`power.env\` and \`fleet.env\` take every variable of [configuration](configuration.md)
+\`agent.env\`, \`operator.env\`, \`extender.env\`, \`power.env\`, \`dashboard.env\` and \`fleet.env\` take every variable of [configuration](configuration.md)
 by its name, for example \`operator.env.POLICY_TYPE\`. The chart itself sets these, from other values or from the pod:
 ${[...reserved].map((name) => `\`${name}\``).join(", ")}.
 

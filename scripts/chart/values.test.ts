@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { grouped } from "../../src/platform/config/index.ts";
 import { agentConfig } from "../../src/programs/agent/config.ts";
+import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -15,6 +16,7 @@ const configs = {
   fleet: fleetConfig,
   operator: operatorConfig,
   power: powerConfig,
+  dashboard: dashboardConfig,
 };
 const values = chartValues(configs);
 const templates = join(import.meta.dirname, "../../charts/joulie/templates");

@@ -21,6 +21,7 @@ export interface ProgramConfigs {
   readonly extender: ConfigSchema;
   readonly fleet: ConfigSchema;
   readonly power: ConfigSchema;
+  readonly dashboard: ConfigSchema;
 }
 
 /** Set by the templates, from other values or from the pod. */
@@ -42,6 +43,8 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "EXTENDER_TLS_KEY_FILE",
   "EXTENDER_TLS_CLIENT_CA_FILE",
   "SIMULATOR_ADDR",
+  "DASHBOARD_ADDR",
+  "HISTORY_FILE",
   "SLEEP_MODE",
   "REDFISH_URL",
 ]);
@@ -208,6 +211,22 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       resources: resources("20m", "100Mi", "256Mi"),
       env: env("power"),
       ...extras("the power program"),
+    }),
+    dashboard: section("The dashboard: a live page of the cluster, read-only.", {
+      enabled: flag(false, "Whether it is installed."),
+      historyClaim: text(
+        "",
+        "PersistentVolumeClaim for the last 24 hours of power; empty = they are kept over a restart of the container only.",
+      ),
+      ...placement("the dashboard"),
+      priorityClassName: text("", "Priority class of the dashboard."),
+      from: list(
+        [],
+        "Peers that may reach its page, as in a NetworkPolicy. Empty = all; they need a token in any case.",
+      ),
+      resources: resources("50m", "200Mi", "512Mi"),
+      env: env("dashboard"),
+      ...extras("the dashboard"),
     }),
     scheduler: section("A second kube-scheduler that asks the extender, where the cluster's own cannot be changed.", {
       enabled: flag(false, "Whether it is installed."),

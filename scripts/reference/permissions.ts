@@ -10,6 +10,7 @@ const titles: Readonly<Record<InstalledProgram, string>> = {
   "operator-sleep": "operator, `sleep.mode=recommend` or `on`",
   extender: "extender",
   "extender-energy": "extender, `extender.env.SCORING=energy`",
+  dashboard: "dashboard, only with `dashboard.enabled=true`",
   power: "power, only with `power.enabled=true`, or `sleep.mode=recommend` or `on`",
   fleet: "fleet, for test clusters only",
   "fleet-sleep": "fleet, `fleet.sleep=true`",

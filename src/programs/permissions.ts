@@ -3,6 +3,7 @@ import type { PermissionRule } from "../platform/kube/index.ts";
 import { agentPermissions } from "./agent/permissions.ts";
 import { checkPermissions } from "./check/permissions.ts";
 import { crdsPermissions } from "./crds/permissions.ts";
+import { dashboardPermissions } from "./dashboard/permissions.ts";
 import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
 import { fleetPermissions } from "./fleet/permissions.ts";
 import { operatorPermissions } from "./operator/permissions.ts";
@@ -31,6 +32,7 @@ export const programPermissions = {
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
+  dashboard: () => dashboardPermissions,
   power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   /** The fleet with --sleep. */

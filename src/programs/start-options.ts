@@ -34,6 +34,8 @@ export const startOptions = {
   },
   /** Not measured: it works on a few nodes at a time. */
   power: { node: ["--max-semi-space-size=1"], environment: oneMallocArena },
+  /** Not measured: it holds all nodes and pods, like the operator. */
+  dashboard: { node: ["--max-semi-space-size=8", "--max-old-space-size=256"], environment: {} },
 } as const satisfies Readonly<Record<string, StartOptions>>;
 
 /** The start command as the guides show it. */

@@ -47,8 +47,7 @@ const status = () => page.getByTestId("status");
 const drawer = () => page.getByRole("dialog");
 const map = () => page.getByRole("application");
 // Texts: this project's types know no document.
-const hasFocus = async () =>
-  page.evaluate<boolean>("document.activeElement?.getAttribute('role') === 'application'");
+const hasFocus = async () => page.evaluate<boolean>("document.activeElement?.getAttribute('role') === 'application'");
 const theme = async () => page.evaluate<string>("document.documentElement.dataset.theme");
 
 /** Serious findings of axe, in words. */

@@ -50,6 +50,18 @@ const valueSets: Readonly<Record<string, object>> = {
   "one extender": { extender: { replicas: 1 }, check: { enabled: false } },
   "no agent": { agent: { enabled: false } },
   "a power program": { power: { enabled: true } },
+  "a dashboard": { dashboard: { enabled: true }, extender: { env: { SCORING: "energy" } } },
+  "a dashboard with a claim and limited readers": {
+    dashboard: {
+      enabled: true,
+      historyClaim: "history",
+      from: [{ ipBlock: { cidr: "10.9.0.0/16" } }],
+      env: { PROMETHEUS_URL: "http://prometheus:9090", SCORING: "headroom" },
+      extraVolumes: [{ name: "catalog", configMap: { name: "hardware" } }],
+      extraVolumeMounts: [{ name: "catalog", mountPath: "/etc/joulie/catalog" }],
+    },
+    monitoring: { enabled: true },
+  },
   "recommended sleep": { sleep: { mode: "recommend" } },
   "a power program with limited peers": {
     power: { enabled: true, egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }], env: { WAKE_TIMEOUT: "10m" } },

@@ -65,6 +65,7 @@ const comparisons: Readonly<Record<InstalledProgram, string>> = {
   "operator-sleep": "sleep-day.test.ts",
   extender: "debug-pages.test.ts",
   "extender-energy": "energy-scoring.test.ts",
+  dashboard: "dashboard.test.ts",
   power: "power.test.ts",
   fleet: "simulator.test.ts",
   "fleet-sleep": "sleep-day.test.ts",

@@ -14,7 +14,8 @@ import type { HistoryAnswer, NodeAnswer, ScoreAnswer, Snapshot } from "../../src
 export const FOLDER = "/folder.test";
 export const SERVER = "http://server.test";
 
-const CATALOGUE = "cpus: [{ key: test-cpu, vendor: test, aliases: [Test-CPU], coresPerSocket: 64, tdpWatts: 1000, baseGHz: 2 }]";
+const CATALOGUE =
+  "cpus: [{ key: test-cpu, vendor: test, aliases: [Test-CPU], coresPerSocket: 64, tdpWatts: 1000, baseGHz: 2 }]";
 
 const pages: Readonly<Record<string, unknown>> = {
   "/api/v1/query_range": { status: "success", data: { resultType: "matrix", result: [] } },

@@ -127,7 +127,9 @@ export function Figures() {
             : `${report.notUsedPct.estimate.toFixed(1)} % (${report.notUsedPct.low.toFixed(1)} to ${report.notUsedPct.high.toFixed(1)} %)`}
         </p>
         <p class="detail">
-          {report === undefined || report.from === null ? "" : `in ${age(report.from, report.to ?? report.from)}, an estimate`}
+          {report === undefined || report.from === null
+            ? ""
+            : `in ${age(report.from, report.to ?? report.from)}, an estimate`}
         </p>
       </div>
     </section>

@@ -32,6 +32,11 @@ command: ["/usr/local/bin/node", "--max-semi-space-size=1", "/app/joulie.mjs"]
 - name: MALLOC_ARENA_MAX
   value: "1"
 {{- end }}
+{{- define "joulie.start.dashboard" -}}
+command: ["/usr/local/bin/node", "--max-semi-space-size=8", "--max-old-space-size=256", "/app/joulie.mjs"]
+{{- end }}
+{{- define "joulie.startEnvironment.dashboard" -}}
+{{- end }}
 {{- define "joulie.shortestGrace" -}}
 30
 {{- end }}

@@ -5,7 +5,7 @@ import type { HistoryAnswer } from "../wire.ts";
 import type { ClusterHistory } from "./cluster-history.ts";
 
 /** The series of the operator that stand for the ring's. Two operators may be scraped while the leader changes. */
-export const pastQueries = {
+const pastQueries = {
   power: "sum(max by (node) (joulie_operator_node_power_watts))",
   cap: "sum(max by (node) (joulie_operator_node_capped_power_watts))",
   capacity: "sum(max by (node) (joulie_operator_node_uncapped_power_watts))",
