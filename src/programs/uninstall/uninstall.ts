@@ -10,6 +10,7 @@ import {
   resources,
   stoppedBy,
 } from "../../platform/kube/index.ts";
+import { ARRIVALS_CONFIG_MAP } from "../operator/permissions.ts";
 import { listed, nodesNotOn } from "../power/index.ts";
 
 export interface UninstallOptions {
@@ -83,24 +84,25 @@ async function endFleet(
   return poll(clock, timeout, async () => hasNoPods(client, namespace, podSelector));
 }
 
-/** Waits until the release has no more pods, then removes the stop annotation and the Lease. Returns what failed. */
+/** Waits until the release has no more pods, then removes the stop annotation and what replicas shared. Returns what failed. */
 export async function clearStop({
   client,
   clock,
   namespace,
   timeout,
   selector,
-  lease,
+  leases,
 }: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
-  /** By which one operator led. */
-  readonly lease: string;
+  /** By which one operator and one power program led. */
+  readonly leases: readonly string[];
 }): Promise<string | undefined> {
   const isGone = await poll(clock, timeout, async () => hasNoPods(client, namespace, selector));
   if (!isGone)
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
-  await deleteIfPresent(client, resources.leases, { name: lease, namespace });
+  for (const name of leases) await deleteIfPresent(client, resources.leases, { name, namespace });
+  await deleteIfPresent(client, resources.configMaps, { name: ARRIVALS_CONFIG_MAP, namespace });
   return undefined;
 }
 
