@@ -56,9 +56,8 @@ describe("Heartbeats", () => {
     const cluster = new Cluster(NODES, writtenAt);
     const counts = cluster.run(0, 8 * INTERVAL);
     const share = (NODES * CHECK) / INTERVAL;
-    // A twin that the operator takes over may be due at once; it counts for the first check only.
-    for (const count of counts.slice(1)) expect(count).toBeLessThan(share + 2);
-    expect(sum(counts.slice(1)) / (8 * INTERVAL)).toBeLessThan(NODES / INTERVAL + 0.1);
+    for (const count of counts) expect(count).toBeLessThan(1.2 * share);
+    expect(sum(counts)).toBeLessThanOrEqual(8 * NODES);
     expect(cluster.longestGap).toBeLessThanOrEqual(LONGEST_GAP);
   });
 
@@ -72,18 +71,19 @@ describe("Heartbeats", () => {
     const cluster = new Cluster(100);
     cluster.run(0, INTERVAL);
     const busy = names(50);
-    const counts = cluster.run(INTERVAL, 5 * INTERVAL, (second) => (second % 60 === 0 ? busy : []));
+    const counts = cluster.run(INTERVAL, 5 * INTERVAL, (second) =>
+      busy.filter((_, index) => (second + index * CHECK) % 60 === 0),
+    );
     // The other 50 are refreshed once per interval, not twice.
     expect(sum(counts)).toBeLessThan(1.3 * 50 * 4);
     expect(cluster.longestGap).toBeLessThanOrEqual(LONGEST_GAP);
   });
 
-  it("do not save up refreshes during a pause", () => {
-    const cluster = new Cluster(1000);
-    cluster.run(0, 50);
-    const [first = 0] = cluster.run(INTERVAL - 60, INTERVAL - 55);
-    expect(first).toBeLessThan(1000);
-    expect(first).toBeGreaterThan(0);
+  it("catch up evenly after a pause", () => {
+    const cluster = new Cluster(NODES);
+    const counts = cluster.run(INTERVAL - 75, INTERVAL + CHECK);
+    for (const count of counts) expect(Math.abs(count - (NODES * CHECK) / 80)).toBeLessThan(6);
+    expect(sum(counts)).toBe(NODES);
   });
 
   it("are requested once until the twin was written", () => {
@@ -98,9 +98,8 @@ describe("Heartbeats", () => {
   it("are due for a chosen twin before its interval has passed, until it was written", () => {
     const own = heartbeats();
     const twins = names(INTERVAL).map((name) => ({ name, lastUpdated: iso(0) }));
-    own.choose(twins, at(0));
-    const chosen = own.choose(twins, at(5));
-    expect(chosen).toHaveLength(5);
+    const chosen = own.choose(twins, at(0));
+    expect(chosen).toHaveLength(4);
     expect(twins.filter(({ name }) => own.isDue(name, iso(0), at(5))).map(({ name }) => name)).toEqual(chosen);
     expect(twins.filter(({ name }) => own.isDue(name, iso(4), at(5)))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { type Instant, instant, type Milliseconds } from "../../../core/units/index.ts";
+import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 
 /** A twin that the operator may refresh. */
 export interface PublishedTwin {
@@ -8,27 +8,33 @@ export interface PublishedTwin {
 
 interface Known extends PublishedTwin {
   readonly at: Instant;
+  /** Writes for other reasons since the last refresh. */
+  readonly changes: number;
   /** Its refresh was requested. */
   chosen: boolean;
 }
 
-/** After many writes at once, refreshes pause for at most this share of the interval: the rest of it is needed to spread them. */
-const MAX_DEBT = 0.25;
+/** A twin that changed this often without a refresh in between will change again before it needs one. */
+const CHANGES_OF_A_BUSY_NODE = 4;
+const LONGEST_CHECK = 5000;
+
+/** How often the operator looks for due heartbeats. */
+export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
+  milliseconds(Math.min(LONGEST_CHECK, interval / 10));
 
 /**
- * Decides when unchanged twins are refreshed. Every twin gets an equal share of the interval: with 5,000 twins and 225 s the
- * 22 oldest are refreshed each second. So twins that were all written at once at a start do not come due at once, and no twin
- * is refreshed more often than its interval asks for. Writes for another reason count as well: they refresh a twin, too.
+ * Decides when unchanged twins are refreshed: after the interval, or earlier if too many would come due together. So 5,000
+ * twins that were all written at once are refreshed one after the other from then on, and none more than once per interval.
  */
 export class Heartbeats {
   readonly #interval: Milliseconds;
+  /** How often `choose` is called. */
+  readonly #checkInterval: Milliseconds;
   readonly #known = new Map<string, Known>();
-  #checkedAt: Instant | undefined;
-  /** Refreshes that the shares of the past allow now. */
-  #credit = 0;
 
   constructor(interval: Milliseconds) {
     this.#interval = interval;
+    this.#checkInterval = heartbeatCheck(interval);
   }
 
   /** Whether this version of the twin must be written again although nothing changed. */
@@ -38,39 +44,43 @@ export class Heartbeats {
     return known.chosen || this.#isOverdue(known.at, now);
   }
 
-  /** Names the twins to refresh now: those older than the interval, and the oldest up to the share of the time since the last call. */
+  /** Names the twins to refresh now. */
   choose(twins: readonly PublishedTwin[], now: Instant): string[] {
-    const otherWrites = this.#note(twins);
-    const share = (twins.length * Math.max(0, now - (this.#checkedAt ?? now))) / this.#interval;
-    this.#checkedAt = now;
-    const longestDebt = -MAX_DEBT * twins.length;
-    // Saved credit would be spent in one burst.
-    this.#credit = Math.max(longestDebt, Math.min(this.#credit, 1) + share - otherWrites);
-    const candidates = twins.map(({ name }) => this.#known.get(name)).filter((known) => known?.chosen === false);
-    const names: string[] = [];
-    for (const known of (candidates as Known[]).toSorted((one, other) => one.at - other.at)) {
-      if (this.#credit < 1 && !this.#isOverdue(known.at, now)) continue;
-      this.#credit = Math.max(longestDebt, this.#credit - 1);
-      known.chosen = true;
-      names.push(known.name);
+    const candidates: Known[] = [];
+    for (const twin of twins) {
+      let known = this.#known.get(twin.name);
+      if (known?.lastUpdated !== twin.lastUpdated) {
+        const changes = known === undefined || known.chosen ? 0 : known.changes + 1;
+        known = { ...twin, at: instant(Date.parse(twin.lastUpdated)), changes, chosen: false };
+        this.#known.set(twin.name, known);
+      }
+      if (!known.chosen) candidates.push(known);
     }
-    return names;
+    // A time that is invalid or far in the future counts as overdue.
+    const overdue = candidates.filter(({ at }) => this.#isOverdue(at, now));
+    const later = candidates
+      .filter(({ at, changes }) => changes < CHANGES_OF_A_BUSY_NODE && !this.#isOverdue(at, now))
+      .toSorted((one, other) => one.at - other.at);
+    const early = later.slice(0, this.#earlyRefreshes(later, overdue.length, now));
+    return [...overdue, ...early].map((known) => {
+      known.chosen = true;
+      return known.name;
+    });
+  }
+
+  /** How many of the twins, which are sorted by age, are refreshed before their interval has passed. */
+  #earlyRefreshes(later: readonly Known[], overdue: number, now: Instant): number {
+    let perMs = 0;
+    // The rate at which the first n twins are refreshed by the check after their interval, for every n.
+    for (const [index, { at }] of later.entries()) {
+      const left = at + this.#interval + this.#checkInterval - now;
+      perMs = Math.max(perMs, (overdue + index + 1) / left);
+    }
+    return Math.max(0, Math.floor(perMs * this.#checkInterval) - overdue);
   }
 
   keepOnly(nodes: { has(name: string): boolean }): void {
     for (const name of this.#known.keys()) if (!nodes.has(name)) this.#known.delete(name);
-  }
-
-  /** Remembers the versions; returns how many twins were written that were not chosen. */
-  #note(twins: readonly PublishedTwin[]): number {
-    let otherWrites = 0;
-    for (const { name, lastUpdated } of twins) {
-      const known = this.#known.get(name);
-      if (known?.lastUpdated === lastUpdated) continue;
-      if (known !== undefined && !known.chosen) otherWrites++;
-      this.#known.set(name, { name, lastUpdated, at: instant(Date.parse(lastUpdated)), chosen: false });
-    }
-    return otherWrites;
   }
 
   /** A time that is invalid, or so far in the future that the clock of its writer was wrong, counts as overdue. */
