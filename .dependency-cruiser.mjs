@@ -12,6 +12,7 @@ export const coreRooms = [
   ["policy", "sleep", "twin", "control"],
   ["planning", "scoring"],
   ["physics"],
+  ["report"],
 ];
 
 const TEST = "\\.test\\.ts$";

@@ -72,6 +72,7 @@ const contract: Record<string, Record<string, unknown>> = {
   power: {
     ...everywhere,
     SLEEP_SETTLE: 10_000,
+    AWAKE_AT_LEAST: 300_000,
     SHUTDOWN_TIMEOUT: 5 * MINUTE,
     WAKE_TIMEOUT: 15 * MINUTE,
     SWITCH_TIMEOUT: 20_000,
@@ -206,6 +207,14 @@ const contract: Record<string, Record<string, unknown>> = {
     SPEED: 1,
     SEED: 1,
     POD_START: 2000,
+    REDFISH_URL: unset,
+    REDFISH_PASSWORD: unset,
+    REDFISH_SECRET: unset,
+    SLEEP: false,
+    PROVE_WAKES: false,
+    BOOT_TIME: unset,
+    SHUTDOWN_TIME: 60_000,
+    FAILED_BOOTS: 0.01,
   },
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {

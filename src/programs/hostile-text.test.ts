@@ -14,7 +14,8 @@ import { demoConfig } from "./demo/config.ts";
 import type { DemoCluster } from "./demo/demo-cluster.ts";
 import { summaryText } from "./demo/summary.ts";
 import { renderFrame } from "./demo/view.ts";
-import { welcomeText } from "./demo/welcome-text.ts";
+import { renderExplanation } from "./demo/view-explanation.ts";
+import { pagesOf, welcomeText } from "./demo/welcome-text.ts";
 import { programs } from "./index.ts";
 import { simulateConfig } from "./simulate/config.ts";
 import { simulate } from "./simulate/simulate.ts";
@@ -78,26 +79,31 @@ describe("what others have written is shown to a person and not obeyed", () => {
         duration: undefined,
         power: { drawn: watts(1), capped: 2, uncapped: 3 },
         pue: 1,
-        classes: { performance: 1, eco: 1, draining: 1, asleep: 0, unknown: 0 },
+        racks: [{ rack: HOSTILE, nodes: [{ name: HOSTILE, state: "eco", watts: 1, fullWatts: 2 }] }],
+        history: [{ watts: 1, alwaysOnWatts: 2 }],
         drains: { deferred: 0, completed: 0, takenBack: 0 },
         draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
         pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
-        energy: joules(1),
+        energy: { devices: joules(1), wall: joules(1), alwaysOn: joules(1) },
         news: [{ at: instant(0), about: HOSTILE, text: HOSTILE, tone: "up" }],
         notice: HOSTILE,
       },
-      300,
+      { columns: 300, rows: 40 },
       new Ansis(0),
     );
     for (const line of lines) expect(line).not.toContain("\n");
     expect(harmIn(lines.join("\n"))).toEqual([]);
-    expect(lines.filter((line) => line.includes("forged"))).toHaveLength(3);
+    expect(lines.filter((line) => line.includes("forged"))).toHaveLength(4);
   });
 
   it("in the demo's introduction and summary", () => {
     const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
     const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
-    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, pages, HOSTILE))).toEqual([]);
+    const listed = pagesOf(plane, pages, HOSTILE);
+    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, listed))).toEqual([]);
+    const explained = renderExplanation({ columns: 300, rows: 40 }, new Ansis(0), listed);
+    for (const line of explained) expect(line).not.toContain("\n");
+    expect(harmIn(explained.join("\n"))).toEqual([]);
     const summary = {
       ok: false,
       nodes: 1,
@@ -110,7 +116,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
       drains: { deferred: 0, completed: 0, takenBack: 0 },
       pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
       power: { watts: 1, cappedWatts: 1, uncappedWatts: 1 },
-      energy: { joules: joules(1), pue: undefined },
+      energy: { joules: joules(1), wallJoules: joules(1), alwaysOnModelJoules: joules(1), pue: undefined },
       ready: { twins: undefined, jobs: undefined },
       cores: undefined,
       memory: { rssBytes: 1, peakRssBytes: 1 },

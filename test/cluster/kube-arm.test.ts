@@ -1,7 +1,7 @@
 // The arm `kube` of `joulie simulate` against a real kube-scheduler: the same pods on the same nodes.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type KubeResources, kubeScore } from "../../src/core/scoring/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { type KubeResources, kubeScore } from "../../src/programs/simulate/placement/kube-scores.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { numbered } from "../controlplane/objects.ts";
 

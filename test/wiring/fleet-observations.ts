@@ -1,7 +1,8 @@
 // Observations for the table of the fleet's variables. Each starts a complete fleet on an in-memory API.
+import type { RedfishEndpoint } from "../../src/core/api/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { Scheduler } from "../../src/platform/embedded/index.ts";
-import { resources } from "../../src/platform/kube/index.ts";
+import { type KubeObject, resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
 import { FleetTestHarness } from "../../src/programs/fleet/testing/fleet-test-harness.ts";
@@ -138,4 +139,40 @@ export const isFast = async (variables: RawValues): Promise<boolean> =>
       output.includes("all simulated nodes are registered"),
     );
     return Number(/"simulatedSeconds":(\d+)/.exec(stdout)?.[1]) > 300;
+  });
+
+/** What a switchable fleet creates, and whether its Redfish service asks for a password. */
+export const switches = async (variables: RawValues): Promise<unknown> =>
+  simulating({ NODES: "2", ...variables }, async (harness) => {
+    await harness.pass(5);
+    const { items } = await harness.hand.listAll(resources.powerEndpoints);
+    const [first] = items as readonly (KubeObject & { readonly spec?: { readonly redfish?: RedfishEndpoint } })[];
+    const { address, credentialsSecretRef } = first?.spec?.redfish ?? {};
+    const { status } = await fetch(`${harness.simulator.url}/redfish/v1/Systems`);
+    return {
+      endpoints: items.length,
+      address: address === harness.simulator.url ? "its own" : address,
+      secret: credentialsSecretRef?.name,
+      tests: items.filter(({ metadata }) => metadata.annotations?.["joulie.io/test-power"] !== undefined).length,
+      status,
+    };
+  });
+
+/** The power state of a machine 20 s after a shutdown, 2 min later, and 5 min after it was switched on. */
+export const powerStates = async (variables: RawValues): Promise<unknown> =>
+  simulating({ NODES: "1", SLEEP: "true", ...variables }, async (harness) => {
+    const { datacenter } = harness.simulator;
+    const state = () => datacenter.machine("sim-000")?.power;
+    const press = (action: "on" | "shutdown") => {
+      const machine = datacenter.machine("sim-000");
+      if (machine !== undefined) datacenter.press(machine, action);
+    };
+    press("shutdown");
+    await harness.pass(20);
+    const early = state();
+    await harness.pass(120);
+    const late = state();
+    press("on");
+    await harness.pass(300);
+    return [early, late, state()].join(" ");
   });

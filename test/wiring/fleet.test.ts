@@ -12,6 +12,11 @@ const jobs = {
   observe: seen.jobs,
   byDefault: { pods: 94, performance: 27, namespace: "default", scheduler: "default-scheduler" },
 };
+const switches = {
+  observe: seen.switches,
+  byDefault: { endpoints: 2, address: "its own", secret: undefined, tests: 0 },
+};
+const powers = { observe: seen.powerStates, byDefault: "stopping off on" };
 const table: VariableTable = {
   ...everyProgramRows("fleet"),
   SIMULATOR_ADDR: { ...fleet, value: seen.FREE, changed: { served: true, metrics: false } },
@@ -40,6 +45,30 @@ const table: VariableTable = {
     changed: "Pending",
   },
   KEEP_OBJECTS: { value: "true", observe: seen.leftBehind, byDefault: 0, changed: 3 },
+  SLEEP: {
+    ...switches,
+    value: "true",
+    byDefault: { endpoints: 0, status: 404 },
+    changed: { endpoints: 2, status: 200 },
+  },
+  PROVE_WAKES: { ...switches, value: "true", beside: { SLEEP: "true" }, changed: { tests: 2 } },
+  REDFISH_URL: {
+    ...switches,
+    value: "http://fleet.test:1",
+    beside: { SLEEP: "true" },
+    changed: { address: "http://fleet.test:1" },
+  },
+  REDFISH_PASSWORD: {
+    ...switches,
+    value: "pa55",
+    beside: { SLEEP: "true", REDFISH_SECRET: "bmc" },
+    byDefault: { status: 200 },
+    changed: { status: 401 },
+  },
+  REDFISH_SECRET: { ...switches, value: "bmc", beside: { SLEEP: "true" }, changed: { secret: "bmc" } },
+  BOOT_TIME: { ...powers, value: "10m", beside: { FAILED_BOOTS: "0" }, changed: "stopping off waking" },
+  SHUTDOWN_TIME: { ...powers, value: "10s", beside: { FAILED_BOOTS: "0" }, changed: "off off on" },
+  FAILED_BOOTS: { ...powers, value: "1", changed: "stopping off failed" },
   WORKLOAD: { ...jobs, value: "none", changed: { pods: 0 } },
   LOAD: { ...jobs, value: "0.1", changed: { pods: 15, performance: 1 } },
   PERFORMANCE_SHARE: { ...jobs, value: "1", changed: { pods: 94, performance: 94 } },

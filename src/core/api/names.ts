@@ -45,6 +45,8 @@ export const annotations = {
   stop: "joulie.io/stop",
   /** PowerEndpoint, `true`: the node is woken and stays awake, whatever the operator decides. */
   keepAwake: "joulie.io/keep-awake",
+  /** NodePowerProfile, a time in RFC 3339: the pin has no effect from then on. */
+  pinUntil: "joulie.io/pin-until",
   /** PowerEndpoint, any value: the power program switches the node off and on once, then removes the annotation. */
   testPower: "joulie.io/test-power",
 } as const;

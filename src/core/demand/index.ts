@@ -5,7 +5,7 @@ export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-reques
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
-export { admitsNode, type NodeConstraint, namedNodesOf } from "./node-constraint.ts";
+export { admitsNode, type NodeConstraint, namedNodesOf, nodeConstraintOf } from "./node-constraint.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";

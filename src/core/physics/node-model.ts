@@ -5,6 +5,8 @@ import {
   type NodeSpec,
   nodePowerModel,
   nodePowerModelOf,
+  type PowerStateModel,
+  powerStateModelOf,
   type RestOfServer,
   restOfServerOf,
   sourcedFigure,
@@ -19,6 +21,8 @@ export interface NodeModel extends NodePowerModel {
   readonly rest: RestOfServer;
   /** Speed of the boards at full clock; a job's time at full speed is that on boards of speed 1. */
   readonly gpuSpeed: number;
+  /** How the machine is switched off and on. */
+  readonly states: PowerStateModel;
 }
 
 /** How the temperature of a node follows its power. */
@@ -43,6 +47,7 @@ const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
   thermal: thermalModel(power.full),
   rest: restOfServerOf(power),
   gpuSpeed,
+  states: powerStateModelOf(power),
 });
 
 function thermalModel(full: Watts): ThermalModel {

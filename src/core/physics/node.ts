@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../api/index.ts";
 import { wallPower } from "../power/index.ts";
 import { baselineAmbient } from "../twin/index.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../units/index.ts";
 import { firstDone, type JobInProgress, leftAfter, timeLeft } from "./job-in-progress.ts";
 import type { NodeModel } from "./node-model.ts";
-import { type Caps, idleOperation, type Operation, operate, sameCaps } from "./operation.ts";
+import { type Caps, idleOperation, type Operation, operate, operateWithoutJobs, sameCaps } from "./operation.ts";
 import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
@@ -21,7 +22,9 @@ import { jobDemandOf, type SimulatedJob } from "./work.ts";
 export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
   /** The node became too hot and throttles, or cooled down and stopped throttling. */
-  | { readonly kind: "throttled" | "recovered"; readonly at: Seconds };
+  | { readonly kind: "throttled" | "recovered"; readonly at: Seconds }
+  /** A shutdown ended (off), or a boot (on or failed). */
+  | { readonly kind: "switched"; readonly at: Seconds; readonly power: NodePowerState };
 
 /** The start time and start temperature of a node. */
 export interface SimulatedNodeStart {
@@ -45,6 +48,10 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #caps: Caps = {};
   #ambient: Celsius;
   #hot = false;
+  #power: NodePowerState = "on";
+  /** What a shutdown or a boot ends in, and when. */
+  #powerNext: NodePowerState = "on";
+  #powerNextAt = END_OF_TIME;
   #now: Seconds;
   readonly #started: Seconds;
 
@@ -53,12 +60,14 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #temperature: Celsius;
   #cpuJoules = 0;
   #gpuJoules = 0;
+  #offSeconds = 0;
 
   // The rates during the segment, and the event that ends it: the completion of a job, or a temperature threshold.
   readonly #operation = idleOperation();
   #settled: Celsius;
   #endsAt = END_OF_TIME;
-  #ending: JobInProgress<J> | undefined;
+  /** The job that completes then; otherwise what else ends the segment. */
+  #ending: JobInProgress<J> | "temperature" | "power" = "temperature";
 
   /** The node starts idle, at its idle temperature. */
   constructor(model: NodeModel, { at, ambient }: SimulatedNodeStart = {}) {
@@ -91,8 +100,9 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return undefined;
   }
 
-  /** Returns false if a job with this id is already running. */
+  /** Returns false if a job with this id is already running. Throws if the node is not on: nothing can run there. */
   start(job: J): boolean {
+    if (this.#power !== "on") throw new Error(`job ${job.id} starts on a node that is ${this.#power}`);
     if (this.#find(job.id) !== undefined) return false;
     const demand = jobDemandOf(job);
     this.#endSegment();
@@ -109,6 +119,41 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     this.#remove(running);
     this.#beginSegment();
     return seconds(running.left);
+  }
+
+  /** Starts to shut down, and is off after the time of its model. Returns the jobs that this stops; off: no effect. */
+  shutDown(): readonly J[] {
+    if (this.#power === "off" || this.#power === "stopping") return [];
+    return this.#switch("stopping", "off", this.model.states.shutdownTime);
+  }
+
+  /** Is off at once. Returns the jobs that this stops. */
+  cutPower(): readonly J[] {
+    return this.#power === "off" ? [] : this.#switch("off", "off", END_OF_TIME);
+  }
+
+  /** Boots, if it is off. The boot ends in `on`, or in `failed`: then the machine hangs until its power is cut. */
+  switchOn(fails = false): void {
+    if (this.#power === "off") this.#switch("waking", fails ? "failed" : "on", this.model.states.bootTime);
+  }
+
+  #switch(power: NodePowerState, next: NodePowerState, after: Seconds): readonly J[] {
+    this.#endSegment();
+    const stopped = this.#running.splice(0).map(({ job }) => job);
+    this.#power = power;
+    this.#powerNext = next;
+    this.#powerNextAt = after < END_OF_TIME ? seconds(this.#now + after) : END_OF_TIME;
+    this.#beginSegment();
+    return stopped;
+  }
+
+  get power(): NodePowerState {
+    return this.#power;
+  }
+
+  /** Time off since the start. */
+  get offSeconds(): Seconds {
+    return seconds(this.#offSeconds + (this.#power === "off" ? this.#elapsed() : 0));
   }
 
   /** Sets all caps at once; a missing cap means uncapped. */
@@ -148,7 +193,8 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
 
   /** Power of the whole server. */
   get wallWatts(): Watts {
-    return wallPower(this.watts, this.model.idle, this.model.rest);
+    const { idle, rest, states } = this.model;
+    return this.#power === "off" ? states.off : wallPower(this.watts, idle, rest);
   }
 
   /** Since the start. */
@@ -166,10 +212,11 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
 
   /** Energy of the whole server since the start. Wall power is linear in device power, and so is its energy. */
   get wallJoules(): Joules {
-    const { idle, rest } = this.model;
-    const time = this.#now - this.#started;
+    const { idle, rest, states } = this.model;
+    const off = this.offSeconds;
+    const time = this.#now - this.#started - off;
     const devices = this.joules;
-    return joules(devices + rest.idle * time + rest.slope * (devices - idle * time));
+    return joules(devices + rest.idle * time + rest.slope * (devices - idle * time) + states.off * off);
   }
 
   get temperature(): Celsius {
@@ -215,11 +262,15 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #happen(at: Seconds): SimulatedNodeEvent<J> {
     const ending = this.#ending;
     this.#now = at;
+    if (ending === "power") {
+      this.#switch(this.#powerNext, this.#powerNext, END_OF_TIME);
+      return { kind: "switched", at, power: this.#power };
+    }
     this.#endSegment();
-    if (ending === undefined) this.#turn();
+    if (ending === "temperature") this.#turn();
     else this.#remove(ending);
     this.#beginSegment();
-    if (ending !== undefined) return { kind: "finished", at, job: ending.job };
+    if (ending !== "temperature") return { kind: "finished", at, job: ending.job };
     return { kind: this.#hot ? "throttled" : "recovered", at };
   }
 
@@ -237,6 +288,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     this.#cpuJoules = this.cpuJoules;
     this.#gpuJoules = this.gpuJoules;
     this.#temperature = this.temperature;
+    this.#offSeconds = this.offSeconds;
     for (const running of this.#running) running.left = leftAfter(running, elapsed);
     this.#since = this.#now;
   }
@@ -244,15 +296,20 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   /** Computes the rates from now on and the end of the segment. */
   #beginSegment(): void {
     const { model } = this;
-    operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
+    if (this.#power === "on") {
+      operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
+    } else operateWithoutJobs(this.#operation, model, this.#power);
     this.#settled = settledAt(model.thermal, this.watts, this.#ambient);
     const { throttleAt, resumeAt } = model.thermal;
     const mark = this.#hot ? resumeAt : throttleAt;
     const turn = timeToReach(model.thermal, this.#temperature, this.#settled, mark, !this.#hot);
     const done = firstDone(this.#running);
-    const doneAfter = done === undefined ? turn : timeLeft(done);
-    this.#ending = doneAfter <= turn ? done : undefined;
+    const doneAfter = done === undefined ? Number.POSITIVE_INFINITY : timeLeft(done);
+    this.#ending = done !== undefined && doneAfter <= turn ? done : "temperature";
     this.#endsAt = seconds(this.#since + Math.min(doneAfter, turn));
+    if (this.#powerNextAt >= this.#endsAt) return;
+    this.#ending = "power";
+    this.#endsAt = this.#powerNextAt;
   }
 }
 

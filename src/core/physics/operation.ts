@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../api/index.ts";
 import { throttledCount } from "../control/index.ts";
 import { exceeds, fittingClock, mixedPowerAt, powerAt } from "../power/index.ts";
 import { type Percent, percent, type Watts, watts } from "../units/index.ts";
@@ -85,6 +86,24 @@ export function operate(
     cpuClock,
     asked > 0 ? Math.min(1, model.boards / asked) : 1,
   );
+}
+
+/** The operating point of a machine that runs no jobs because it is off, shuts down, boots or hangs. */
+export function operateWithoutJobs(
+  operation: Operation,
+  { cpu, packages, gpu, boards, states }: NodeModel,
+  state: Exclude<NodePowerState, "on">,
+): void {
+  const isOff = state === "off";
+  const load = state === "waking" ? states.bootLoad : 0;
+  operation.cpuLoad = load;
+  operation.cpuClock = 1;
+  operation.cpuWatts = watts(isOff ? 0 : packages * powerAt(cpu, load, 1));
+  operation.cpuSaturated = false;
+  operation.gpuLoad = 0;
+  operation.gpuClock = 1;
+  operation.gpuWatts = watts(isOff || gpu === undefined ? 0 : boards * gpu.idle);
+  operation.gpuSaturated = false;
 }
 
 function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Caps, ceiling: number): void {

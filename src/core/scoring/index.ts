@@ -4,6 +4,14 @@ export * from "./energy/index.ts";
 export { ASLEEP, filterNode, type Rejection, rejectionCode, rejections } from "./filter.ts";
 export { ScoringKernel } from "./kernel.ts";
 export {
+  balancedAllocationScore,
+  type KubeResources,
+  kubeScore,
+  leastAllocatedScore,
+  mostAllocatedScore,
+  nodesToScore,
+} from "./kube-scores.ts";
+export {
   type Breakdown,
   type CandidateNode,
   marginalOn,

@@ -69,13 +69,20 @@ export const choice = <const Choice extends string, const Options extends Variab
   );
 
 /** Any text; `contains` is a required placeholder. */
-export const text = <const Options extends VariableOptions & { contains?: string; allowed: string }>(
+export const text = <
+  const Options extends VariableOptions & {
+    contains?: string;
+    allowed: string;
+    redact?: (text: string) => string;
+  },
+>(
   options: Options,
 ) =>
   variable<string, Options>(
     {
       word: "text",
       allowed: options.allowed,
+      ...(options.redact && { redact: options.redact }),
       read: (text) => {
         if (text === "") return fail("is empty");
         return options.contains === undefined || text.includes(options.contains)

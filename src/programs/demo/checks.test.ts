@@ -55,6 +55,13 @@ describe("evaluateChecks", () => {
     expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
   });
 
+  it("judges no drains for a policy that plans none", () => {
+    const names = (drains: boolean | undefined) =>
+      evaluateChecks({ ...good, expected: { ...good.expected, drains } }).map(({ name }) => name);
+    expect(names(undefined)).toEqual(names(true).filter((name) => !name.includes("drain was deferred")));
+    expect(names(undefined)).toHaveLength(names(true).length - 1);
+  });
+
   it("requires twins, unless the run was interrupted before they existed", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
@@ -101,7 +108,7 @@ describe("summaryText", () => {
     drains: good.drains,
     pods: { waiting: 1, running: 2, performance: 1, finished: 258 },
     power: { watts: 34_000, cappedWatts: 58_000, uncappedWatts: 66_000 },
-    energy: { joules: joules(86e6), pue: 1.2 },
+    energy: { joules: joules(86e6), wallJoules: joules(120e6), alwaysOnModelJoules: joules(150e6), pue: 1.2 },
     ready: { twins: 2.1, jobs: 4.3 },
     cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },

@@ -16,6 +16,11 @@ const hardware = hardwareView(
   undefined,
 );
 
+const machineOf = (name: string, rack: string, drawn: number) => ({
+  spec: { name, rack, model: { full: watts(900) } },
+  watts: watts(drawn),
+});
+
 describe("ClusterObserver", () => {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, 18)));
   let api: EmbeddedApi;
@@ -34,6 +39,7 @@ describe("ClusterObserver", () => {
       size: 2,
       has: (node: string) => ["a", "b"].includes(node),
       machine: () => ({ spec: { hardware }, physics: { caps: {} } }),
+      machines: () => [machineOf("a", "rack-1", 100), machineOf("b", "rack-2", 200), machineOf("c", "rack-1", 300)],
       totals: { seconds: seconds(1), watts: watts(1), joules: joules(1) },
     } as unknown as ClusterObserverOptions["datacenter"];
     observer = new ClusterObserver({
@@ -108,6 +114,35 @@ describe("ClusterObserver", () => {
     await publish("b", "eco");
     expect(observer.twins).toMatchObject({ twins: 2, fresh: 1 });
     expect(observer.twins.oldest).toBeGreaterThan(6 * MINUTE);
+  });
+
+  it("groups the nodes by rack, with state and power", async () => {
+    await publish("a", "draining");
+    await publish("b", "asleep");
+    expect(observer.racks).toEqual([
+      {
+        rack: "rack-1",
+        nodes: [
+          { name: "a", state: "draining", watts: 100, fullWatts: 900 },
+          { name: "c", state: "unknown", watts: 300, fullWatts: 900 },
+        ],
+      },
+      { rack: "rack-2", nodes: [{ name: "b", state: "asleep", watts: 200, fullWatts: 900 }] },
+    ]);
+  });
+
+  it.each([
+    ["stopping", "stopping"],
+    ["off", "asleep"],
+    ["waking", "waking"],
+    ["failed", "failed"],
+    ["on", "eco"],
+  ] as const)("shows a node whose machine is %s as %s", async (state, shown) => {
+    await publish("b", "eco");
+    const power = { state, since: new Date(clock.now()).toISOString() };
+    await hand.mergePatch(resources.nodeTwins, { name: "b" }, { status: { power } }, { subresource: "status" });
+    await settle();
+    expect(observer.racks[1]?.nodes[0]?.state).toBe(shown);
   });
 
   it("observes a drain from start through waiting pods to its end", async () => {

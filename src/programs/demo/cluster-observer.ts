@@ -13,6 +13,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { ClassHistory } from "./class-history.ts";
+import { type NodeState, type NodeTile, type RackTiles } from "./node-tiles.ts";
 import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed-objects.ts";
 import { PlacementAudit } from "./placement-audit.ts";
 import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
@@ -149,6 +150,18 @@ export class ClusterObserver {
     return counts;
   }
 
+  /** Every node by rack, with its state and power. */
+  get racks(): readonly RackTiles[] {
+    const racks = new Map<string, NodeTile[]>();
+    for (const { spec, watts } of this.#options.datacenter.machines()) {
+      const tiles = racks.get(spec.rack) ?? [];
+      if (tiles.length === 0) racks.set(spec.rack, tiles);
+      const status = this.#twins.store.get({ name: spec.name })?.status;
+      tiles.push({ name: spec.name, state: nodeStateOf(status), watts, fullWatts: spec.model.full });
+    }
+    return Array.from(racks, ([rack, nodes]) => ({ rack, nodes }));
+  }
+
   /** Total power limit of all nodes, with published caps and without caps. */
   get budget(): { readonly capped: number; readonly uncapped: number } {
     let [capped, uncapped] = [0, 0];
@@ -219,6 +232,13 @@ export class ClusterObserver {
       this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
     }
   }
+}
+
+/** A node between on and off has the class asleep; the power program says which way it goes. */
+function nodeStateOf(status: ObservedTwin["status"]): NodeState {
+  const state = status?.power?.state;
+  if (state === "stopping" || state === "waking" || state === "failed") return state;
+  return state === "off" ? "asleep" : (status?.schedulableClass ?? "unknown");
 }
 
 const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";

@@ -27,7 +27,9 @@ import { DecisionFeed } from "./decision-feed.ts";
 import { DecisionsPage } from "./decisions-page.ts";
 import type { RunningPrograms } from "./demo-programs.ts";
 import { EvaluatedTime } from "./evaluated-time.ts";
+import { PowerHistory } from "./power-history.ts";
 import { repeatEvery } from "./repeat.ts";
+import { isEnergy } from "./settings.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import type { DemoSummary } from "./summary.ts";
 import type { ViewData } from "./view-data.ts";
@@ -61,7 +63,8 @@ const MANY = 20;
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
-const NEWS = 8;
+/** As many as fit below the view on a tall terminal. */
+const NEWS = 40;
 const EXAMPLES = 5;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
@@ -73,6 +76,7 @@ export class DemoMonitor {
   readonly observer: ClusterObserver;
   readonly #options: DemoMonitorOptions;
   readonly #news = new DecisionFeed();
+  readonly #history = new PowerHistory();
   readonly #page: DecisionsPage;
   readonly #pace: SpeedLimiter;
   readonly #judgedTime = new EvaluatedTime();
@@ -126,6 +130,7 @@ export class DemoMonitor {
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
+      repeatEvery(LOOK, systemClock, signal, () => this.#recordPower()),
       // Separate loops, so that a slow task does not delay the others.
       repeatEvery(LOOK, systemClock, signal, () => this.#observePace()),
       repeatEvery(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
@@ -140,19 +145,20 @@ export class DemoMonitor {
   get frame(): ViewData {
     const { clock, config, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts, joules } = simulator.datacenter.totals;
+    const { watts, joules, wall, alwaysOn } = simulator.datacenter.totals;
     return {
       time: clock.now(),
       speed: clock.speed,
       running: elapsed(began, systemClock.monotonic()),
       duration: config.DURATION,
       power: { drawn: watts, ...observer.budget },
+      history: this.#history.points,
       pue: simulator.datacenter.facility().pue,
-      classes: observer.classes,
+      racks: observer.racks,
       drains: observer.history.drains,
       draining: observer.draining,
       pods: observer.pods,
-      energy: joules,
+      energy: { devices: joules, wall: wall.joules, alwaysOn: alwaysOn.joules },
       news: this.#news.latest(NEWS),
       notice: this.#notices.at(-1),
     };
@@ -163,7 +169,7 @@ export class DemoMonitor {
     const { config, clock, simulator, began } = this.#options;
     const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
-    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
+    const { watts, joules, sampledJoules, wall, alwaysOn, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
@@ -171,7 +177,7 @@ export class DemoMonitor {
     const checks = evaluateChecks({
       expected: {
         twins: this.#begun !== undefined || !interrupted,
-        drains: long && many && policy === "queue_aware_v1",
+        drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
         figures: long && many,
       },
       twins: observer.twins,
@@ -193,7 +199,12 @@ export class DemoMonitor {
       drains: observer.history.drains,
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
-      energy: { joules, pue: simulator.datacenter.facility().pue },
+      energy: {
+        joules,
+        wallJoules: wall.joules,
+        alwaysOnModelJoules: alwaysOn.joules,
+        pue: simulator.datacenter.facility().pue,
+      },
       ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
       cores: this.#cores,
       memory: { rssBytes: process.memoryUsage.rss(), peakRssBytes: process.resourceUsage().maxRSS * 1024 },
@@ -228,6 +239,11 @@ export class DemoMonitor {
 
   get #samplePeriod(): Milliseconds {
     return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
+  }
+
+  #recordPower(): void {
+    const { wall, alwaysOn } = this.#options.simulator.datacenter.totals;
+    this.#history.add({ watts: wall.watts, alwaysOnWatts: alwaysOn.watts });
   }
 
   #firstJobsPlaced(): boolean {

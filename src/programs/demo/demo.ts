@@ -6,12 +6,14 @@ import type { DemoConfig } from "./config.ts";
 import { type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
 import { DemoMonitor } from "./demo-monitor.ts";
 import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
+import { plainLine } from "./plain-line.ts";
 import { repeatEvery, waitUntil } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
 import type { DemoSummary } from "./summary.ts";
-import { plainLine, renderExplanation, renderFrame } from "./view.ts";
+import { renderFrame } from "./view.ts";
+import { renderExplanation } from "./view-explanation.ts";
 import { ViewKeys } from "./view-keys.ts";
-import { welcomeText } from "./welcome-text.ts";
+import { type DemoPage, pagesOf, welcomeText } from "./welcome-text.ts";
 
 /** Dependencies of the demo on the process and the terminal. */
 export interface DemoEnvironment {
@@ -77,7 +79,8 @@ async function runUntil(
   let stage: DemoMonitor | undefined;
   try {
     const started = await cast.start();
-    say(welcomeText(config, plane, started.addresses, world.logFile));
+    const pages = pagesOf(plane, started.addresses, world.logFile);
+    say(welcomeText(config, plane, pages));
     const running = new DemoMonitor({
       ...started,
       config,
@@ -94,7 +97,7 @@ async function runUntil(
     await Promise.race([
       cast.failed,
       ...(plane.failed === undefined ? [] : [plane.failed]),
-      Promise.all([play(running, cast, started, over), show(running, screen, world, viewKeys, over)]),
+      Promise.all([play(running, cast, started, over), show(running, screen, { ...world, pages }, viewKeys, over)]),
     ]);
     return running.summary(interrupted.aborted);
   } finally {
@@ -147,18 +150,20 @@ async function play(
 async function show(
   stage: DemoMonitor,
   screen: Screen | undefined,
-  { say, color, keys }: DemoEnvironment,
+  { say, color, keys, pages }: DemoEnvironment & { readonly pages: readonly DemoPage[] },
   viewKeys: ViewKeys,
   signal: AbortSignal,
 ): Promise<void> {
   if (screen === undefined)
     return repeatEvery(PLAIN_LINE, systemClock, signal, () => say(`${plainLine(stage.frame)}\n`));
-  const draw = () =>
+  const draw = () => {
+    const size = { columns: screen.width, rows: screen.height };
     screen.draw(
       viewKeys.explains
-        ? renderExplanation(screen.width, color)
-        : renderFrame(stage.frame, screen.width, color, keys !== undefined),
+        ? renderExplanation(size, color, pages)
+        : renderFrame(stage.frame, size, color, keys !== undefined),
     );
+  };
   viewKeys.onChange = () => {
     if (!signal.aborted) draw();
   };

@@ -8,7 +8,7 @@ const PIECES = new RegExp(`(${ESC}\\[[?]?\\d*[A-Za-z]|\\n|\\r)`, "g");
 /** Terminal emulator that records the resulting characters. */
 class Paper {
   columns: number | undefined = 80;
-  readonly rows: number | undefined;
+  rows: number | undefined;
   readonly lines: string[] = [""];
   writes = 0;
   last = "";
@@ -75,6 +75,16 @@ describe("Screen", () => {
     expect(paper.last).toContain(`${ESC}[H${ESC}[2J`);
     screen.draw(["again"]);
     expect(paper.last).not.toContain(`${ESC}[2J`);
+  });
+
+  it("clears the screen after a change of height: lines may have scrolled away", () => {
+    const paper = new Paper(4);
+    const screen = new Screen(paper);
+    screen.draw(["a", "b", "c"]);
+    paper.rows = 3;
+    screen.draw(["a", "b", "c"]);
+    expect(paper.last).toContain(`${ESC}[H${ESC}[2J`);
+    expect([screen.height, new Screen(new Paper()).height]).toEqual([2, 23]);
   });
 
   it("leaves the last column empty: clearing after it would erase its character", () => {

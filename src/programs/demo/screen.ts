@@ -12,7 +12,7 @@ const BEGIN = "\x1b[?2026h";
 const END = "\x1b[?2026l";
 const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
-/** After a width change lines may have wrapped, so the start of the view is unknown. */
+/** After a change of size lines may have wrapped or scrolled, so the start of the view is unknown. */
 const CLEAR_ALL = "\x1b[H\x1b[2J";
 const USUAL_ROWS = 24;
 const USUAL_COLUMNS = 80;
@@ -21,7 +21,7 @@ const USUAL_COLUMNS = 80;
 export class Screen {
   readonly #terminal: Terminal;
   #drawn = 0;
-  #columns: number | undefined;
+  #size: string | undefined;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -32,13 +32,17 @@ export class Screen {
     return Math.max(1, (this.#terminal.columns || USUAL_COLUMNS) - 1);
   }
 
+  /** Maximum number of lines. The cursor stays below the last one. */
+  get height(): number {
+    return Math.max(1, (this.#terminal.rows || USUAL_ROWS) - 1);
+  }
+
   draw(lines: readonly string[]): void {
-    const { columns } = this.#terminal;
-    const rows = this.#terminal.rows || USUAL_ROWS;
+    const size = `${this.#terminal.columns}x${this.#terminal.rows}`;
     // Lines that have scrolled away cannot be overwritten.
-    const shown = lines.slice(0, Math.max(1, rows - 1));
-    const resized = columns !== this.#columns;
-    this.#columns = columns;
+    const shown = lines.slice(0, this.height);
+    const resized = size !== this.#size;
+    this.#size = size;
     const up = this.#drawn === 0 ? HIDE_CURSOR : resized ? CLEAR_ALL : `\x1b[${this.#drawn}A`;
     const text = shown.map((line) => `${line}${CLEAR_LINE}\n`).join("");
     this.#terminal.write(`${BEGIN}${up}\r${text}${CLEAR_BELOW}${END}`);

@@ -3,7 +3,7 @@ import { printable } from "../../platform/log/index.ts";
 import type { DemoCheck } from "./checks.ts";
 import type { DrainCounts } from "./class-history.ts";
 import type { PodCounts } from "./cluster-observer.ts";
-import { kilowattHours } from "./view.ts";
+import { kilowattHours } from "./quantities.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {
@@ -19,7 +19,15 @@ export interface DemoSummary {
   readonly drains: DrainCounts;
   readonly pods: PodCounts;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
-  readonly energy: { readonly joules: Joules; readonly pue: number | undefined };
+  readonly energy: {
+    /** Of processors and boards. */
+    readonly joules: Joules;
+    /** Of whole servers. */
+    readonly wallJoules: Joules;
+    /** Modelled: whole servers with the same jobs at the same times, without caps and always on. */
+    readonly alwaysOnModelJoules: Joules;
+    readonly pue: number | undefined;
+  };
   /**
    * Real seconds from the start until every node had a twin, and until every initial job had its first scheduling
    * attempt.

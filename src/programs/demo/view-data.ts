@@ -1,8 +1,9 @@
-import type { SchedulableClass } from "../../core/api/index.ts";
 import type { Instant, Joules, Milliseconds, Watts } from "../../core/units/index.ts";
 import type { DrainCounts } from "./class-history.ts";
 import type { DrainingNode, PodCounts } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
+import type { RackTiles } from "./node-tiles.ts";
+import type { PowerPoint } from "./power-chart.ts";
 
 /** The data shown by the live view. */
 export interface ViewData {
@@ -12,14 +13,28 @@ export interface ViewData {
   /** Real time. */
   readonly running: Milliseconds;
   readonly duration: Milliseconds | undefined;
+  /** Of processors and boards, as caps limit it. */
   readonly power: { readonly drawn: Watts; readonly capped: number; readonly uncapped: number };
+  /** Power of whole servers, oldest first, one reading per second. */
+  readonly history: readonly PowerPoint[];
   readonly pue: number | undefined;
-  readonly classes: Readonly<Record<SchedulableClass, number>>;
+  readonly racks: readonly RackTiles[];
   readonly drains: DrainCounts;
   readonly draining: readonly DrainingNode[];
   readonly pods: PodCounts;
-  readonly energy: Joules;
+  readonly energy: EnergyFigures;
+  /** Most recent last. */
   readonly news: readonly DecisionFeedItem[];
   /** The demo's last own message. */
   readonly notice: string | undefined;
+}
+
+/** Energy since the start. */
+export interface EnergyFigures {
+  /** Of processors and boards. */
+  readonly devices: Joules;
+  /** Of whole servers. */
+  readonly wall: Joules;
+  /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
+  readonly alwaysOn: Joules;
 }

@@ -1,110 +1,160 @@
 import type { Ansis } from "ansis";
-import type { Instant, Milliseconds } from "../../core/units/index.ts";
-import { printable } from "../../platform/log/index.ts";
+import type { Instant } from "../../core/units/index.ts";
 import type { DrainingNode } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
-import type { ViewData } from "./view-data.ts";
+import { countStates, type NodeState, nodeStates, type RackTiles, renderTiles, stateMarks } from "./node-tiles.ts";
+import { renderPowerChart } from "./power-chart.ts";
+import { clockText, counted, kilowattHours, kilowatts, speedText, timeOfDay } from "./quantities.ts";
+import { label, renderLine, roomBesideLabel, type Segment, type Style, type TextLine } from "./text-line.ts";
+import type { EnergyFigures, ViewData } from "./view-data.ts";
 
-type Style = "strong" | "dim" | "green" | "yellow" | "red" | "cyan";
-type Segment = string | readonly [text: string, style: Style];
+export interface ViewSize {
+  readonly columns: number;
+  readonly rows: number;
+}
 
-const LABEL = 9;
-const WIDEST_BAR = 60;
 const tones: Readonly<Record<DecisionFeedItem["tone"], Style>> = {
   up: "cyan",
   down: "green",
   waits: "yellow",
   plain: "dim",
 };
+/** States that the legend lists even if no node is in them. */
+const usual: ReadonlySet<NodeState> = new Set(["performance", "eco", "draining"]);
+const TALLEST_CHART = 12;
+/** Shares of the rows that are left beside the fixed lines. */
+const TILES_SHARE = 0.45;
+const CHART_SHARE = 0.3;
+const TILE_ROWS_AT_LEAST = 4;
 
-/** Renders the live view, one string per terminal line, none wider than `width`. */
-export function renderFrame(frame: ViewData, width: number, color: Ansis, hasKeys = false): readonly string[] {
-  const { classes, drains, draining, pods, notice } = frame;
-  const { performance, eco, draining: inDrain, asleep, unknown } = classes;
-  const lines: Segment[][] = [
-    [
-      ["joulie demo", "strong"],
-      `  ${timeOfDay(frame.time)} simulated, ${speedText(frame.speed)}`,
-      [`  ${runText(frame, hasKeys)}`, "dim"],
-    ],
-    [label("power"), ...bar(frame, width - LABEL - 2)],
-    [
-      label(""),
-      `${kilowatts(frame.power.drawn)} drawn of ${kilowatts(frame.power.capped)} under caps, ${kilowatts(frame.power.uncapped)} without`,
-    ],
-    [
-      label("nodes"),
-      [`${performance} performance`, "cyan"],
-      "   ",
-      [`${eco} eco`, "green"],
-      "   ",
-      [`${inDrain} draining`, "yellow"],
-      ...(asleep > 0 ? (["   ", [`${asleep} asleep`, "dim"]] as const) : []),
-      ...(unknown > 0 ? (["   ", [`${unknown} unknown`, "red"]] as const) : []),
-    ],
-    [label("drains"), `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`],
-    [label(""), [drainingText(draining, frame.time), "yellow"]],
-    [
-      label("pods"),
-      `${pods.running} running (${pods.performance} performance), ${pods.waiting} waiting, ${pods.finished} finished`,
-    ],
-    [
-      label("energy"),
-      `${kilowattHours(frame.energy)} so far${frame.pue === undefined ? "" : `; PUE ${frame.pue.toFixed(2)}`}`,
-    ],
-    [label(""), [notice ?? "", "red"]],
-    [["last decisions", "strong"]],
-    ...frame.news.map((item): Segment[] => [
-      [`  ${timeOfDay(item.at)} `, "dim"],
-      [item.about, tones[item.tone]],
-      ` ${item.text}`,
-    ]),
-  ];
-  return lines.map((line) => fitted(line, width, color));
+/** A part of the view. In a low terminal the least important parts are left out. */
+interface Part {
+  readonly importance: number;
+  readonly lines: readonly TextLine[];
 }
 
-const explanation: readonly (readonly [about: string, text: string])[] = [
-  ["power", "█ what all nodes draw now, ▒ what their caps allow, ░ what the"],
-  ["", "hardware could draw without caps."],
-  ["nodes", "performance: full speed. eco: capped to save energy. draining:"],
-  ["", "becomes eco once its last performance pod has ended; until then"],
-  ["", "its caps stay open."],
-  ["drains", "deferred: had to wait for a performance pod. completed: became eco"],
-  ["", "since. taken back: work came, and the node stayed performance."],
-  ["pods", "Simulated jobs. Performance pods never start on eco or draining"],
-  ["", "nodes; others prefer eco nodes. waiting: no node has room yet."],
-  ["energy", "Used since the start, in simulated time. PUE: power of the whole"],
-  ["", "site divided by the power of its computers; 1 is no overhead."],
-  ["last decisions", ""],
-  ["", "What operator and scheduler decided last, and why. The pages named"],
-  ["", "above the view show all of it; kubectl looks inside."],
-  ["", ""],
-  ["q or Ctrl-C", " ends the demo with a summary. ? or Escape goes back to the view."],
-];
+/** Renders the live view: as many lines as the terminal has rows, none wider than its columns. */
+export function renderFrame(frame: ViewData, size: ViewSize, color: Ansis, hasKeys = false): readonly string[] {
+  const fixed = fixedParts(frame, size, hasKeys);
+  const above = fixed.reduce((sum, { lines }) => sum + lines.length, 0);
+  const free = Math.max(0, size.rows - above);
+  const tiles = renderTiles(frame.racks, size.columns, Math.max(TILE_ROWS_AT_LEAST, Math.floor(TILES_SHARE * free)));
+  const chart = renderPowerChart(
+    frame.history,
+    size.columns,
+    Math.max(1, Math.min(TALLEST_CHART, Math.floor(CHART_SHARE * free))),
+  );
+  const [head, power, nodes, ...others] = fixed as [Part, Part, Part, ...Part[]];
+  const parts = [
+    head,
+    power,
+    { importance: 5, lines: chart },
+    nodes,
+    { importance: 6, lines: tiles },
+    ...others,
+    { importance: 1, lines: decisionLines(frame.news, free - tiles.length - chart.length) },
+  ];
+  return fitting(parts, size.rows).map((line) => renderLine(line, size.columns, color));
+}
 
-/** Renders the explanation that `?` shows. */
-export const renderExplanation = (width: number, color: Ansis): readonly string[] =>
-  [
-    [["joulie demo", "strong"], "  what you see, line by line"] as Segment[],
-    ...explanation.map(([about, text]): Segment[] => [label(about), text]),
-  ].map((line) => fitted(line, width, color));
+/** Drops the least important parts until the rest fits. */
+function fitting(parts: readonly Part[], rows: number): readonly TextLine[] {
+  const kept = [...parts];
+  const height = () => kept.reduce((sum, { lines }) => sum + lines.length, 0);
+  while (height() > rows && kept.length > 1) {
+    const least = Math.min(...kept.map(({ importance }) => importance));
+    kept.splice(
+      kept.findIndex(({ importance }) => importance === least),
+      1,
+    );
+  }
+  return kept.flatMap(({ lines }) => lines).slice(0, rows);
+}
 
-/** One status line for output that is not a terminal. */
-export function plainLine(frame: ViewData): string {
-  const { classes, drains, pods } = frame;
+function fixedParts(frame: ViewData, { columns }: ViewSize, hasKeys: boolean): readonly Part[] {
+  const { drains, draining, pods, energy, power, notice } = frame;
+  const pue = frame.pue === undefined ? "" : `; PUE ${frame.pue.toFixed(2)}`;
   return [
-    `${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
-    `${kilowatts(frame.power.drawn)} of ${kilowatts(frame.power.capped)}`,
-    `${classes.performance} performance, ${classes.eco} eco, ${classes.draining} draining`,
-    `drains ${drains.deferred} deferred, ${drains.completed} completed`,
-    `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
-    kilowattHours(frame.energy),
-  ].join(" | ");
+    {
+      importance: 10,
+      lines: [
+        [
+          ["joulie demo", "strong"],
+          `  ${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
+          [`  ${runText(frame, hasKeys)}`, "dim"],
+        ],
+      ],
+    },
+    {
+      importance: 9,
+      lines: [
+        [label("power"), ...bar(frame, roomBesideLabel(columns))],
+        [
+          label(""),
+          `${kilowatts(power.drawn)} drawn of ${kilowatts(power.capped)} under caps, ${kilowatts(power.uncapped)} without`,
+        ],
+      ],
+    },
+    { importance: 8, lines: [[label("nodes"), ...legend(frame.racks)]] },
+    {
+      importance: 3,
+      lines: [
+        [
+          label("drains"),
+          `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`,
+          [drainingText(draining, frame.time), "yellow"],
+        ],
+      ],
+    },
+    {
+      importance: 4,
+      lines: [
+        [
+          label("pods"),
+          `${pods.running} running (${pods.performance} performance), ${pods.waiting} waiting, ${pods.finished} finished`,
+        ],
+      ],
+    },
+    {
+      importance: 7,
+      lines: [
+        [label("energy"), `${kilowattHours(energy.wall)} at the wall, ${kilowattHours(energy.devices)} in chips${pue}`],
+        [label("saved"), [savedText(energy), "green"]],
+      ],
+    },
+    ...(notice === undefined ? [] : [{ importance: 9, lines: [[label(""), [notice, "red"] as const]] }]),
+  ];
+}
+
+/** Also the legend of the tiles: each state with its letter, its colour and its number of nodes. */
+function legend(racks: readonly RackTiles[]): readonly Segment[] {
+  const counts = countStates(racks);
+  return nodeStates.flatMap((state): Segment[] => {
+    const count = counts[state];
+    const [letter, style] = stateMarks[state];
+    return count > 0 || usual.has(state) ? [[`${letter} ${count} ${state}`, style], "   "] : [];
+  });
+}
+
+function savedText({ wall, alwaysOn }: EnergyFigures): string {
+  const saved = alwaysOn - wall;
+  const pct = alwaysOn > 0 ? (100 * saved) / alwaysOn : 0;
+  return `${kilowattHours(saved)} (${pct.toFixed(1)} %) so far; model: the same jobs, no caps, every node on`;
+}
+
+/** The last decisions under their heading; nothing if there is no room for one. */
+function decisionLines(news: readonly DecisionFeedItem[], rows: number): readonly TextLine[] {
+  if (rows < 2) return [];
+  return [
+    [["last decisions", "strong"]],
+    ...news
+      .slice(1 - rows)
+      .map((item): TextLine => [[`  ${timeOfDay(item.at)} `, "dim"], [item.about, tones[item.tone]], ` ${item.text}`]),
+  ];
 }
 
 /** Draws power, capped power and the hardware limit on one scale. */
-function bar({ power: { drawn, capped, uncapped } }: ViewData, room: number): Segment[] {
-  const width = Math.max(1, Math.min(WIDEST_BAR, room));
+function bar({ power: { drawn, capped, uncapped } }: ViewData, width: number): Segment[] {
   const scale = Math.max(drawn, capped, uncapped);
   const places = (value: number): number => (scale > 0 ? Math.round((width * value) / scale) : 0);
   const [used, allowed] = [Math.min(width, places(drawn)), Math.min(width, places(capped))];
@@ -119,56 +169,13 @@ function bar({ power: { drawn, capped, uncapped } }: ViewData, room: number): Se
 function drainingText(draining: readonly DrainingNode[], now: Instant): string {
   const shown = draining.map(({ node, since, pods }) => {
     const minutes = Math.max(0, Math.round((now - since) / 60_000));
-    return `${node} (${pods} ${pods === 1 ? "pod" : "pods"}, ${minutes} min)`;
+    return `${node} (${counted(pods, "pod")}, ${minutes} min)`;
   });
-  return shown.join(", ");
+  return shown.length === 0 ? "" : `; ${shown.join(", ")}`;
 }
-
-const label = (text: string): Segment => [text.padEnd(LABEL), "dim"];
-
-function fitted(line: readonly Segment[], width: number, color: Ansis): string {
-  let left = width;
-  let text = "";
-  for (const segment of line) {
-    const [own, style] = typeof segment === "string" ? [segment, undefined] : segment;
-    // Escape before measuring: names and texts come from API objects.
-    const plain = printable(own);
-    const characters = Array.from(plain);
-    const cut =
-      characters.length > left ? `${characters.slice(0, Math.max(0, left - 1)).join("")}${left > 0 ? "…" : ""}` : plain;
-    left -= Math.min(left, characters.length);
-    text += cut === "" ? "" : painted(cut, style, color);
-  }
-  return text;
-}
-
-const paints: Readonly<Record<Style, (color: Ansis) => (text: string) => string>> = {
-  strong: (color) => color.bold,
-  dim: (color) => color.dim,
-  green: (color) => color.green,
-  yellow: (color) => color.yellow,
-  red: (color) => color.red,
-  cyan: (color) => color.cyan,
-};
-
-const painted = (text: string, style: Style | undefined, color: Ansis): string =>
-  style === undefined ? text : paints[style](color)(text);
-
-const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
-
-const speedText = (speed: number): string =>
-  speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
 
 function runText({ running, duration }: ViewData, hasKeys: boolean): string {
   const time = duration === undefined ? clockText(running) : `${clockText(running)} of ${clockText(duration)}`;
   if (hasKeys) return `${time}, q quits, ? explains`;
   return duration === undefined ? `${time}, Ctrl-C ends it` : time;
 }
-
-function clockText(length: Milliseconds): string {
-  const seconds = Math.floor(length / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
-}
-
-const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
-export const kilowattHours = (joules: number): string => `${(joules / 3.6e6).toFixed(1)} kWh`;

@@ -8,11 +8,13 @@ import { forEachConcurrently } from "./concurrently.ts";
 import { confirmPodDeletion } from "./deletion.ts";
 import { labels } from "./names.ts";
 import type { NodeRegistrar } from "./node-registrar.ts";
+import type { PowerEndpoints } from "./power-endpoints.ts";
 
 export interface CleanupOptions {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly registrar: Pick<NodeRegistrar, "removeAll">;
+  readonly endpoints?: Pick<PowerEndpoints, "removeAll"> | undefined;
   /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly ioClock: Clock;
@@ -29,12 +31,17 @@ const REMOVALS_AT_ONCE = 32;
 
 /** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUp(remains: CleanupOptions): Promise<void> {
-  const { registrar, ioClock, random, log } = remains;
+  const { registrar, endpoints, ioClock, random, log } = remains;
   const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });
   let failures: readonly unknown[] = [];
   try {
     for (;;) {
-      failures = [...(await clearPods(remains, deadline.signal)), ...(await registrar.removeAll(deadline.signal))];
+      const { signal } = deadline;
+      failures = [
+        ...(await clearPods(remains, signal)),
+        ...((await endpoints?.removeAll(signal)) ?? []),
+        ...(await registrar.removeAll(signal)),
+      ];
       if (failures.every((error) => isApiError(error, "forbidden"))) break;
       await ioClock.sleep(jittered(PAUSE, SPREAD, random), deadline.signal);
     }

@@ -7,11 +7,14 @@ import {
   everyProgram,
   flag,
   flagsOnly,
+  goesWith,
   group,
   integer,
   number,
   objectName,
   percentage,
+  text,
+  url,
 } from "../../platform/config/index.ts";
 
 export const workloads = ["day", "none"] as const;
@@ -49,6 +52,42 @@ const settings = {
       about: "Time from binding a pod to the start of its work, in simulated time.",
     }),
     KEEP_OBJECTS: flag({ default: "false", about: "Keeps nodes and pods in the cluster on exit." }),
+  }),
+  ...group("Sleep", {
+    REDFISH_URL: url({
+      about:
+        "URL of SIMULATOR_ADDR as joulie power reaches it, for PowerEndpoints; by default http:// and the address.",
+    }),
+    REDFISH_PASSWORD: text({
+      allowed: "any text",
+      about: "Password of the user joulie, which Redfish requests must have; without it they need none.",
+      redact: () => "***",
+    }),
+    REDFISH_SECRET: objectName({
+      about: "Secret with that user and password, in the namespace of joulie power, for PowerEndpoints.",
+    }),
+  }),
+  ...flagsOnly("Sleep", {
+    SLEEP: flag({
+      default: "false",
+      about:
+        "Lets the nodes be switched off and on over Redfish at SIMULATOR_ADDR; they get the label joulie.io/may-sleep=true and a PowerEndpoint each.",
+    }),
+    PROVE_WAKES: flag({
+      default: "false",
+      about:
+        "With --sleep: joulie power tests the wake of every node that has none proven yet, and jobs are submitted when the tests have ended.",
+    }),
+    BOOT_TIME: duration({
+      about: "Time from power on until a node is ready, in simulated time; by default 4m, and 7m with GPUs.",
+    }),
+    SHUTDOWN_TIME: duration({ default: "1m", about: "Time that a node takes to shut down, in simulated time." }),
+    FAILED_BOOTS: number({
+      min: 0,
+      max: 1,
+      default: "0.01",
+      about: "Share of boots after which the node hangs until its power is cut.",
+    }),
   }),
   ...flagsOnly("Workload", {
     WORKLOAD: choice(workloads, {
@@ -104,6 +143,7 @@ export const fleetConfig = configOf(settings, [
     problem: "is too long for node names",
     allowed: `at most ${LONGEST_PREFIX} characters`,
   },
+  goesWith("REDFISH_PASSWORD", "REDFISH_SECRET"),
 ]);
 
 export type FleetConfig = z.output<typeof fleetConfig>;

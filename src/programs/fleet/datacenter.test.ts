@@ -46,6 +46,33 @@ function begin(nodes = 20, hour = 10) {
   return { clock, datacenter, finished, pass, machine, run, cap };
 }
 
+describe("the always-on model", () => {
+  it("uses the energy of the run itself while no node is capped", () => {
+    const { datacenter, pass, machine, run } = begin(5);
+    run({ cores: 60, work: seconds(300) });
+    run({ id: "stopped", cores: 20, work: seconds(3000) }, machine("sim-001"));
+    pass(200);
+    const on = machine("sim-001");
+    datacenter.change(on, () => on.stop({ ...[...on.physics.jobs()][0] } as PodJob));
+    pass(1000);
+    const { wall, alwaysOn } = datacenter.totals;
+    expect(alwaysOn.joules / wall.joules).toBeCloseTo(1, 12);
+    expect(alwaysOn.watts).toBe(wall.watts);
+    expect(on.alwaysOn.jobCount).toBe(0);
+  });
+
+  it("runs the jobs of a capped node at full speed: more power for a shorter time", () => {
+    const { datacenter, pass, machine, run, cap } = begin(2);
+    cap(0.5);
+    run({ cores: machine().spec.cores, work: seconds(600) });
+    pass(60);
+    expect(machine().alwaysOn.wallWatts).toBeGreaterThan(1.2 * machine().physics.wallWatts);
+    pass(560);
+    expect([machine().physics.jobCount, machine().alwaysOn.jobCount]).toEqual([1, 0]);
+    expect(datacenter.totals.alwaysOn.watts).toBeLessThan(datacenter.totals.wall.watts);
+  });
+});
+
 describe("energy", () => {
   it("matches between exact integration and power samples, for any sequence of events and reads", () => {
     const step = fc.record({

@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../../core/api/index.ts";
 import { defaultFacility, type FacilityOutput, facilityAt, inletAt, outsideAt } from "../../core/physics/index.ts";
 import {
   after,
@@ -26,7 +27,14 @@ export interface DatacenterOptions {
   readonly level: PerformanceLevel;
   /** Called when a job finishes. `at` may lie slightly in the past. */
   readonly onFinished: (job: PodJob, at: Instant) => void;
+  /** Called when the power state of a node has changed. */
+  readonly onSwitched?: (node: string, power: NodePowerState) => void;
+  /** Whether the next boot fails. */
+  readonly bootFails?: () => boolean;
 }
+
+/** What the switch of a machine can be asked for. */
+export type PowerAction = "on" | "shutdown" | "forceOff";
 
 /** Totals over all nodes. */
 export interface DatacenterTotals {
@@ -37,9 +45,15 @@ export interface DatacenterTotals {
   readonly joules: Joules;
   /** The same energy computed from power samples and their durations. */
   readonly sampledJoules: Joules;
+  /** Of whole servers. */
+  readonly wall: { readonly watts: Watts; readonly joules: Joules };
+  /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
+  readonly alwaysOn: { readonly watts: Watts; readonly joules: Joules };
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
+  /** Nodes that are not on. */
+  readonly notOn: number;
 }
 
 /** Performance pods that ran under caps below the performance level. */
@@ -84,6 +98,7 @@ export class Datacenter {
           this.#offencesCount++;
           if (this.#offences.length < FIRST_OFFENCES) this.#offences.push(offence);
         },
+        switched: (power) => options.onSwitched?.(spec.name, power),
       });
       return [spec.name, machine] as const;
     });
@@ -141,18 +156,39 @@ export class Datacenter {
     return result;
   }
 
+  /** Presses the power switch of a machine. A machine that does not run cannot shut down, so nothing happens then. */
+  press(machine: SimulatedMachine, action: PowerAction): void {
+    machine.advance(this.now);
+    const before = machine.power;
+    this.change(machine, () => {
+      if (action === "on") machine.switchOn(this.#options.bootFails?.() === true);
+      else if (action === "forceOff") machine.cutPower();
+      else if (before === "on") machine.shutDown();
+    });
+    if (machine.power !== before) this.#options.onSwitched?.(machine.spec.name, machine.power);
+  }
+
   get totals(): DatacenterTotals {
-    const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0 };
+    const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
+    const wall = { watts: 0, joules: 0 };
+    const alwaysOn = { watts: 0, joules: 0 };
     for (const machine of this.machines()) {
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
       sum.sampledJoules += machine.sampledJoules;
+      if (machine.power !== "on") sum.notOn++;
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
       sum.capChanges += machine.capChanges;
+      wall.watts += machine.physics.wallWatts;
+      wall.joules += machine.physics.wallJoules;
+      alwaysOn.watts += machine.alwaysOn.wallWatts;
+      alwaysOn.joules += machine.alwaysOn.wallJoules;
     }
     return {
       ...sum,
+      wall: { watts: watts(wall.watts), joules: joules(wall.joules) },
+      alwaysOn: { watts: watts(alwaysOn.watts), joules: joules(alwaysOn.joules) },
       seconds: this.now,
       watts: watts(sum.watts),
       joules: joules(sum.joules),

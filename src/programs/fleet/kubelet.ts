@@ -108,6 +108,16 @@ export class SimulatedKubelet {
     this.#queue.add(key);
   }
 
+  /** The machine has lost its power, and the kubelet with it: nothing more is written about its pods. */
+  forgetMachine(node: string): void {
+    for (const [key, stay] of this.#stays) if (stay.machine.spec.name === node) this.#leave(key);
+  }
+
+  /** The machine has booted. Pods that are still bound to it start again. */
+  startMachine(pods: Iterable<FleetPod>): void {
+    for (const pod of pods) this.#see(pod);
+  }
+
   /** Cancels timers and pending status writes. */
   async stop(): Promise<void> {
     for (const { starting, ending } of this.#stays.values()) {
@@ -120,7 +130,8 @@ export class SimulatedKubelet {
   #see(pod: FleetPod): void {
     const { key, uid, node, phase, grace } = pod;
     const machine = node === undefined ? undefined : this.#options.datacenter.machine(node);
-    if (machine === undefined) return;
+    // Without power there is no kubelet.
+    if (machine === undefined || machine.power !== "on") return;
     if (this.#stays.has(key) && this.#stays.get(key)?.uid !== uid) this.#leave(key);
     const terminal = TERMINAL.has(phase);
     if (terminal && grace === undefined) {

@@ -1,7 +1,7 @@
 import { declaredHardwareLabels, type GpuVendor, gpuResources, type Labels, labels } from "../../core/api/index.ts";
 import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../core/physics/index.ts";
-import type { RandomSource } from "../../core/units/index.ts";
+import type { RandomSource, Seconds } from "../../core/units/index.ts";
 import { labels as own } from "./names.ts";
 
 /** A kind of machine, as purchased in one batch. */
@@ -56,9 +56,22 @@ export interface MachineSpec {
   };
 }
 
+/** How the nodes can be switched off and on. */
+export interface SwitchTimes {
+  /** By default as the model of the hardware says. */
+  readonly bootTime?: Seconds | undefined;
+  readonly shutdownTime?: Seconds | undefined;
+  readonly maySleep?: boolean | undefined;
+}
+
 /** Generates nodes of each kind by its share and shuffles them over the racks. */
-export function generateMachines(count: number, prefix: string, random: RandomSource): readonly MachineSpec[] {
-  const kinds = KINDS.map(describe);
+export function generateMachines(
+  count: number,
+  prefix: string,
+  random: RandomSource,
+  times: SwitchTimes = {},
+): readonly MachineSpec[] {
+  const kinds = KINDS.map((kind) => describe(kind, times));
   const mixed: Description[] = [];
   let share = 0;
   for (const [index, kind] of KINDS.entries()) {
@@ -75,8 +88,9 @@ export function generateMachines(count: number, prefix: string, random: RandomSo
 
 type Description = Omit<MachineSpec, "name" | "rack" | "zone">;
 
-function describe({ cpu, memoryGi, gpu }: MachineKind): Description {
+function describe({ cpu, memoryGi, gpu }: MachineKind, { bootTime, shutdownTime, maySleep }: SwitchTimes): Description {
   const said: Labels = {
+    ...(maySleep === true && { [labels.maySleep]: "true" }),
     [declaredHardwareLabels.cpuModel]: cpu,
     [declaredHardwareLabels.cpuSockets]: String(SOCKETS),
     ...(gpu && {
@@ -87,10 +101,16 @@ function describe({ cpu, memoryGi, gpu }: MachineKind): Description {
   };
   const hardware = hardwareView({ metadata: { name: "", labels: said } }, undefined);
   const cores = hardware.cpu.totalCores ?? SOCKETS;
+  const model = nodeModelOf(hardware);
+  const states = {
+    ...model.states,
+    ...(bootTime !== undefined && { bootTime }),
+    ...(shutdownTime !== undefined && { shutdownTime }),
+  };
   return {
     labels: { ...said, [declaredHardwareLabels.cpuCores]: String(cores) },
     hardware,
-    model: nodeModelOf(hardware),
+    model: { ...model, states },
     cores,
     memoryGi,
     ...(gpu && { gpus: { ...gpu, resource: gpuResources[gpu.vendor] } }),

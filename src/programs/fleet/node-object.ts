@@ -17,8 +17,11 @@ const CONDITIONS = [
   ["Ready", "True", "KubeletReady"],
 ] as const;
 
+/** Of a kubelet that shuts down with its machine. */
+const SHUTTING_DOWN = { status: "False", reason: "KubeletNotReady", message: "node is shutting down" };
+
 /** Node status as a kubelet writes it; `since` is the last transition time. */
-export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at) {
+export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at, isReady = true) {
   const capacity = {
     cpu: String(cores),
     memory: `${memoryGi}Gi`,
@@ -35,6 +38,7 @@ export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Ins
       reason,
       lastHeartbeatTime: stamp(at),
       lastTransitionTime: stamp(since),
+      ...(type === "Ready" && !isReady && SHUTTING_DOWN),
     })),
     nodeInfo: {
       architecture: "amd64",

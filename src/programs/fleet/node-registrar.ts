@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { isApiError, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -11,6 +12,8 @@ export interface RegistrarOptions extends NodeWriterOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly fleet: readonly MachineSpec[];
+  /** The power state of a machine. Only one that is on sends heartbeats and registers its Node. */
+  readonly powerOf: (node: string) => NodePowerState;
   readonly onFailed?: (error: unknown) => void;
 }
 
@@ -66,6 +69,13 @@ export class NodeRegistrar {
     return this.#nodes.has(name);
   }
 
+  /** A machine shuts down or has booted: its kubelet writes the Ready condition at once. */
+  switched(name: string, power: NodePowerState): void {
+    const node = this.#nodes.get(name);
+    if (node !== undefined) this.#nodes.set(name, { ...node, since: this.#options.clock.now() });
+    if (power === "on" || power === "stopping") this.#queue.add(name);
+  }
+
   /** Resolves when all nodes are registered; rejects when a Node of that name belongs to another owner. */
   async register(signal: AbortSignal): Promise<void> {
     const stop = () => this.#all.reject(signal.reason);
@@ -100,7 +110,14 @@ export class NodeRegistrar {
   async #register(name: string, signal: AbortSignal): Promise<void> {
     const spec = this.#fleet.get(name);
     if (spec === undefined) return;
+    const power = this.#options.powerOf(name);
+    if (power !== "on" && power !== "stopping") return;
     try {
+      if (power === "stopping") {
+        const node = this.#nodes.get(name);
+        if (node !== undefined) await this.#writer.writeStatus(spec, node, signal, false);
+        return;
+      }
       const node = (await this.#refreshed(spec, signal)) ?? (await this.#entered(spec, signal));
       this.#nodes.set(name, node);
       this.#leases.set(name, await this.#writer.ensureLease(name, node.uid, signal));
@@ -162,7 +179,7 @@ export class NodeRegistrar {
     const { name } = spec;
     const lease = this.#leases.get(name);
     // The node is being registered, which creates a fresh lease.
-    if (lease === undefined) return;
+    if (lease === undefined || this.#options.powerOf(name) !== "on") return;
     try {
       await this.#writer.renew(name, lease, signal);
       if (withStatus && (await this.#refreshed(spec, signal)) === undefined) this.#queue.add(name);

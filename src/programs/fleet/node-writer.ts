@@ -62,10 +62,15 @@ export class NodeWriter {
   }
 
   /** Rewrites the Ready condition. Returns false if the Node no longer exists. */
-  async writeStatus(spec: MachineSpec, { uid, since }: RegisteredNode, signal: AbortSignal): Promise<boolean> {
+  async writeStatus(
+    spec: MachineSpec,
+    { uid, since }: RegisteredNode,
+    signal: AbortSignal,
+    isReady = true,
+  ): Promise<boolean> {
     const { client, clock } = this.#options;
     const { name } = spec;
-    const patch = { metadata: { uid }, status: nodeStatus(spec, clock.now(), since) };
+    const patch = { metadata: { uid }, status: nodeStatus(spec, clock.now(), since, isReady) };
     try {
       await client.mergePatch(resources.nodes, { name }, patch, { signal, lean: true, subresource: "status" });
       return true;

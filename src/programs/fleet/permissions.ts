@@ -1,8 +1,10 @@
+import { apiGroup } from "../../core/api/index.ts";
+
 /**
  * RBAC rules of the fleet; a rule without a namespace is cluster-wide. Intended for test clusters: the program
  * creates Nodes and acts as their kubelet.
  */
-export const fleetPermissions = (workloadNamespace: string) => [
+export const fleetPermissions = (workloadNamespace: string, options: { readonly sleep?: boolean } = {}) => [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },
   // A pod of any namespace may run on a simulated node, and only its kubelet can confirm its termination.
@@ -15,4 +17,8 @@ export const fleetPermissions = (workloadNamespace: string) => [
     resources: ["leases"],
     verbs: ["create", "patch"],
   },
+  // With --sleep, and list only with --prove-wakes.
+  ...(options.sleep === true
+    ? [{ apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: ["list", "create", "patch", "delete"] }]
+    : []),
 ];

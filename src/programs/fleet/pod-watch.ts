@@ -55,4 +55,9 @@ export class PodWatch {
   get(key: string): FleetPod | undefined {
     return this.#reflector.store.getByKey(key);
   }
+
+  /** The pods that are bound to a node. */
+  *on(node: string): Iterable<FleetPod> {
+    for (const pod of this.#reflector.store.values()) if (pod.node === node) yield pod;
+  }
 }

@@ -2,7 +2,7 @@ import { type ApiErrorKind, isApiError } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 
 /** Kinds of writes: nodes with leases, pod status, and jobs. */
-export type WriteTarget = "node" | "pod" | "job";
+export type WriteTarget = "node" | "pod" | "job" | "power endpoint";
 
 /** Permanent errors: missing permission or namespace, or an object the server rejects. */
 const LASTING: readonly ApiErrorKind[] = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"];

@@ -5,6 +5,7 @@ import type { Datacenter } from "./datacenter.ts";
 import { queryableMetrics } from "./facility.ts";
 import { runQuery, type Selected } from "./query.ts";
 import { QueryError } from "./query-match.ts";
+import type { SimulatedMachine } from "./simulated-machine.ts";
 import { stateOf, telemetryOf } from "./telemetry.ts";
 
 const json = (status: number, value: unknown): Reply => ({
@@ -12,6 +13,10 @@ const json = (status: number, value: unknown): Reply => ({
   type: "application/json",
   body: `${JSON.stringify(value)}\n`,
 });
+
+/** A machine that is not on answers nothing; in its place the network answers. */
+const unreachable = ({ spec, power }: SimulatedMachine): Reply =>
+  json(503, { error: `the node ${spec.name} does not answer: it is ${power}` });
 
 const unknownNode = (node: string): string => `there is no simulated node ${JSON.stringify(node)} here`;
 
@@ -30,6 +35,7 @@ export class NodeRoutes {
   telemetry(node: string): Reply {
     const machine = this.#datacenter.machine(node);
     if (machine === undefined) return json(404, { error: unknownNode(node) });
+    if (machine.power !== "on") return unreachable(machine);
     return json(200, telemetryOf(machine, this.#clock.now()));
   }
 
@@ -42,6 +48,7 @@ export class NodeRoutes {
   control(node: string, body: string): Reply {
     const machine = this.#datacenter.machine(node);
     if (machine === undefined) return json(404, { result: "error", message: unknownNode(node) });
+    if (machine.power !== "on") return unreachable(machine);
     const outcome = this.#datacenter.change(machine, () => applyControlCommand(machine, parsed(body)));
     return json(outcome.result === "error" ? 400 : 200, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }

@@ -12,11 +12,14 @@ import {
   send,
   serverUrl,
 } from "../../platform/serve/index.ts";
+import type { RedfishService } from "./redfish.ts";
 import type { NodeRoutes } from "./routes.ts";
 
 export interface NodeServerOptions {
   readonly address: Address;
   readonly routes: NodeRoutes;
+  /** Absent if the nodes have no power switches. */
+  readonly redfish?: RedfishService | undefined;
   readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
   /** Readiness checks. */
   readonly ready: Readonly<Record<string, HealthCheck>>;
@@ -86,7 +89,10 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
 const NODE_PATH = /^\/(telemetry|control|state)\/([^/]+)$/;
 const PAGES = "/telemetry/{node}, /control/{node}, /state/{node}, /api/v1/query, /metrics, /healthz, /livez, /readyz";
 
-async function answer({ routes, metrics, ready }: NodeServerOptions, request: IncomingMessage): Promise<Reply> {
+async function answer(
+  { routes, redfish, metrics, ready }: NodeServerOptions,
+  request: IncomingMessage,
+): Promise<Reply> {
   const { method = "", url = "" } = request;
   const [path = ""] = url.split("?", 1);
   const reads = method === "GET" || method === "HEAD";
@@ -101,6 +107,12 @@ async function answer({ routes, metrics, ready }: NodeServerOptions, request: In
     }
     if (!reads) return refusal(405, `${path} can only be read: use GET`, "GET, HEAD");
     return what === "telemetry" ? routes.telemetry(node) : routes.state(node);
+  }
+  if (redfish?.serves(path)) {
+    const body = await bodyOf(request);
+    return body === undefined
+      ? tooLarge
+      : redfish.answer({ method, path, authorization: request.headers.authorization, body });
   }
   if (path === "/api/v1/query") {
     if (reads) return routes.query(new URLSearchParams(url.slice(path.length)).get("query"));

@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../../core/api/index.ts";
 import { type Caps, SimulatedNode, type SimulatedNodeEvent } from "../../core/physics/index.ts";
 import { type Celsius, type Joules, joules, type Percent, type Seconds, type Watts } from "../../core/units/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
@@ -27,8 +28,11 @@ export interface MachineEvents {
   readonly level: PerformanceLevel;
   finished(job: PodJob, at: Seconds): void;
   offended(offence: CapViolation): void;
+  /** A shutdown or a boot has ended, at any time up to now. */
+  switched(power: NodePowerState): void;
 }
 
+type PhysicsChange = "advance" | "start" | "stop" | "setCaps" | "setAmbient" | "shutDown" | "cutPower" | "switchOn";
 const CAPS_REMEMBERED = 64;
 /** In watts, for rounding: caps are computed as percentages. */
 const TOLERANCE = 0.5;
@@ -41,6 +45,8 @@ const NONE: readonly PodJob[] = [];
 export class SimulatedMachine {
   readonly spec: MachineSpec;
   readonly #physics: SimulatedNode<PodJob>;
+  /** The same jobs on the same hardware without caps and always on: what the machine would draw without Joulie. */
+  readonly #alwaysOn: SimulatedNode<PodJob>;
   readonly #events: MachineEvents;
   readonly #capLog: CapChange[] = [];
   readonly #offenders = new Set<string>();
@@ -58,16 +64,23 @@ export class SimulatedMachine {
     this.spec = spec;
     this.#events = events;
     this.#physics = new SimulatedNode(spec.model, beginning);
+    this.#alwaysOn = new SimulatedNode(spec.model, beginning);
     this.#sampledAt = beginning.at;
   }
 
   /** Read-only; changes go through this class. */
-  get physics(): Readonly<Omit<SimulatedNode<PodJob>, "advance" | "start" | "stop" | "setCaps" | "setAmbient">> {
+  get physics(): Readonly<Omit<SimulatedNode<PodJob>, PhysicsChange>> {
     return this.#physics;
+  }
+
+  /** Power and energy at the wall if the machine had no caps and were always on. Its jobs start at the same times. */
+  get alwaysOn(): Readonly<Pick<SimulatedNode<PodJob>, "wallWatts" | "wallJoules" | "jobCount">> {
+    return this.#alwaysOn;
   }
 
   /** Advances to a time and reports the events on the way. */
   advance(to: Seconds): void {
+    while (this.#alwaysOn.advance(to) !== undefined);
     for (;;) {
       const before = this.#physics.watts;
       const held = this.#held();
@@ -80,6 +93,7 @@ export class SimulatedMachine {
 
   start(job: PodJob): boolean {
     const started = this.#physics.start(job);
+    if (started) this.#alwaysOn.start(job);
     if (started && job.performance) this.#performanceJobs++;
     return started;
   }
@@ -91,16 +105,49 @@ export class SimulatedMachine {
   /** Returns whether the job was running here. */
   stop(job: PodJob): boolean {
     if (this.#physics.stop(job.id) === undefined) return false;
+    this.#alwaysOn.stop(job.id);
     this.#left(job);
     return true;
   }
 
+  get power(): NodePowerState {
+    return this.#physics.power;
+  }
+
+  /** Starts to shut down. What runs on it stops at once. */
+  shutDown(): void {
+    this.#lose(this.#physics.shutDown());
+  }
+
+  cutPower(): void {
+    this.#lose(this.#physics.cutPower());
+  }
+
+  /** Starts to boot, if the machine is off. A boot that fails leaves it hanging until its power is cut. */
+  switchOn(fails: boolean): void {
+    this.#physics.switchOn(fails);
+  }
+
+  #lose(jobs: readonly PodJob[]): void {
+    for (const job of jobs) {
+      this.#alwaysOn.stop(job.id);
+      this.#left(job);
+    }
+    // Firmware sets the limits again when the machine starts.
+    this.#setCaps({});
+  }
+
   /** Changes the given caps and keeps the others. */
   cap(change: Caps): void {
-    this.#physics.setCaps({ ...this.#physics.caps, ...change });
+    this.#setCaps({ ...this.#physics.caps, ...change });
+  }
+
+  #setCaps(wanted: Caps): void {
+    const before = this.#physics.caps;
+    this.#physics.setCaps(wanted);
     const { caps } = this.#physics;
     // The physics keeps the same object when nothing changed.
-    if (this.#capLog.at(-1)?.caps === caps) return;
+    if (caps === before) return;
     this.#capChanges++;
     this.#capLog.push({ at: this.#physics.now, caps });
     if (this.#capLog.length > CAPS_REMEMBERED) this.#capLog.shift();
@@ -108,6 +155,7 @@ export class SimulatedMachine {
 
   setAmbient(ambient: Celsius): void {
     this.#physics.setAmbient(ambient);
+    this.#alwaysOn.setAmbient(ambient);
   }
 
   get watts(): Watts {
@@ -174,6 +222,7 @@ export class SimulatedMachine {
   }
 
   #happened(happening: SimulatedNodeEvent<PodJob>): void {
+    if (happening.kind === "switched") this.#events.switched(happening.power);
     if (happening.kind !== "finished") return;
     this.#left(happening.job);
     this.#events.finished(happening.job, happening.at);

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { JoulieError } from "../../core/api/index.ts";
-import { milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
+import { inSeconds, milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
@@ -19,6 +19,8 @@ import { generateMachines, type MachineSpec } from "./machine-specs.ts";
 import { FIELD_MANAGER } from "./names.ts";
 import { NodeRegistrar } from "./node-registrar.ts";
 import { PodWatch } from "./pod-watch.ts";
+import { PowerEndpoints } from "./power-endpoints.ts";
+import { RedfishService } from "./redfish.ts";
 import { RejectedWriteLog, type WriteTarget } from "./rejected-write-log.ts";
 import { NodeRoutes } from "./routes.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
@@ -98,12 +100,23 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     figures.failed(written);
     refusals.record(written, error);
   };
-  const fleet = generateMachines(config.NODES, prefix, seededRandom(config.SEED));
+  const fleet = generateMachines(config.NODES, prefix, seededRandom(config.SEED), {
+    bootTime: config.BOOT_TIME && inSeconds(config.BOOT_TIME),
+    shutdownTime: inSeconds(config.SHUTDOWN_TIME),
+    maySleep: config.SLEEP,
+  });
+  const boots = seededRandom(config.SEED + 2);
   const datacenter: Datacenter = new Datacenter({
     fleet,
     clock,
     level: { cpuPct: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, gpuPct: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX },
     onFinished: (job, at) => kubelet.finished(job, at),
+    bootFails: () => boots.next() < config.FAILED_BOOTS,
+    onSwitched: (node, power) => {
+      registrar.switched(node, power);
+      if (power === "on") kubelet.startMachine(watch.on(node));
+      else kubelet.forgetMachine(node);
+    },
   });
   const kubelet: SimulatedKubelet = new SimulatedKubelet({
     ...io,
@@ -137,9 +150,10 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
       submitter.observe(change);
     },
   });
-  const registrar = new NodeRegistrar({
+  const registrar: NodeRegistrar = new NodeRegistrar({
     ...io,
     fleet,
+    powerOf: (node) => datacenter.machine(node)?.power ?? "on",
     tainted: config.TAINT_NODES,
     heartbeat: config.HEARTBEAT_INTERVAL,
     onFailed: onFailed("node"),
@@ -166,16 +180,29 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     watch.start();
     await watch.synced(running);
     log.info({ nodes: fleet.length }, "all simulated nodes are registered");
+    await endpoints?.create(running);
+    if (config.PROVE_WAKES) await endpoints?.proveWakes(running);
     await submitter.run(jobsOf(config, fleet, clock), running);
   };
   let nodes: NodeServer | undefined;
   let pages: Served | undefined;
+  let endpoints: PowerEndpoints | undefined;
   let entered = false;
   const ended = new AbortController();
   const running = AbortSignal.any([signal, ended.signal]);
   try {
     const routes = new NodeRoutes(datacenter, clock);
-    nodes = await serveNodes({ address: config.SIMULATOR_ADDR, routes, metrics: figures, ready, log, clock: ioClock });
+    const redfish = config.SLEEP ? new RedfishService(datacenter, config.REDFISH_PASSWORD) : undefined;
+    const pagesOfNodes = { routes, redfish, metrics: figures, ready, log, clock: ioClock };
+    nodes = await serveNodes({ address: config.SIMULATOR_ADDR, ...pagesOfNodes });
+    if (config.SLEEP)
+      endpoints = new PowerEndpoints({
+        ...io,
+        nodes: fleet.map(({ name }) => name),
+        address: config.REDFISH_URL ?? nodes.url,
+        secret: config.REDFISH_SECRET,
+        onFailed: onFailed("power endpoint"),
+      });
     pages = await serve({ address: config.METRICS_ADDR, metrics: figures, ready, log, clock: ioClock });
     log.info({ url: nodes.url, metrics: pages.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
     datacenter.start();
@@ -190,7 +217,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     eventLoop.stop();
     await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
     // A fleet that never started owns nothing in the cluster.
-    if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, transport, prefix });
+    if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, endpoints, transport, prefix });
     tellSummary(datacenter, log);
     datacenter.stop();
     await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);

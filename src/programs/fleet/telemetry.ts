@@ -51,6 +51,7 @@ export function stateOf(machine: SimulatedMachine, at: Instant) {
     node: spec.name,
     ts: iso(at),
     seconds: physics.now,
+    power: physics.power,
     rack: spec.rack,
     zone: spec.zone,
     caps: physics.caps,
@@ -61,6 +62,7 @@ export function stateOf(machine: SimulatedMachine, at: Instant) {
     capChanges,
     capLog,
     watts: machine.watts,
+    wallWatts: physics.wallWatts,
     operation: physics.operation,
     temperatureC: physics.temperature,
     ambientC: physics.ambient,
@@ -69,6 +71,7 @@ export function stateOf(machine: SimulatedMachine, at: Instant) {
     cpuJoules: physics.cpuJoules,
     gpuJoules: physics.gpuJoules,
     sampledJoules,
+    wallJoules: physics.wallJoules,
     performancePods: performanceJobs,
     heldPodSeconds: heldSeconds,
     pods: Array.from(physics.jobs(), ({ id, key, performance, cores, gpus, work }) => ({

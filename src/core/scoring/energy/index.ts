@@ -1,8 +1,9 @@
-export type { PlacedPod, RunningPod } from "./energy-pod.ts";
+export { energyNodeOf } from "./energy-node.ts";
+export { type PlacedPod, type RunningPod, runningPodOf } from "./energy-pod.ts";
 export { OVER_CAP } from "./formula.ts";
 export { type GpuJob, type GpuMix, gpuMixOf } from "./gpu-mix.ts";
 export { EnergyKernel, type EnergyOutcome } from "./kernel.ts";
-export type { NodeLoad } from "./node-load.ts";
+export { type NodeLoad, nodeLoadOf } from "./node-load.ts";
 export {
   type EnergyBreakdown,
   type EnergyCandidate,

@@ -133,6 +133,11 @@ export class RedfishSwitch implements PowerSwitch {
   async #findSystem(signal: AbortSignal): Promise<string> {
     const { systemId } = this.#options.endpoint;
     const { systems } = await this.#root(signal);
+    if (systemId !== undefined) {
+      // Nearly always this is its address. A service with thousands of systems then need not list them.
+      const direct = `${systems.replace(/\/$/, "")}/${encodeURIComponent(systemId)}`;
+      if ((await this.#call(direct, { signal })).status === 200) return direct;
+    }
     const { Members: members } = fieldsOf(await this.#call(systems, { signal }), systems);
     const paths = (Array.isArray(members) ? members : [])
       .slice(0, MAX_SYSTEMS)

@@ -1,4 +1,5 @@
 // Test harness: a whole fleet on an in-memory API and virtual time, with real HTTP pages.
+import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
@@ -36,7 +37,7 @@ export class FleetTestHarness {
     this.#seed = beside === undefined ? 3 : 4;
     this.clock = beside?.clock ?? new VirtualClock(instant(Date.UTC(2030, 0, 1, 10)));
     this.ioClock = beside?.ioClock ?? new VirtualClock(instant(Date.UTC(2026, 5, 1)));
-    this.api = beside?.api ?? new EmbeddedApi({ clock: this.ioClock, random: seededRandom(1) });
+    this.api = beside?.api ?? new EmbeddedApi({ clock: this.ioClock, random: seededRandom(1), crds: kinds.map(crdOf) });
     this.hand =
       beside?.hand ??
       new KubeClient({

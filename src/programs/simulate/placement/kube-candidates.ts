@@ -1,7 +1,8 @@
+import { type KubeResources, kubeScore, nodesToScore } from "../../../core/scoring/index.ts";
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
-import { type KubeResources, kubeScore, nodesToScore } from "./kube-scores.ts";
+
 import { hasBoardFor, type PlacementNodes } from "./placement-nodes.ts";
 
 /** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */

@@ -25,6 +25,19 @@ export function leastAllocatedScore(allocatable: KubeResources, taken: KubeResou
   return weights === 0 ? 0 : Math.trunc(score / weights);
 }
 
+/** NodeResourcesFit with the strategy MostAllocated of CPU and memory, as `joulie scheduler-config --energy` sets it. */
+export function mostAllocatedScore(allocatable: KubeResources, taken: KubeResources, pod: KubeResources): number {
+  let score = 0;
+  let weights = 0;
+  for (const resource of ["milliCpu", "memory"] as const) {
+    if (allocatable[resource] === 0) continue;
+    const requested = Math.min(taken[resource] + pod[resource], allocatable[resource]);
+    score += Math.trunc((requested * MAX_NODE_SCORE) / allocatable[resource]);
+    weights++;
+  }
+  return weights === 0 ? 0 : Math.trunc(score / weights);
+}
+
 const fraction = (requested: number, capacity: number): number => Math.min(1, requested / capacity);
 
 /** How even the shares of CPU and memory are; a resource that the node does not have does not count. */

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { balancedAllocationScore, kubeScore, leastAllocatedScore, nodesToScore } from "./kube-scores.ts";
+import {
+  balancedAllocationScore,
+  kubeScore,
+  leastAllocatedScore,
+  mostAllocatedScore,
+  nodesToScore,
+} from "./kube-scores.ts";
 
 const node = { milliCpu: 10_000, memory: 1000 };
 const none = { milliCpu: 0, memory: 0 };
@@ -10,6 +16,12 @@ describe("kube-scheduler's resource scores", () => {
     expect(leastAllocatedScore({ milliCpu: 3000, memory: 1000 }, none, { milliCpu: 1000, memory: 495 })).toBe(58);
     expect(leastAllocatedScore(node, { milliCpu: 9000, memory: 0 }, { milliCpu: 2000, memory: 0 })).toBe(50);
     expect(leastAllocatedScore(none, none, none)).toBe(0);
+  });
+
+  it("MostAllocated truncates as LeastAllocated does, and counts at most the whole node", () => {
+    expect(mostAllocatedScore({ milliCpu: 3000, memory: 1000 }, none, { milliCpu: 1000, memory: 495 })).toBe(41);
+    expect(mostAllocatedScore(node, { milliCpu: 9000, memory: 0 }, { milliCpu: 2000, memory: 0 })).toBe(50);
+    expect(mostAllocatedScore(none, none, none)).toBe(0);
   });
 
   it("BalancedAllocation is 75 if the balance stays, more if it improves, less if it suffers", () => {

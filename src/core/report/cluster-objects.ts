@@ -1,0 +1,71 @@
+import {
+  type LabelSelector,
+  labels,
+  type Node,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  type Pod,
+  type PowerEndpoint,
+} from "../api/index.ts";
+import { type Instant, type Milliseconds, milliseconds } from "../units/index.ts";
+
+/** The objects that a report is made of, as they were read from the API. Absent objects are absent, never invented. */
+export interface ClusterObjects {
+  readonly now: Instant;
+  readonly nodes: readonly Node[];
+  readonly twins: ReadonlyMap<string, NodeTwin>;
+  readonly hardware: ReadonlyMap<string, NodeHardware>;
+  readonly profiles: ReadonlyMap<string, NodePowerProfile>;
+  readonly endpoints: ReadonlyMap<string, PowerEndpoint>;
+  readonly pods: readonly Pod[];
+  /** Absent if the reader looked at nodes and pods only. */
+  readonly installation?: Installation | undefined;
+}
+
+/** What is installed in the cluster. */
+export interface Installation {
+  readonly namespace: string;
+  /** The annotation joulie.io/stop is set. */
+  readonly stopped: boolean;
+  /** Custom resources that the API server does not serve. */
+  readonly missingKinds: readonly string[];
+  readonly programs: readonly InstalledWorkload[];
+  /** The Lease of the operator; absent if there is none. */
+  readonly operatorLease?: { readonly holder: string | undefined; readonly renewedAt: Instant | undefined } | undefined;
+  /** What could not be read, and why. */
+  readonly unreadable: readonly string[];
+}
+
+/** A Deployment or DaemonSet of the installation. */
+export interface InstalledWorkload {
+  /** Its component: operator, agent, extender, power, … */
+  readonly program: string;
+  readonly kind: "Deployment" | "DaemonSet";
+  readonly name: string;
+  readonly desired: number;
+  readonly ready: number;
+  /** The tag of the image; undefined for an image by digest. */
+  readonly version: string | undefined;
+}
+
+export interface ReportSettings {
+  /** NODE_SELECTOR of the operator. */
+  readonly selector: LabelSelector;
+  readonly reservedLabel: string;
+  readonly rackLabel: string;
+  readonly powerProfileLabel: string;
+  /** A twin that the operator has not refreshed for longer is stale. */
+  readonly staleAfter: Milliseconds;
+  /** An agent that has not reported for longer is silent. */
+  readonly agentSilentAfter: Milliseconds;
+}
+
+export const defaultReportSettings: ReportSettings = {
+  selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
+  reservedLabel: labels.reserved,
+  rackLabel: labels.rack,
+  powerProfileLabel: labels.powerProfile,
+  staleAfter: milliseconds(5 * 60_000),
+  agentSilentAfter: milliseconds(5 * 60_000),
+};

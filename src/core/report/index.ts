@@ -1,0 +1,48 @@
+// What people ask about a cluster, answered from its objects: problems, placements, plans and energy.
+export {
+  type ClusterObjects,
+  defaultReportSettings,
+  type Installation,
+  type InstalledWorkload,
+  type ReportSettings,
+} from "./cluster-objects.ts";
+export { type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
+export {
+  EnergyAccount,
+  type EnergyClass,
+  type EnergySample,
+  type EnergyTotals,
+  type JoulesInterval,
+  type NodeEnergy,
+  type NodeEnergySample,
+  type StoredEnergyAccount,
+} from "./energy-account.ts";
+export { energySampleOf } from "./energy-sample.ts";
+export { ESTIMATOR_BIAS, type EstimatorBias } from "./estimator-bias.ts";
+export { type ExplainSettings, explainPlacement, type NodeVerdict, type PlacementExplanation } from "./explain.ts";
+export { summaryInWords, verdictInWords } from "./explain-words.ts";
+export {
+  type Allocation,
+  type ClusterTotals,
+  type ControlReceipt,
+  type DeviceCap,
+  isManaged,
+  isMeasured,
+  type NodePin,
+  type NodeSummary,
+  podsOfNodes,
+  summarizeNode,
+  summarizeNodes,
+  totalsOver,
+} from "./node-summary.ts";
+export { type PlannedChange, type PlanReport, planReport } from "./plan-changes.ts";
+export { ageText, byUrgency, type ClusterProblem, type Severity, severities, subjectOf } from "./problem.ts";
+export { findProblems } from "./problems.ts";
+export {
+  type EnergyFactors,
+  type FigureInterval,
+  kilowattHours,
+  SAVINGS_METHOD,
+  type SavingsReport,
+  savingsReport,
+} from "./savings.ts";

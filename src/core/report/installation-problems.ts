@@ -1,0 +1,118 @@
+import { annotations } from "../api/index.ts";
+import { between, type Instant, milliseconds } from "../units/index.ts";
+import type { Installation, InstalledWorkload } from "./cluster-objects.ts";
+import { ageText, type ClusterProblem } from "./problem.ts";
+
+/** An operator renews its Lease every few seconds. */
+const LEASE_SILENT_AFTER = milliseconds(60_000);
+
+export function installationProblems(installation: Installation, now: Instant): ClusterProblem[] {
+  const { namespace, stopped, missingKinds, programs, unreadable } = installation;
+  const found: ClusterProblem[] = [];
+  const add = (id: string, severity: ClusterProblem["severity"], what: string, meaning: string, command: string) =>
+    found.push({ id, severity, subject: "installation", nodes: [], what, meaning, command });
+  if (stopped)
+    add(
+      "stopped",
+      "warning",
+      `Joulie is stopped by the annotation ${annotations.stop} on namespace ${namespace}.`,
+      "Agents have restored the original limits. The operator changes nothing.",
+      `joulie resume -n ${namespace}`,
+    );
+  if (missingKinds.length > 0)
+    add(
+      "kinds-missing",
+      "critical",
+      `The API server does not know ${missingKinds.join(", ")}.`,
+      "Joulie can neither plan nor report until the CRDs are installed.",
+      "joulie crds apply",
+    );
+  if (programs.length === 0 && unreadable.length === 0)
+    add(
+      "not-installed",
+      "warning",
+      `No program of Joulie runs in namespace ${namespace}.`,
+      "Nothing is planned or capped, unless the installation is in another namespace.",
+      "kubectl get deployments,daemonsets -A -l app.kubernetes.io/name=joulie",
+    );
+  for (const program of programs) {
+    if (program.ready >= program.desired) continue;
+    const { severity, meaning } = consequenceOf(program);
+    add(
+      "program-not-ready",
+      severity,
+      `${program.kind} ${program.name} has ${program.ready} of ${program.desired} pods ready.`,
+      meaning,
+      `kubectl -n ${namespace} get pods -l app.kubernetes.io/component=${program.program}`,
+    );
+  }
+  found.push(...leaseProblem(installation, now), ...versionProblem(programs, namespace));
+  for (const text of unreadable)
+    add("unreadable", "notice", `Not checked: ${text}`, "This report may be incomplete.", "joulie doctor");
+  return found;
+}
+
+function consequenceOf({ program, ready }: InstalledWorkload): { severity: "critical" | "warning"; meaning: string } {
+  const severity = ready === 0 ? "critical" : "warning";
+  const none = ready === 0;
+  switch (program) {
+    case "operator":
+      return { severity, meaning: none ? "No node changes its profile, and twins become stale." : "It still works." };
+    case "extender":
+      return {
+        severity,
+        meaning: none
+          ? "kube-scheduler places pods as if Joulie were not there; performance pods may land on capped nodes."
+          : "It still answers kube-scheduler, with less reserve.",
+      };
+    case "agent":
+      return { severity, meaning: "Nodes without a running agent keep their last limits and report nothing." };
+    case "power":
+      return { severity, meaning: none ? "No node falls asleep, and no node wakes." : "It still works." };
+    default:
+      return { severity: "warning", meaning: "Its part of the installation does not work." };
+  }
+}
+
+function leaseProblem({ programs, operatorLease, namespace }: Installation, now: Instant): ClusterProblem[] {
+  const operator = programs.find(({ program }) => program === "operator");
+  // A program that is not ready is a problem of its own.
+  if (operator === undefined || operator.ready === 0) return [];
+  const renewed = operatorLease?.renewedAt;
+  const silence = renewed === undefined ? undefined : between(renewed, now);
+  if (operatorLease?.holder && silence !== undefined && silence <= LEASE_SILENT_AFTER) return [];
+  return [
+    {
+      id: "operator-not-leading",
+      severity: "critical",
+      subject: "installation",
+      nodes: [],
+      what: operatorLease?.holder
+        ? `The leading operator renewed its Lease ${ageText(silence)} ago.`
+        : "No operator holds the Lease.",
+      meaning: "No node changes its profile, and twins become stale.",
+      command: `kubectl -n ${namespace} logs -l app.kubernetes.io/component=operator --tail 50`,
+    },
+  ];
+}
+
+function versionProblem(programs: readonly InstalledWorkload[], namespace: string): ClusterProblem[] {
+  const byVersion = new Map<string, string[]>();
+  for (const { version, name } of programs) {
+    if (version === undefined) continue;
+    byVersion.set(version, [...(byVersion.get(version) ?? []), name]);
+  }
+  if (byVersion.size < 2) return [];
+  const parts = Array.from(byVersion, ([version, names]) => `${version} (${names.join(", ")})`);
+  return [
+    {
+      id: "versions-differ",
+      severity: "warning",
+      subject: "installation",
+      nodes: [],
+      what: `The programs have different versions: ${parts.join("; ")}.`,
+      meaning: "An upgrade is in progress or was interrupted; programs of one version are tested together.",
+      command: `kubectl -n ${namespace} rollout status deployment,daemonset`,
+    },
+  ];
+}

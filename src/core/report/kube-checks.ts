@@ -1,0 +1,76 @@
+import type { Labels, Node, NodeTaint, Pod } from "../api/index.ts";
+import { admitsNode, fitRequests, nodeConstraintOf, type ResourceTotals } from "../demand/index.ts";
+import { parseQuantity } from "../units/index.ts";
+
+/** The resources of a node, and what its pods have reserved. */
+export interface NodeReservations {
+  readonly allocatable: ResourceTotals;
+  readonly requested: ResourceTotals;
+  readonly pods: number;
+}
+
+export function reservationsOf({ status }: Node, pods: Iterable<Pod>): NodeReservations {
+  const allocatable = new Map<string, number>();
+  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
+    const parsed = parseQuantity(String(text));
+    if (parsed.ok) allocatable.set(resource, parsed.value);
+  }
+  const requested = new Map<string, number>();
+  let count = 0;
+  for (const pod of pods) {
+    count++;
+    for (const [resource, amount] of fitRequests(pod).requests)
+      requested.set(resource, (requested.get(resource) ?? 0) + amount);
+  }
+  return { allocatable, requested, pods: count };
+}
+
+/** Quantities are multiples of one billionth. */
+const ROUNDING = 1e-9;
+const UNSCHEDULABLE: NodeTaint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
+/**
+ * Why kube-scheduler's own filters keep the pod off the node, as far as Joulie knows them: cordon, node selector, required
+ * node affinity, taints, resources and the number of pods. Pod affinity, topology spread, volumes, host ports and device claims
+ * are not checked.
+ */
+export function kubeBlockers(pod: Pod, node: Node, reservations: NodeReservations): readonly string[] {
+  const found: string[] = [];
+  const { name } = node.metadata;
+  const labels: Labels = node.metadata.labels ?? {};
+  const { selector, terms, tolerations } = nodeConstraintOf(pod);
+  const tolerated = tolerations === undefined ? {} : { tolerations };
+  const isTolerated = (taint: NodeTaint) => admitsNode(tolerated, { name, labels, taints: [taint] });
+  if (node.spec?.unschedulable === true && !isTolerated(UNSCHEDULABLE)) found.push("the node is cordoned");
+  for (const [key, value] of Object.entries(selector ?? {}))
+    if (labels[key] !== value) found.push(`the pod selects ${key}=${value}, the node has ${labelText(labels[key])}`);
+  if (terms !== undefined && !admitsNode({ terms }, { name, labels }))
+    found.push("the pod's required node affinity does not match the node's labels");
+  for (const taint of node.spec?.taints ?? [])
+    if (taint.key !== UNSCHEDULABLE.key && !isTolerated(taint))
+      found.push(
+        `the pod does not tolerate the taint ${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`,
+      );
+  const { allocatable, requested, pods } = reservations;
+  const most = allocatable.get("pods");
+  if (most !== undefined && pods + 1 > most) found.push(`the node runs ${pods} pods, the most it takes`);
+  for (const [resource, amount] of fitRequests(pod).requests) {
+    if (!(amount > 0)) continue;
+    const free = (allocatable.get(resource) ?? 0) - (requested.get(resource) ?? 0);
+    if (amount > free + ROUNDING)
+      found.push(
+        `the pod requests ${amountText(resource, amount)}, ${amountText(resource, Math.max(0, free))} is free`,
+      );
+  }
+  return found;
+}
+
+const labelText = (value: string | undefined): string => (value === undefined ? "no such label" : `the value ${value}`);
+
+function amountText(resource: string, amount: number): string {
+  const number = (value: number, digits: number) => String(Number(value.toFixed(digits)));
+  if (resource === "cpu") return `${number(amount, 3)} CPUs`;
+  if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-"))
+    return `${number(amount / 2 ** 30, 2)} GiB of ${resource}`;
+  return `${number(amount, 3)} ${resource}`;
+}

@@ -1,0 +1,264 @@
+import {
+  annotations,
+  type ControlResult,
+  type Labels,
+  type Node,
+  type NodeTwin,
+  type Pod,
+  type PowerSource,
+  type Profile,
+  type SchedulableClass,
+} from "../api/index.ts";
+import { fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
+import { type Eligibility, eligibilityOf, isTwinOf, pinFrom } from "../policy/index.ts";
+import {
+  between,
+  type Instant,
+  instant,
+  type Milliseconds,
+  type Percent,
+  parseQuantity,
+  type Watts,
+  type WattsPerMinute,
+} from "../units/index.ts";
+import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
+
+/** What the agent last did to one device. */
+export interface ControlReceipt {
+  readonly device: "cpu" | "gpu";
+  readonly result: ControlResult | undefined;
+  readonly backend: string | undefined;
+  readonly message: string | undefined;
+  readonly observedWatts: Watts | undefined;
+  /** Since the agent reported it; undefined if it gave no time. */
+  readonly age: Milliseconds | undefined;
+}
+
+/** A cap of the target, in watts or in percent of the maximum. */
+export interface DeviceCap {
+  readonly watts?: Watts | undefined;
+  readonly percent?: Percent | undefined;
+}
+
+export interface NodePin {
+  readonly profile: Profile;
+  /** Absent: until it is removed. */
+  readonly until: Instant | undefined;
+  readonly expired: boolean;
+}
+
+/** What pods request of a node, and what it has. Undefined if the node does not report it. */
+export interface Allocation {
+  readonly cpus: number;
+  readonly cpuCapacity: number | undefined;
+  readonly gpus: number;
+  readonly gpuCapacity: number;
+}
+
+/** All that is known about one node, for lists, maps and details. Unknown values are undefined, never 0. */
+export interface NodeSummary {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly rack: string | undefined;
+  readonly eligibility: Eligibility;
+  readonly schedulableClass: SchedulableClass;
+  readonly profile: Profile | undefined;
+  readonly draining: boolean;
+  readonly policy: string | undefined;
+  readonly pin: NodePin | undefined;
+  readonly cpuCap: DeviceCap | undefined;
+  readonly gpuCap: DeviceCap | undefined;
+  readonly drawn: Watts | undefined;
+  /** The most that the node may draw under its caps. */
+  readonly budget: Watts | undefined;
+  /** The most that it draws uncapped. */
+  readonly uncapped: Watts | undefined;
+  readonly trend: WattsPerMinute | undefined;
+  readonly source: PowerSource | undefined;
+  readonly headroom: Percent | undefined;
+  readonly cooling: Percent | undefined;
+  readonly psu: Percent | undefined;
+  readonly slowdownPct: number | undefined;
+  readonly powerState: string;
+  /** Since the operator refreshed the twin. */
+  readonly twinAge: Milliseconds | undefined;
+  readonly stale: boolean;
+  /** When the class last changed. */
+  readonly classSince: Instant | undefined;
+  readonly receipts: readonly ControlReceipt[];
+  readonly pods: number;
+  readonly performancePods: number;
+  readonly allocation: Allocation;
+}
+
+/** Summaries of all nodes in the order of the nodes. */
+export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings): NodeSummary[] {
+  const byNode = podsOfNodes(objects.pods);
+  return objects.nodes.map((node) => summarizeNode(node, objects, byNode.get(node.metadata.name) ?? [], settings));
+}
+
+/** Active pods by the node that they are bound to. */
+export function podsOfNodes(pods: Iterable<Pod>): ReadonlyMap<string, readonly Pod[]> {
+  const byNode = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    const node = pod.spec?.nodeName;
+    if (node === undefined || node === "" || hasEnded(pod)) continue;
+    const known = byNode.get(node);
+    if (known === undefined) byNode.set(node, [pod]);
+    else known.push(pod);
+  }
+  return byNode;
+}
+
+export const hasEnded = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
+
+export function summarizeNode(
+  node: Node,
+  objects: Omit<ClusterObjects, "nodes" | "pods">,
+  pods: readonly Pod[],
+  settings: ReportSettings,
+): NodeSummary {
+  const { now } = objects;
+  const { name } = node.metadata;
+  const found = objects.twins.get(name);
+  // A node that was deleted and created again has the twin of its predecessor for a moment.
+  const twin = found !== undefined && isTwinOf(node, found) ? found : undefined;
+  const { spec, status } = twin ?? {};
+  const measured = status?.powerMeasurement;
+  const updated = timeOf(status?.lastUpdated);
+  const twinAge = updated === undefined ? undefined : between(updated, now);
+  const allocation = allocationOf(node, pods);
+  return {
+    name,
+    labels: node.metadata.labels ?? {},
+    rack: node.metadata.labels?.[settings.rackLabel],
+    eligibility: eligibilityOf(node, settings),
+    schedulableClass: classOf(twin),
+    profile: spec?.profile,
+    draining: spec?.scheduling?.draining === true,
+    policy: spec?.policy?.name,
+    pin: pinOf(objects, name),
+    cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax),
+    gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax),
+    drawn: measured?.measuredNodePowerW,
+    budget: measured?.nodeCappedPowerW,
+    uncapped: measured?.nodeTdpW,
+    trend: measured?.powerTrendWPerMin,
+    source: measured?.source,
+    headroom: status?.predictedPowerHeadroomScore,
+    cooling: status?.predictedCoolingStressScore,
+    psu: status?.predictedPsuStressScore,
+    slowdownPct: status?.expectedSlowdownPct,
+    powerState: status?.power?.state ?? "on",
+    twinAge,
+    stale: twinAge === undefined || twinAge > settings.staleAfter,
+    classSince: timeOf(status?.lastTransitionTime),
+    receipts: receiptsOf(twin, now),
+    pods: pods.length,
+    performancePods: pods.filter((pod) => podSummaryOf(pod, settings.powerProfileLabel).performanceSensitive).length,
+    allocation,
+  };
+}
+
+/** The power program's word counts before the class, which the operator publishes a little later. */
+function classOf(twin: NodeTwin | undefined): SchedulableClass {
+  const state = twin?.status?.power?.state ?? "on";
+  return state === "on" ? (twin?.status?.schedulableClass ?? "unknown") : "asleep";
+}
+
+function pinOf({ profiles, now }: Pick<ClusterObjects, "profiles" | "now">, name: string): NodePin | undefined {
+  const object = profiles.get(name);
+  const pin = pinFrom(object);
+  if (pin === undefined) return undefined;
+  const until = timeOf(object?.metadata.annotations?.[annotations.pinUntil]);
+  return { profile: pin.profile, until, expired: until !== undefined && until <= now };
+}
+
+const capOf = (watts: Watts | undefined, percent: Percent | undefined): DeviceCap | undefined =>
+  watts === undefined && percent === undefined ? undefined : watts === undefined ? { percent } : { watts };
+
+function receiptsOf(twin: NodeTwin | undefined, now: Instant): ControlReceipt[] {
+  const { controlStatus } = twin?.status ?? {};
+  return (["cpu", "gpu"] as const).flatMap((device) => {
+    const report = controlStatus?.[device];
+    if (report === undefined) return [];
+    const at = timeOf(report.updatedAt);
+    return {
+      device,
+      result: report.result,
+      backend: report.backend,
+      message: report.message,
+      observedWatts: report.observedPowerWatts,
+      age: at === undefined ? undefined : between(at, now),
+    };
+  });
+}
+
+function allocationOf({ status }: Node, pods: readonly Pod[]): Allocation {
+  const totals = new Map<string, number>();
+  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
+    const parsed = parseQuantity(String(text));
+    if (parsed.ok) totals.set(resource, parsed.value);
+  }
+  let cpus = 0;
+  let gpus = 0;
+  for (const pod of pods) {
+    const asked = podRequests(fitRequests(pod).requests);
+    cpus += asked.amounts.get("cpu") ?? 0;
+    gpus += asked.gpus;
+  }
+  return { cpus, cpuCapacity: totals.get("cpu"), gpus, gpuCapacity: podRequests(totals).gpus };
+}
+
+export function timeOf(text: string | undefined): Instant | undefined {
+  const parsed = Date.parse(text ?? "");
+  return Number.isNaN(parsed) ? undefined : instant(parsed);
+}
+
+/** The sums over all managed nodes that `status` shows. */
+export interface ClusterTotals {
+  readonly managed: number;
+  readonly byClass: Readonly<Record<SchedulableClass, number>>;
+  /** Sum of the nodes with a reading. */
+  readonly drawn: Watts;
+  readonly budget: Watts;
+  readonly uncapped: Watts;
+  /** Nodes whose power is measured, not estimated. */
+  readonly measured: number;
+  readonly withPower: number;
+  readonly pods: number;
+  readonly podsByClass: Readonly<Record<WorkloadClass, number>>;
+}
+
+const measuringSources: ReadonlySet<PowerSource | undefined> = new Set(["kepler", "agent", "http", "prometheus"]);
+export const isMeasured = ({ source }: Pick<NodeSummary, "source">): boolean => measuringSources.has(source);
+export const isManaged = ({ eligibility }: Pick<NodeSummary, "eligibility">): boolean => eligibility !== "unmanaged";
+
+export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {
+  const managed = nodes.filter(isManaged);
+  const byClass = { performance: 0, eco: 0, draining: 0, asleep: 0, unknown: 0 };
+  let drawn = 0;
+  let budget = 0;
+  let uncapped = 0;
+  let performance = 0;
+  let pods = 0;
+  for (const node of managed) {
+    byClass[node.schedulableClass]++;
+    drawn += node.drawn ?? 0;
+    budget += node.budget ?? 0;
+    uncapped += node.uncapped ?? 0;
+    pods += node.pods;
+    performance += node.performancePods;
+  }
+  return {
+    managed: managed.length,
+    byClass,
+    drawn: drawn as Watts,
+    budget: budget as Watts,
+    uncapped: uncapped as Watts,
+    measured: managed.filter(isMeasured).length,
+    withPower: managed.filter((node) => node.drawn !== undefined).length,
+    pods,
+    podsByClass: { performance, standard: pods - performance },
+  };
+}

@@ -1,0 +1,175 @@
+import { describe, expect, it } from "vitest";
+import type { NodeTwin, NodeTwinStatus } from "../api/index.ts";
+import { isoTime, type Watts } from "../units/index.ts";
+import { type ClusterObjects, defaultReportSettings, type Installation } from "./cluster-objects.ts";
+import { findProblems } from "./problems.ts";
+import { clusterOf, installation, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
+
+const problemsIn = (objects: ClusterObjects) => findProblems(objects, defaultReportSettings);
+const idsIn = (objects: ClusterObjects) => problemsIn(objects).map(({ id }) => id);
+const minutesAgo = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
+
+/** The problems of one node with this status. */
+const idsOf = (status: NodeTwinStatus, spec: Partial<NodeTwin["spec"]> = {}, more: Partial<ClusterObjects> = {}) =>
+  idsIn(clusterOf([nodeObject("a")], [twinObject("a", status, spec)], more));
+
+describe("problems of nodes", () => {
+  it("CLI-01 a healthy cluster has none", () => {
+    expect(idsIn(clusterOf([nodeObject("a")], [twinObject("a")], { installation: installation() }))).toEqual([]);
+  });
+
+  it.each<[string, NodeTwinStatus]>([
+    ["twin-stale", { lastUpdated: minutesAgo(6) }],
+    ["agent-silent", { controlStatus: { cpu: { result: "applied", updatedAt: minutesAgo(9) } } }],
+    ["agent-silent", { controlStatus: {} }],
+    [
+      "control-error",
+      { controlStatus: { cpu: { result: "error", message: "cap does not hold", updatedAt: isoTime(NOW) } } },
+    ],
+    ["control-blocked", { controlStatus: { gpu: { result: "blocked", updatedAt: isoTime(NOW) } } }],
+    ["wake-failed", { power: { state: "failed" } }],
+    ["psu-stress", { predictedPsuStressScore: 92 as never }],
+    ["psu-overload", { predictedPsuStressScore: 100 as never }],
+    ["cooling-stress", { predictedCoolingStressScore: 95 as never }],
+    ["drains-long", { schedulableClass: "draining", lastTransitionTime: minutesAgo(61) }],
+    [
+      "over-budget",
+      { powerMeasurement: { source: "agent", measuredNodePowerW: 430 as Watts, nodeCappedPowerW: 400 as Watts } },
+    ],
+    ["power-estimated", { powerMeasurement: { source: "static", measuredNodePowerW: 100 as Watts } }],
+  ])("CLI-01 reports %s", (id, status) => {
+    expect(idsOf(status)).toEqual([id]);
+  });
+
+  it("reports a node without a twin, but not of a node that was replaced under its name", () => {
+    expect(idsIn(clusterOf([nodeObject("a")], []))).toEqual(["agent-silent", "twin-missing"]);
+    const old = twinObject("a");
+    const owner = { apiVersion: "v1", kind: "Node", name: "a", uid: "former" };
+    const replaced = { ...old, metadata: { ...old.metadata, ownerReferences: [owner] } };
+    expect(idsIn(clusterOf([nodeObject("a")], [replaced]))).toContain("twin-missing");
+  });
+
+  it("says nothing about stale data while Joulie is stopped on purpose", () => {
+    const stopped = installation({ stopped: true });
+    expect(idsOf({ lastUpdated: minutesAgo(60), controlStatus: {} }, {}, { installation: stopped })).toEqual([
+      "stopped",
+    ]);
+  });
+
+  it("expects no report from a sleeping node", () => {
+    expect(idsOf({ power: { state: "off" }, controlStatus: {} })).toEqual([]);
+  });
+
+  it("reports performance pods on an eco node, and not on others", () => {
+    const pods = [podObject("p", { node: "a", workloadClass: "performance" })];
+    expect(idsOf({ schedulableClass: "eco" }, {}, { pods })).toEqual(["performance-pods-on-eco"]);
+    expect(idsOf({}, {}, { pods })).toEqual([]);
+    expect(idsOf({ schedulableClass: "eco" }, {}, { pods: [podObject("s", { node: "a" })] })).toEqual([]);
+  });
+
+  it("CLI-02 puts nodes with one problem into one line that names what happened, what it means and a command", () => {
+    const names = ["a", "b", "c", "d"];
+    const stale = names.map((name) => twinObject(name, { lastUpdated: minutesAgo(10) }));
+    const [problem, ...rest] = problemsIn(
+      clusterOf(
+        names.map((name) => nodeObject(name)),
+        stale,
+      ),
+    );
+    expect(rest).toEqual([]);
+    expect(problem).toEqual({
+      id: "twin-stale",
+      severity: "warning",
+      subject: "4 nodes (a, b, c, …)",
+      nodes: names,
+      what: "The operator has not refreshed the twin for 10m.",
+      meaning: "The scheduler ignores its figures and gives it the neutral score.",
+      command: "joulie doctor",
+    });
+  });
+
+  it("CLI-02 lists critical problems before warnings, and warnings before notices", () => {
+    const twins = [
+      twinObject("a", { powerMeasurement: { source: "static", measuredNodePowerW: 1 as Watts } }),
+      twinObject("b", { predictedCoolingStressScore: 95 as never }),
+      twinObject("c", { power: { state: "failed" } }),
+    ];
+    const found = problemsIn(
+      clusterOf(
+        ["a", "b", "c"].map((name) => nodeObject(name)),
+        twins,
+      ),
+    );
+    expect(found.map(({ severity }) => severity)).toEqual(["critical", "warning", "notice"]);
+  });
+
+  it("ignores nodes that Joulie does not manage, and says so if there are no others", () => {
+    const unmanaged = { metadata: { name: "x", labels: {} } };
+    expect(idsIn(clusterOf([unmanaged], []))).toEqual(["nothing-managed"]);
+    expect(idsIn(clusterOf([unmanaged, nodeObject("a")], [twinObject("a")]))).toEqual([]);
+  });
+});
+
+describe("problems of the installation", () => {
+  const idsWith = (more: Partial<Installation>) =>
+    idsIn(clusterOf([nodeObject("a")], [twinObject("a")], { installation: installation(more) }));
+
+  it.each<[string, Partial<Installation>]>([
+    ["stopped", { stopped: true }],
+    ["kinds-missing", { missingKinds: ["nodetwins.joulie.io"] }],
+    ["not-installed", { programs: [] }],
+    ["operator-not-leading", { operatorLease: undefined }],
+    ["operator-not-leading", { operatorLease: { holder: "x", renewedAt: (NOW - 61_000) as never } }],
+    ["unreadable", { unreadable: ["deployments: forbidden"] }],
+  ])("CLI-01 reports %s", (id, more) => {
+    expect(idsWith(more)).toEqual([id]);
+  });
+
+  it("CLI-01 reports a program with too few pods: critical if it has none", () => {
+    const operator = (ready: number) => ({ ...installation().programs[0], ready }) as never;
+    const severityWith = (ready: number) =>
+      problemsIn(
+        clusterOf([nodeObject("a")], [twinObject("a")], {
+          installation: installation({ programs: [operator(ready)] }),
+        }),
+      )[0];
+    expect(severityWith(1)).toMatchObject({ id: "program-not-ready", severity: "warning" });
+    expect(severityWith(0)).toMatchObject({ id: "program-not-ready", severity: "critical" });
+  });
+
+  it("CLI-01 reports programs of different versions; an image by digest has none", () => {
+    const [operator, agent] = installation().programs;
+    const withAgent = (version: string | undefined) => [operator, { ...agent, version }] as never;
+    expect(idsWith({ programs: withAgent("0.2.0") })).toEqual(["versions-differ"]);
+    expect(idsWith({ programs: withAgent(undefined) })).toEqual([]);
+  });
+});
+
+describe("problems of pods", () => {
+  const withPods = (...pods: ReturnType<typeof podObject>[]) =>
+    problemsIn(clusterOf([nodeObject("a")], [twinObject("a")], { pods }));
+
+  it("CLI-01 reports pods that wait, with the command for the one that waits longest", () => {
+    const found = withPods(
+      podObject("new", { workloadClass: "performance", createdAgo: 10_000 }),
+      podObject("late", { workloadClass: "performance", createdAgo: 130_000 }),
+      podObject("oldest", { workloadClass: "performance", createdAgo: 400_000 }),
+      podObject("bound", { node: "a", createdAgo: 400_000 }),
+      podObject("done", { createdAgo: 400_000, phase: "Succeeded" }),
+    );
+    expect(found).toMatchObject([
+      {
+        id: "performance-pods-wait",
+        what: "2 performance pods without a node, one for 6m.",
+        command: "joulie why default/oldest",
+      },
+    ]);
+    expect(withPods(podObject("s", { createdAgo: 200_000 }))).toMatchObject([{ id: "pods-wait", severity: "notice" }]);
+  });
+
+  it("reports a misspelt workload class", () => {
+    expect(withPods(podObject("p", { node: "a", workloadClass: "perfomance" }))).toMatchObject([
+      { id: "class-unknown" },
+    ]);
+  });
+});

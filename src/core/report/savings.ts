@@ -1,0 +1,72 @@
+import type { EnergyTotals, JoulesInterval } from "./energy-account.ts";
+import { ESTIMATOR_BIAS, type EstimatorBias } from "./estimator-bias.ts";
+
+/** What the report multiplies energy with. Absent: no money, no carbon. */
+export interface EnergyFactors {
+  readonly pricePerKilowattHour?: number | undefined;
+  readonly currency?: string | undefined;
+  readonly gramsCo2PerKilowattHour?: number | undefined;
+  /** Multiplies device energy to that of the site; 1 by default. */
+  readonly pue?: number | undefined;
+}
+
+/** Estimate and range of a figure in one unit. */
+export interface FigureInterval {
+  readonly estimate: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** How the figures were made. Every view of savings shows it. */
+export const SAVINGS_METHOD =
+  "Energy used is the power of packages and boards as the twins publish it, added up over time. Energy not used is a " +
+  "model: the same pods on the same nodes without caps, with every node switched on. A cap counts only while it binds; " +
+  "the work that is done counts, not the time it takes. The interval covers all loads and all kinds of work that fit " +
+  "the readings. A sleeping node saves the idle power of its model. Effects of placing pods elsewhere are not counted.";
+
+export interface SavingsReport {
+  readonly method: string;
+  readonly totals: EnergyTotals;
+  /** Used and not used together: what the model says the cluster would have used. */
+  readonly counterfactual: JoulesInterval;
+  readonly notUsedPct: FigureInterval | undefined;
+  readonly bias: EstimatorBias;
+  readonly cost: { readonly used: number; readonly notUsed: FigureInterval; readonly currency: string } | undefined;
+  readonly carbonKg: { readonly used: number; readonly notUsed: FigureInterval } | undefined;
+}
+
+const JOULES_PER_KILOWATT_HOUR = 3_600_000;
+export const kilowattHours = (energy: number): number => energy / JOULES_PER_KILOWATT_HOUR;
+
+export function savingsReport(totals: EnergyTotals, factors: EnergyFactors = {}): SavingsReport {
+  const { used, notUsed } = totals;
+  const counterfactual = scaled(notUsed, (value) => used + value) as JoulesInterval;
+  const site = (value: number): number => kilowattHours(value) * (factors.pue ?? 1);
+  const { pricePerKilowattHour: price, gramsCo2PerKilowattHour: grams } = factors;
+  return {
+    method: SAVINGS_METHOD,
+    totals,
+    counterfactual,
+    // The share of each bound belongs to the counterfactual of the same bound.
+    notUsedPct: used + notUsed.estimate > 0 ? scaled(notUsed, (value) => (100 * value) / (used + value)) : undefined,
+    bias: ESTIMATOR_BIAS,
+    cost:
+      price === undefined
+        ? undefined
+        : {
+            used: site(used) * price,
+            notUsed: scaled(notUsed, (value) => site(value) * price),
+            currency: factors.currency ?? "EUR",
+          },
+    carbonKg:
+      grams === undefined
+        ? undefined
+        : { used: (site(used) * grams) / 1000, notUsed: scaled(notUsed, (value) => (site(value) * grams) / 1000) },
+  };
+}
+
+const scaled = ({ estimate, low, high }: FigureInterval, by: (value: number) => number): FigureInterval => ({
+  estimate: by(estimate),
+  low: by(low),
+  high: by(high),
+});

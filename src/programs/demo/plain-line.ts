@@ -1,0 +1,17 @@
+import { countStates } from "./node-tiles.ts";
+import { kilowattHours, kilowatts, speedText, timeOfDay } from "./quantities.ts";
+import type { ViewData } from "./view-data.ts";
+
+/** One status line for output that is not a terminal. */
+export function plainLine(frame: ViewData): string {
+  const { drains, pods, energy, power } = frame;
+  const { performance, eco, draining } = countStates(frame.racks);
+  return [
+    `${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
+    `${kilowatts(power.drawn)} of ${kilowatts(power.capped)}`,
+    `${performance} performance, ${eco} eco, ${draining} draining`,
+    `drains ${drains.deferred} deferred, ${drains.completed} completed`,
+    `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
+    `${kilowattHours(energy.wall)}, ${kilowattHours(energy.alwaysOn - energy.wall)} saved`,
+  ].join(" | ");
+}
