@@ -54,7 +54,8 @@ async function live(run: ScenarioRun, { node, agent, watts, original, route }: L
   await run.until("a new target is applied", () => watts() === 250);
   const spec = { nodeName: node, profile: "eco", cpu: { packagePowerCapWatts: 260 } };
   await run.create(`${prefix}/nodepowerprofiles`, header("NodePowerProfile", node, spec));
-  await run.until("a pin is applied", () => watts() === 260);
+  await api.text("DELETE", `${prefix}/nodetwins/${node}`);
+  await run.until("a pin is applied without a twin", () => watts() === 260);
   await api.text("DELETE", `${prefix}/telemetryprofiles/own-${run.id}`);
   await run.create(`${prefix}/telemetryprofiles`, header("TelemetryProfile", `new-${run.id}`, route));
   await run.until("another route has a status", async () => (await routeStatus(`new-${run.id}`)) === "applied");

@@ -30,7 +30,9 @@ export async function checkLife(run: ScenarioRun): Promise<void> {
     await run.plane.identity(programPermissions[program](run.names), { name: `all-${program}`, namespace });
   const { text } = await joulie(run, "check", "--namespace", namespace, "--name", "all", "--timeout", "0s");
   await run.until("it misses the twin of a managed node", () => text.includes(`no twin in the last 5m of ${node}`));
-  await run.until("it misses the extender", () => text.includes(`the Service ${service} in namespace ${namespace} an`));
+  await run.until("it misses the extender", () =>
+    text.includes(`the Service ${service} in namespace ${namespace} answers with status 404`),
+  );
   await run.until("it finds no missing permission", () => !/may not|forbidden|cannot/.test(text));
   await run.setStop("true");
   const stopped = await joulie(run, "check", "--namespace", namespace, "--name", "all", "--timeout", "0s");

@@ -164,13 +164,16 @@ export class ScenarioRun {
     });
   }
 
-  /** Counts of Events about an object, by reason. */
+  /** The highest count of an Event about an object, by reason. */
   async events(name: string, namespace = "default"): Promise<ReadonlyMap<string, number>> {
     const { items } = await this.plane.api.get<{ items: EventItem[] }>(
       `/apis/events.k8s.io/v1/namespaces/${namespace}/events?limit=1000`,
     );
     const own = items.filter(({ regarding }) => regarding?.name === name);
-    return new Map(own.map(({ reason, series }) => [reason, series?.count ?? 1]));
+    const byReason = Map.groupBy(own, ({ reason }) => reason);
+    return new Map(
+      Array.from(byReason, ([reason, same]) => [reason, Math.max(...same.map(({ series }) => series?.count ?? 1))]),
+    );
   }
 
   async close(): Promise<void> {
