@@ -118,7 +118,11 @@ describe("the chart's Jobs", () => {
       configmaps: `/api/v1/namespaces/${names.namespace}/configmaps`,
     };
     for (const name of [names.lease, names.powerLease, "another"])
-      await plane.api.create(shared.leases, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name } });
+      await plane.api.create(shared.leases, {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name },
+      });
     const arrivals = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "joulie-arrivals" } };
     await plane.api.create(shared.configmaps, arrivals);
     const stop = async () => {

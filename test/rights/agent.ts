@@ -11,7 +11,7 @@ import {
 } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { journalFiles } from "../../src/platform/journal/index.ts";
-import { type AgentConfig, agentConfig } from "../../src/programs/agent/config.ts";
+import { agentConfig } from "../../src/programs/agent/config.ts";
 import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts";
 import { runAgent } from "../../src/programs/agent/start.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
@@ -87,19 +87,16 @@ async function prepare(run: ScenarioRun, node: string, route: object): Promise<v
 }
 
 function startAgent(run: ScenarioRun, variables: Readonly<Record<string, string>>): StartedProgram {
-  return run.start(
-    agentConfig,
-    { RECONCILE_INTERVAL: "1s", ...variables },
-    async (config: AgentConfig, world, signal) =>
-      runAgent(
-        config,
-        {
-          ...world,
-          openHost: async (catalogue) => openHost(config, hostRoots(config), systemClock, catalogue),
-          journalFiles: journalFiles(config.STATE_DIR),
-        },
-        signal,
-      ),
+  return run.start(agentConfig, { RECONCILE_INTERVAL: "1s", ...variables }, async (config, world, signal) =>
+    runAgent(
+      config,
+      {
+        ...world,
+        openHost: async (catalogue) => openHost(config, hostRoots(config), systemClock, catalogue),
+        journalFiles: journalFiles(config.STATE_DIR),
+      },
+      signal,
+    ),
   );
 }
 
@@ -142,7 +139,7 @@ export async function poolLife(run: ScenarioRun): Promise<void> {
   const agent = startAgent(run, {
     AGENT_MODE: "pool",
     POOL_SHARD_ID: "0",
-    POOL_NODE_SELECTOR: `kubernetes.io/hostname=${node}`,
+    POOL_NODE_SELECTOR: `${labels.managed}=true,kubernetes.io/hostname=${node}`,
     TELEMETRY_ALLOWED_ENDPOINTS: service.origin,
     STATE_DIR: join(scratch(run), "state"),
   });

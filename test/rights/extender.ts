@@ -1,6 +1,6 @@
 // An extender: filters by twins, scores by hardware, and with SCORING=energy by running pods.
 import { apiVersion } from "../../src/core/api/index.ts";
-import { type ExtenderConfig, extenderConfig } from "../../src/programs/extender/config.ts";
+import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import { freePorts } from "../controlplane/ports.ts";
 import type { ScenarioRun, StartedProgram } from "./run.ts";
@@ -22,7 +22,7 @@ async function startExtender(run: ScenarioRun, variables: Readonly<Record<string
   const program = run.start(
     extenderConfig,
     { EXTENDER_ADDR: `127.0.0.1:${port}`, ...variables },
-    async (config: ExtenderConfig, world, signal) => runExtender(config, world, signal),
+    async (config, world, signal) => runExtender(config, world, signal),
   );
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -45,7 +45,7 @@ async function publish(run: ScenarioRun, name: string, profile: string): Promise
 async function createNode(run: ScenarioRun, name: string, profile: string): Promise<void> {
   await run.createNode(name);
   const spec = { nodeName: name, profile };
-  await run.create(`${prefix}/nodetwins`, { apiVersion, kind: "NodeTwin", metadata: { name }, spec } as never);
+  await run.create(`${prefix}/nodetwins`, { apiVersion, kind: "NodeTwin", metadata: { name }, spec });
   await publish(run, name, profile);
 }
 
@@ -63,7 +63,7 @@ export async function energyExtenderLife(run: ScenarioRun): Promise<void> {
       kind: "Pod",
       metadata: { name: `${name}-${run.id}` },
       spec: { nodeName: node, containers: [{ name: "main", image: "none" }] },
-    } as never);
+    });
   await place("early");
   const extender = await startExtender(run, { SCORING: "energy" });
   const count = async () => {
@@ -95,7 +95,7 @@ async function decide(run: ScenarioRun, extender: Extender): Promise<void> {
     kind: "NodeHardware",
     metadata: { name: bare },
     spec: { nodeName: bare },
-  } as never);
+  });
   const cpu = { rawModel: "AMD EPYC 9654 96-Core Processor", sockets: 2, totalCores: 192 };
   await run.plane.api.mergePatch(`${prefix}/nodehardwares/${bare}/status`, { status: { cpu } });
   await run.until("it reads published hardware", async () => hardwareOn(await page(bare)) !== bareBefore);

@@ -1,6 +1,6 @@
 // The life of a simulated fleet: registers nodes, runs and ends pods, and removes all of it.
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
-import { type FleetConfig, fleetConfig } from "../../src/programs/fleet/config.ts";
+import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
 import { ensureNamespace } from "../controlplane/objects.ts";
 import type { ScenarioRun } from "./run.ts";
@@ -27,8 +27,7 @@ export async function fleetLife(run: ScenarioRun): Promise<void> {
       FINISHED_PODS_KEPT: "1s",
       WORKLOAD_NAMESPACE: workloadNamespace,
     },
-    async (config: FleetConfig, world, signal) =>
-      runFleet(config, { ...world, onServing: (running) => (fleet = running) }, signal),
+    async (config, world, signal) => runFleet(config, { ...world, onServing: (running) => (fleet = running) }, signal),
     new ScaledClock(systemClock, 60),
   );
   const ours = async () => {

@@ -67,10 +67,10 @@ const uninstallOf = (withFleet: boolean) =>
     await run.createNode(node, { [labels.managed]: "true", [labels.powerProfile]: "eco" });
     const metadata = { name: node, labels: { [labels.managedBy]: "operator" } };
     const spec = { nodeName: node, profile: "eco" };
-    await run.create(`${prefix}/nodetwins`, { apiVersion, kind: "NodeTwin", metadata, spec } as never);
-    await run.create(`${prefix}/nodepowerprofiles`, { apiVersion, kind: "NodePowerProfile", metadata, spec } as never);
+    await run.create(`${prefix}/nodetwins`, { apiVersion, kind: "NodeTwin", metadata, spec });
+    await run.create(`${prefix}/nodepowerprofiles`, { apiVersion, kind: "NodePowerProfile", metadata, spec });
     const hardware = { apiVersion, kind: "NodeHardware", metadata, spec: { nodeName: node } };
-    await run.create(`${prefix}/nodehardwares`, hardware as never);
+    await run.create(`${prefix}/nodehardwares`, hardware);
     const cpu = { result: "none", message: stoppedBy(namespace) };
     await api.mergePatch(`${prefix}/nodetwins/${node}/status`, { status: { controlStatus: { cpu } } });
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
@@ -84,7 +84,7 @@ const uninstallOf = (withFleet: boolean) =>
     await run.create(`${prefix}/powerendpoints`, {
       ...endpoint,
       spec: { nodeName: sleeper, webhook: { url: "https://switch.example" } },
-    } as never);
+    });
     const slept = { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } };
     await api.mergePatch(`${prefix}/powerendpoints/${sleeper}/status`, { status: slept });
     const flags = ["--namespace", namespace, "--timeout", "2s", "--wake-timeout", "1s"];

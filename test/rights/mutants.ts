@@ -35,8 +35,8 @@ export class RoleMutants {
   /** Runs the scenario with the whole role. It has to pass. */
   async runWhole(): Promise<void> {
     const { run, missing } = await this.#run(undefined);
-    if (missing !== undefined) throw new Error(`${this.#role}: with its whole role, not: ${missing}; ${run.refused}`);
-    if (run.refused.length > 0) throw new Error(`${this.#role}: with its whole role, refused: ${run.refused}`);
+    if (missing !== undefined) throw new Error(`${this.#role} with its whole role: not "${missing}"`);
+    if (run.refused.length > 0) throw new Error(`${this.#role} with its whole role: refused ${run.refused.join(", ")}`);
     this.#usual = run.took;
   }
 

@@ -1,7 +1,7 @@
 // The life of an operator: plans, publishes, mirrors, follows every watch, and lets nodes sleep.
 import { apiVersion, labels, type NodePowerProfile, type NodeTwin } from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
-import { type OperatorConfig, operatorConfig } from "../../src/programs/operator/config.ts";
+import { operatorConfig } from "../../src/programs/operator/config.ts";
 import { ARRIVALS_CONFIG_MAP } from "../../src/programs/operator/permissions.ts";
 import { runOperator } from "../../src/programs/operator/start.ts";
 import type { ScenarioRun, StartedProgram } from "./run.ts";
@@ -28,7 +28,7 @@ function startOperator(
   return run.start(
     operatorConfig,
     { POD_NAME: "operator-0", NODE_SELECTOR: `${labels.managed}=true,scenario=${run.id}`, ...variables },
-    async (config: OperatorConfig, world, signal) => runOperator(config, world, signal),
+    async (config, world, signal) => runOperator(config, world, signal),
     clock,
   );
 }
@@ -36,7 +36,7 @@ function startOperator(
 async function createPod(run: ScenarioRun, name: string, node: string, annotations = {}): Promise<void> {
   const metadata = { name, annotations };
   const spec = { nodeName: node, containers: [{ name: "main", image: "none" }] };
-  await run.create("/api/v1/namespaces/default/pods", { apiVersion: "v1", kind: "Pod", metadata, spec } as never);
+  await run.create("/api/v1/namespaces/default/pods", { apiVersion: "v1", kind: "Pod", metadata, spec });
 }
 
 export async function operatorLife(run: ScenarioRun): Promise<void> {
@@ -57,7 +57,7 @@ export async function operatorLife(run: ScenarioRun): Promise<void> {
     timestamp: new Date().toISOString(),
     window: "20s",
     usage: { cpu: "1", memory: "1Gi" },
-  } as never);
+  });
   const operator = startOperator(run, {
     RECONCILE_INTERVAL: "1s",
     PROFILE_MIN_DWELL: "0s",
@@ -146,7 +146,7 @@ async function sleepLife(run: ScenarioRun): Promise<void> {
   for (const name of names) {
     await run.createNode(name, { [labels.managed]: "true", [labels.maySleep]: "true", scenario: run.id });
     const spec = { nodeName: name, webhook: { url: "https://power.test/{node}" } };
-    await run.create(endpoints, { apiVersion, kind: "PowerEndpoint", metadata: { name }, spec } as never);
+    await run.create(endpoints, { apiVersion, kind: "PowerEndpoint", metadata: { name }, spec });
     const lastWake = { at: "2020-01-01T00:00:00Z", seconds: 200, result: "succeeded" };
     await api.mergePatch(`${endpoints}/${name}/status`, { status: { wakeProven: true, lastWake } });
     run.finally(async () => api.text("DELETE", `${prefix}/nodetwins/${name}`));
@@ -178,7 +178,7 @@ async function sleepLife(run: ScenarioRun): Promise<void> {
       local: { path: "/mnt" },
       nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
     },
-  } as never);
+  });
   await run.until("a local volume wakes its node", async () => (await stateOf(first)) === "on");
   await api.mergePatch(`${endpoints}/${second}/status`, { status: { wakeProven: false } });
   await run.until("a lost proof wakes its node", async () => (await stateOf(second)) === "on");

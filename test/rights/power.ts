@@ -1,7 +1,7 @@
 // The life of the power program: proves a wake, lets a node sleep and wakes it, over a webhook and over Metal3.
 import { apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
-import { type PowerConfig, powerConfig } from "../../src/programs/power/config.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
 import { runPower } from "../../src/programs/power/start.ts";
 import type { ScenarioRun } from "./run.ts";
 
@@ -23,14 +23,14 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
   await run.create(`/api/v1/namespaces/${namespace}/secrets`, {
     metadata: { name: "switch" },
     stringData: { token: "t0ken" },
-  } as never);
+  });
   const metal = `/apis/metal3.io/v1alpha1/namespaces/${namespace}/baremetalhosts`;
   await run.create(metal, {
     apiVersion: "metal3.io/v1alpha1",
     kind: "BareMetalHost",
     metadata: { name: host },
     spec: { online: true },
-  } as never);
+  });
   await api.mergePatch(`${metal}/${host}/status`, { status: { poweredOn: true } });
   const switches = {
     [worker]: { webhook: { url, credentialsSecretRef: { name: "switch" } } },
@@ -45,17 +45,15 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
       ...header,
       kind: "NodeTwin",
       spec: { nodeName: name, profile: "eco" },
-    } as never);
+    });
     await run.create(`${prefix}/powerendpoints`, {
       ...header,
       kind: "PowerEndpoint",
       spec: { nodeName: name, ...own },
-    } as never);
+    });
   }
   const variables = { SLEEP_SETTLE: "200ms", SWITCH_POLL_INTERVAL: "200ms", SWITCH_REFRESH_INTERVAL: "1s" };
-  const program = run.start(powerConfig, variables, async (config: PowerConfig, world, signal) =>
-    runPower(config, world, signal),
-  );
+  const program = run.start(powerConfig, variables, async (config, world, signal) => runPower(config, world, signal));
   const target = async (name: string, state: "off" | "on") =>
     api.mergePatch(twin(name), { spec: { power: { state, reason: "a scenario" } } });
   const heartbeat = async (name: string) => {

@@ -1,5 +1,6 @@
 // One run of a program under a role that may lack one right.
 import { setTimeout as sleep } from "node:timers/promises";
+import type { z } from "zod";
 import type { Clock } from "../../src/platform/clock/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { type ConfigSchema, parseConfig } from "../../src/platform/config/index.ts";
@@ -76,7 +77,7 @@ export class ScenarioRun {
   }
 
   /** Waits for an outcome. A check that throws counts as not yet. */
-  async until(outcome: string, holds: () => Promise<unknown> | unknown): Promise<void> {
+  async until(outcome: string, holds: () => unknown): Promise<void> {
     const begun = performance.now();
     const usual = this.#usual?.get(outcome);
     for (let checks = 0; ; checks++) {
@@ -92,10 +93,10 @@ export class ScenarioRun {
   }
 
   /** Starts a program in this process under the role of the run. */
-  start<Config extends ConfigSchema, Values>(
+  start<Config extends ConfigSchema>(
     config: Config,
     variables: Readonly<Record<string, string>>,
-    run: (values: Values, world: ProgramWorld, signal: AbortSignal) => Promise<unknown>,
+    run: (values: z.output<Config>, world: ProgramWorld, signal: AbortSignal) => Promise<unknown>,
     clock: Clock = systemClock,
   ): StartedProgram {
     const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAMESPACE: this.names.namespace, ...variables };
@@ -106,7 +107,7 @@ export class ScenarioRun {
     const transport = reach(this.identity.server, this.identity.token, this.identity.ca);
     const ending = new AbortController();
     const world = { transport, clock, ioClock: systemClock, random: systemRandom, log };
-    const done = run(parsed.value.values as Values, world, ending.signal).catch((error: unknown) => {
+    const done = run(parsed.value.values, world, ending.signal).catch((error: unknown) => {
       logs.push(String(error));
     });
     let stopping: Promise<void> | undefined;
@@ -134,7 +135,7 @@ export class ScenarioRun {
   }
 
   /** Creates an object that is removed at the end. */
-  async create(collection: string, object: { readonly metadata: { readonly name: string } }): Promise<void> {
+  async create(collection: string, object: ApiObject): Promise<void> {
     await this.plane.api.create(collection, object);
     this.finally(async () =>
       this.plane.api.text("DELETE", `${collection}/${object.metadata.name}?gracePeriodSeconds=0`),
@@ -181,13 +182,18 @@ export class ScenarioRun {
   }
 }
 
+interface ApiObject {
+  readonly metadata: { readonly name: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
 interface EventItem {
   readonly reason: string;
   readonly regarding?: { readonly name: string };
   readonly series?: { readonly count: number };
 }
 
-async function isTrue(holds: () => Promise<unknown> | unknown): Promise<boolean> {
+async function isTrue(holds: () => unknown): Promise<boolean> {
   try {
     return Boolean(await holds());
   } catch {
