@@ -29,9 +29,11 @@ interface Life {
   readonly original: number;
   /** TelemetryProfile.spec for the node. */
   readonly route: object;
+  /** What the mode has besides. */
+  readonly more?: () => Promise<void>;
 }
 
-async function live(run: ScenarioRun, { node, agent, watts, original, route }: Life): Promise<void> {
+async function live(run: ScenarioRun, { node, agent, watts, original, route, more }: Life): Promise<void> {
   const { api } = run.plane;
   const manage = async (managed: "true" | null) =>
     api.mergePatch(`/api/v1/nodes/${node}`, { metadata: { labels: { [labels.managed]: managed } } });
@@ -60,6 +62,7 @@ async function live(run: ScenarioRun, { node, agent, watts, original, route }: L
   await run.create(`${prefix}/telemetryprofiles`, header("TelemetryProfile", `new-${run.id}`, route));
   await run.until("another route has a status", async () => (await routeStatus(`new-${run.id}`)) === "applied");
 
+  await more?.();
   for (const time of ["first", "second"]) {
     await manage(null);
     await run.until(`an unmanaged node is restored, the ${time} time`, () => watts() === original);
@@ -143,6 +146,21 @@ export async function poolLife(run: ScenarioRun): Promise<void> {
     TELEMETRY_ALLOWED_ENDPOINTS: service.origin,
     STATE_DIR: join(scratch(run), "state"),
   });
+  const { api } = run.plane;
+  const watts = () => service.node(node).capWatts ?? 0;
+  const pin = async (cpu: object) => api.mergePatch(`${prefix}/nodepowerprofiles/${node}`, { spec: { cpu } });
+  /** An agent on the node has discovered its hardware: percentages refer to it. */
+  const more = async () => {
+    await pin({ packagePowerCapWatts: null, packagePowerCapPctOfMax: 50 });
+    await run.until("a percentage is applied", () => watts() !== 260);
+    const before = watts();
+    const cpu = { sockets: 1, capRange: { type: "package", maxWattsPerSocket: 500, minWattsPerSocket: 100 } };
+    const status = { cpu, quality: { overall: "exact", warnings: [] } };
+    await api.mergePatch(`${prefix}/nodehardwares/${node}/status`, { status });
+    await run.until("discovered hardware is used", () => watts() !== before);
+    await pin({ packagePowerCapWatts: 260, packagePowerCapPctOfMax: null });
+    await run.until("the pin is applied again", () => watts() === 260);
+  };
   // The cap in telemetry may be the agent's own, so it restores a value above every package.
-  await live(run, { node, agent, watts: () => service.node(node).capWatts ?? 0, original: 1000, route });
+  await live(run, { node, agent, watts, original: 1000, route, more });
 }

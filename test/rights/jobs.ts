@@ -1,13 +1,14 @@
 // The commands that the chart's Jobs run: check, crds apply and uninstall.
-import { apiVersion, crdOf, labels, nodeTwinKind } from "../../src/core/api/index.ts";
+import { join } from "node:path";
+import { apiVersion, arrivalsConfigMap, kinds, labels } from "../../src/core/api/index.ts";
 import { stoppedBy } from "../../src/platform/kube/index.ts";
 import { run as runCommand } from "../../src/programs/cli/index.ts";
 import { programs } from "../../src/programs/index.ts";
-import { ARRIVALS_CONFIG_MAP } from "../../src/programs/operator/permissions.ts";
 import { programPermissions } from "../../src/programs/permissions.ts";
 import type { ScenarioRun } from "./run.ts";
 
 const prefix = `/apis/${apiVersion}`;
+const crdFolder = join(import.meta.dirname, "../../charts/joulie/crds");
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /** Runs `joulie ARGS` under the role of the run. */
@@ -41,22 +42,14 @@ export async function checkLife(run: ScenarioRun): Promise<void> {
 
 export async function crdsLife(run: ScenarioRun): Promise<void> {
   const { api } = run.plane;
-  const name = "telemetryprofiles.joulie.io";
-  await api.text("DELETE", `${definitions}/${name}`);
-  await run.until("the CRD is gone", async () => (await api.status("GET", `${definitions}/${name}`)) === 404);
-  run.finally(async () => run.plane.kubectl(["apply", "-f", "charts/joulie/crds"]));
-  const older = { spec: crdOf(nodeTwinKind).spec };
-  for (const { schema } of older.spec.versions)
-    schema.openAPIV3Schema = { ...schema.openAPIV3Schema, description: "old" };
-  await api.mergePatch(`${definitions}/nodetwins.joulie.io`, older);
+  const paths = kinds.map(({ plural }) => `${definitions}/${plural}.joulie.io`);
+  const all = async (status: number) =>
+    (await Promise.all(paths.map(async (path) => api.status("GET", path)))).every((code) => code === status);
+  run.finally(async () => run.plane.kubectl(["apply", "--server-side", "--force-conflicts", "-f", crdFolder]));
+  for (const path of paths) await api.text("DELETE", path);
+  await run.until("the CRDs are gone", async () => all(404));
   await joulie(run, "crds", "apply");
-  await run.until(
-    "a missing CRD is installed",
-    async () => (await api.status("GET", `${definitions}/${name}`)) === 200,
-  );
-  await run.until("an older one is upgraded", async () => {
-    return !(await api.text("GET", `${definitions}/nodetwins.joulie.io`)).includes('"description":"old"');
-  });
+  await run.until("missing CRDs are installed", async () => all(200));
 }
 
 const uninstallOf = (withFleet: boolean) =>
@@ -77,7 +70,7 @@ const uninstallOf = (withFleet: boolean) =>
     for (const name of [lease, powerLease])
       await api.create(leases, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name } });
     const maps = `/api/v1/namespaces/${namespace}/configmaps`;
-    await api.create(maps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: ARRIVALS_CONFIG_MAP } });
+    await api.create(maps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: arrivalsConfigMap } });
     // A second node that sleeps: uninstall must see it and wait.
     const sleeper = `asleep-${run.id}`;
     const endpoint = { apiVersion, kind: "PowerEndpoint", metadata: { name: sleeper } };
@@ -114,7 +107,7 @@ const uninstallOf = (withFleet: boolean) =>
     for (const name of [lease, powerLease])
       await run.until(`the Lease ${name} is gone`, async () => (await api.status("GET", `${leases}/${name}`)) === 404);
     await run.until("the arrivals are gone", async () => {
-      return (await api.status("GET", `${maps}/${ARRIVALS_CONFIG_MAP}`)) === 404;
+      return (await api.status("GET", `${maps}/${arrivalsConfigMap}`)) === 404;
     });
   };
 

@@ -1,8 +1,13 @@
 // The life of an operator: plans, publishes, mirrors, follows every watch, and lets nodes sleep.
-import { apiVersion, labels, type NodePowerProfile, type NodeTwin } from "../../src/core/api/index.ts";
+import {
+  apiVersion,
+  arrivalsConfigMap,
+  labels,
+  type NodePowerProfile,
+  type NodeTwin,
+} from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
-import { ARRIVALS_CONFIG_MAP } from "../../src/programs/operator/permissions.ts";
 import { runOperator } from "../../src/programs/operator/start.ts";
 import type { ScenarioRun, StartedProgram } from "./run.ts";
 
@@ -183,7 +188,7 @@ async function sleepLife(run: ScenarioRun): Promise<void> {
   await api.mergePatch(`${endpoints}/${second}/status`, { status: { wakeProven: false } });
   await run.until("a lost proof wakes its node", async () => (await stateOf(second)) === "on");
 
-  const stored = `/api/v1/namespaces/${run.names.namespace}/configmaps/${ARRIVALS_CONFIG_MAP}`;
+  const stored = `/api/v1/namespaces/${run.names.namespace}/configmaps/${arrivalsConfigMap}`;
   const version = async () =>
     (await api.get<{ metadata: { resourceVersion: string } }>(stored)).metadata.resourceVersion;
   const arrivals = async () => JSON.stringify((await api.get<{ data: object }>(stored)).data).includes("amounts");

@@ -1,8 +1,5 @@
-import { apiGroup } from "../../core/api/index.ts";
+import { apiGroup, arrivalsConfigMap } from "../../core/api/index.ts";
 import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
-
-/** Holds the arrivals of the last day for the reserve of sleeping nodes. */
-export const ARRIVALS_CONFIG_MAP = "joulie-arrivals";
 
 const WATCHED = ["list", "watch"] as const;
 
@@ -25,7 +22,7 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
     namespace,
     apiGroups: [""],
     resources: ["configmaps"],
-    resourceNames: [ARRIVALS_CONFIG_MAP],
+    resourceNames: [arrivalsConfigMap],
     verbs: ["get", "patch"],
   },
   { namespace, apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },

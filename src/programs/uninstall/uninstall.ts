@@ -1,4 +1,4 @@
-import { annotations, labels, managedByOperator } from "../../core/api/index.ts";
+import { annotations, arrivalsConfigMap, labels, managedByOperator } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -10,7 +10,6 @@ import {
   resources,
   stoppedBy,
 } from "../../platform/kube/index.ts";
-import { ARRIVALS_CONFIG_MAP } from "../operator/permissions.ts";
 import { listed, nodesNotOn } from "../power/index.ts";
 
 export interface UninstallOptions {
@@ -102,7 +101,7 @@ export async function clearStop({
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
   for (const name of leases) await deleteIfPresent(client, resources.leases, { name, namespace });
-  await deleteIfPresent(client, resources.configMaps, { name: ARRIVALS_CONFIG_MAP, namespace });
+  await deleteIfPresent(client, resources.configMaps, { name: arrivalsConfigMap, namespace });
   return undefined;
 }
 
