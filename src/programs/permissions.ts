@@ -28,11 +28,15 @@ export const programPermissions = {
   agent: ({ namespace }: InstallationNames) => agentPermissions("daemonset", namespace),
   "agent-pool": ({ namespace }: InstallationNames) => agentPermissions("pool", namespace),
   operator: ({ namespace }: InstallationNames) => operatorPermissions(namespace),
+  /** The operator with SLEEP_MODE other than off. */
+  "operator-sleep": ({ namespace }: InstallationNames) => operatorPermissions(namespace, { sleep: true }),
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
   power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
+  /** The fleet with --sleep. */
+  "fleet-sleep": ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace, { sleep: true }),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,
   uninstall: ({ namespace, lease, powerLease }: InstallationNames) =>

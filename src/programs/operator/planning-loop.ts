@@ -1,3 +1,4 @@
+import { isAwake } from "../../core/api/index.ts";
 import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
@@ -167,8 +168,10 @@ export class PlanningLoop {
     const names = new Set(nodes.keys());
     metrics.keepOnly(names);
     events.keepOnly(names);
+    let asleep = 0;
     for (const node of nodes.values()) {
       const { name, seen, decision, performancePods } = node;
+      if (!isAwake(node.twin?.status)) asleep++;
       changes.observe("state", name, seen.state);
       changes.observe("planned profile", name, node.planned);
       if (last?.nodes.get(name) === node) continue;
@@ -178,6 +181,7 @@ export class PlanningLoop {
       if (published !== undefined) metrics.recordState(published, seen.state, settings);
       if (intruders !== undefined) events.performancePodsOnEco(published, name, intruders);
     }
+    metrics.recordAsleep(asleep);
     const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node is downgraded`;
     changes.observe("lists", "cluster", lists);
     changes.flush();

@@ -17,6 +17,8 @@ export interface ArrivalStoreOptions {
 }
 
 const KEY = "arrivals.json";
+/** Sooner than the rest, so that an operator that is often restarted stores something. */
+const FIRST_SAVE = milliseconds(10_000);
 const SAVE_EVERY = milliseconds(300_000);
 /** A ConfigMap holds at most 1 MiB. */
 const MOST_CHARACTERS = 500_000;
@@ -35,8 +37,8 @@ export class ArrivalStore {
     const { clock } = this.#options;
     try {
       await this.#load(signal);
-      for (;;) {
-        await clock.sleep(SAVE_EVERY, signal);
+      for (let pause = FIRST_SAVE; ; pause = SAVE_EVERY) {
+        await clock.sleep(pause, signal);
         await this.#save(signal);
       }
     } catch (error) {
