@@ -83,7 +83,9 @@ async function decide(run: ScenarioRun, extender: Extender): Promise<void> {
   await createNode(run, bare, "performance");
   await run.until("the extender is ready", async () => (await fetch(`${extender.url()}/readyz`)).status === 200);
   const answer = async () => JSON.stringify(await extender.ask("filter", performancePod, [eco]));
-  await run.until("it rejects an eco node", async () => (await answer()).includes(`"FailedNodes":{"${eco}"`));
+  await run.until("it rejects an eco node", async () =>
+    (await answer()).includes(`"FailedAndUnresolvableNodes":{"${eco}"`),
+  );
   await run.untilDebugPage(extender, "/debug/decisions");
   await publish(run, eco, "performance");
   await run.until("it accepts the node when it leaves eco", async () => (await answer()).includes(`["${eco}"]`));

@@ -1,4 +1,5 @@
 // The life of a simulated fleet: registers nodes, runs and ends pods, and removes all of it.
+import { apiVersion } from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
@@ -12,7 +13,22 @@ interface Pods {
   }[];
 }
 
+interface Endpoint {
+  readonly metadata: { readonly name: string; readonly annotations?: object };
+}
+
+const powerEndpoints = `/apis/${apiVersion}/powerendpoints`;
+
 export async function fleetLife(run: ScenarioRun): Promise<void> {
+  await live(run, false);
+}
+
+/** With --sleep and --prove-wakes. */
+export async function sleepingFleetLife(run: ScenarioRun): Promise<void> {
+  await live(run, true);
+}
+
+async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   const { api } = run.plane;
   const { workloadNamespace } = run.names;
   await ensureNamespace(api, workloadNamespace);
@@ -26,6 +42,7 @@ export async function fleetLife(run: ScenarioRun): Promise<void> {
       NODE_PREFIX: nodePrefix,
       FINISHED_PODS_KEPT: "1s",
       WORKLOAD_NAMESPACE: workloadNamespace,
+      ...(sleeps && { SLEEP: "true", PROVE_WAKES: "true" }),
     },
     async (config, world, signal) => runFleet(config, { ...world, onServing: (running) => (fleet = running) }, signal),
     new ScaledClock(systemClock, 60),
@@ -56,6 +73,19 @@ export async function fleetLife(run: ScenarioRun): Promise<void> {
     first ??= spec.renewTime;
     return spec.renewTime !== first;
   });
+  const endpoints = async () => {
+    const { items } = await api.get<{ items: Endpoint[] }>(powerEndpoints);
+    return items.filter(({ metadata }) => metadata.name.startsWith(nodePrefix));
+  };
+  if (sleeps) {
+    await run.until("a test of every wake is requested", async () => {
+      const requested = (await endpoints()).filter(({ metadata }) => metadata.annotations !== undefined);
+      return requested.length === 3;
+    });
+    // The power program removes the annotation when it has tested the wake.
+    for (const { metadata } of await endpoints())
+      await api.mergePatch(`${powerEndpoints}/${metadata.name}`, { metadata: { annotations: null } });
+  }
   await run.until("jobs run", async () => (await pods()).some(({ status }) => status.phase === "Running"));
   await run.until("jobs end", async () => {
     const page = await (await fetch(`${fleet?.metricsUrl}/metrics`)).text();
@@ -75,4 +105,5 @@ export async function fleetLife(run: ScenarioRun): Promise<void> {
   });
   await program.stop();
   await run.until("nodes and pods are removed", async () => (await ours()).length + (await pods()).length === 0);
+  await run.until("PowerEndpoints are removed", async () => (await endpoints()).length === 0);
 }

@@ -140,6 +140,11 @@ export async function operatorLife(run: ScenarioRun): Promise<void> {
   );
   await operator.stop();
   await run.until("Events are counted", async () => ((await run.events(b)).get("DowngradeDeferred") ?? 0) > 1);
+}
+
+/** With SLEEP_MODE=on. */
+export async function sleepingOperatorLife(run: ScenarioRun): Promise<void> {
+  await operatorLife(run);
   await run.setStop(null);
   await sleepLife(run);
 }

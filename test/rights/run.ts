@@ -99,8 +99,8 @@ export class ScenarioRun {
     run: (values: z.output<Config>, world: ProgramWorld, signal: AbortSignal) => Promise<unknown>,
     clock: Clock = systemClock,
   ): StartedProgram {
-    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAMESPACE: this.names.namespace, ...variables };
-    const parsed = parseConfig(config, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
+    const flags = { METRICS_ADDR: "127.0.0.1:0", POD_NAMESPACE: this.names.namespace, ...variables };
+    const parsed = parseConfig(config, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
     const logs: string[] = [];
     const log = createLogger({ level: "info", program: "joulie", destination: { write: (line) => logs.push(line) } });
