@@ -1,5 +1,6 @@
 import type { InstalledProgram } from "../../src/programs/permissions.ts";
 import { agentLife, poolLife } from "./agent.ts";
+import { dashboardLife } from "./dashboard.ts";
 import { energyExtenderLife, extenderLife } from "./extender.ts";
 import { fleetLife, sleepingFleetLife } from "./fleet.ts";
 import { checkLife, crdsLife, fleetUninstallLife, uninstallLife } from "./jobs.ts";
@@ -15,6 +16,7 @@ export const scenarios: Readonly<Record<InstalledProgram, (run: ScenarioRun) => 
   "operator-sleep": sleepingOperatorLife,
   extender: extenderLife,
   "extender-energy": energyExtenderLife,
+  dashboard: dashboardLife,
   power: powerLife,
   fleet: fleetLife,
   "fleet-sleep": sleepingFleetLife,

@@ -1,4 +1,5 @@
-import { gpuResources as gpuResourceNames } from "../../../core/api/index.ts";
+import { annotations, gpuResources as gpuResourceNames } from "../../../core/api/index.ts";
+import { pinFrom } from "../../../core/policy/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import { reasonOf } from "../state/class-changes.ts";
 import type { NodeFacts } from "../state/cluster-watch.ts";
@@ -57,12 +58,15 @@ function hardwareLines({ hardware, node }: NodeFacts): Line[] {
   );
 }
 
-function targetLines({ twin, endpoint }: NodeFacts): Line[] {
+function targetLines({ twin, endpoint, profile }: NodeFacts): Line[] {
+  const pin = pinFrom(profile);
   const { spec, status } = twin ?? {};
   const cap = spec?.gpu?.powerCap;
   const measured = status?.powerMeasurement;
   return lines(
     line("Profile", spec?.profile),
+    line("Pinned to", pin?.profile),
+    line("Pinned until", profile?.metadata.annotations?.[annotations.pinUntil]),
     line("Policy", spec?.policy?.name),
     spec?.cpu?.packagePowerCapWatts === undefined
       ? line("CPU cap", spec?.cpu?.packagePowerCapPctOfMax, "% of the maximum")

@@ -48,6 +48,7 @@ export interface NodeFacts {
   readonly twin: NodeTwin | undefined;
   readonly hardware: NodeHardware | undefined;
   readonly endpoint: PowerEndpoint | undefined;
+  readonly profile: NodePowerProfile | undefined;
   readonly pods: readonly ShownPod[];
 }
 
@@ -180,13 +181,14 @@ export class ClusterWatch {
 
   #factsOf(node: ShownNode): NodeFacts {
     const { name } = node.metadata;
-    const { twins, hardware, endpoints, pods } = this.#reflectors;
+    const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const twin = twins.store.getByKey(name);
     return {
       node,
       twin: twin !== undefined && isTwinOf(node, twin) ? twin : undefined,
       hardware: hardware.store.getByKey(name),
       endpoint: endpoints.store.getByKey(name),
+      profile: profiles.store.getByKey(name),
       pods: [...pods.store.by("node", name)],
     };
   }
