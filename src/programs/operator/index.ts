@@ -1,2 +1,3 @@
-export { operatorConfig } from "./config.ts";
+export { type OperatorConfig, operatorConfig } from "./config.ts";
+export { type OperatorSettings, settingsOf } from "./settings.ts";
 export { runOperator } from "./start.ts";
