@@ -86,7 +86,7 @@ describe("the demo", () => {
     async () => {
       const binary = await buildControlPlane();
       if (!binary.available) throw new Error(binary.reason);
-      demo = new Demo();
+      demo = new Demo("--policy", "queue_aware_v1");
       const [, kubeconfig = ""] = await demo.says(/KUBECONFIG=(\S+) kubectl get nodetwins/);
       await demo.says(/drains \d+ deferred, [1-9]\d* completed/);
       const folder = join(kubeconfig, "..");

@@ -7,7 +7,14 @@ import { createLogger } from "../../src/platform/log/index.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
 import { runDemo } from "../../src/programs/demo/demo.ts";
 import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
-import { agentSettings, fleetSettings, operatorSettings } from "../../src/programs/demo/settings.ts";
+import {
+  agentSettings,
+  extenderSettings,
+  extenderWeight,
+  fleetSettings,
+  operatorSettings,
+  schedulerSettings,
+} from "../../src/programs/demo/settings.ts";
 import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { runJoulie } from "./started-program.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
@@ -78,6 +85,8 @@ async function reported(variables: RawValues): Promise<unknown> {
     nodes: NODES,
     seed: SEED,
     policy: operatorSettings(config, ports, "http://simulator").POLICY_TYPE,
+    scoring: extenderSettings(config, ports).SCORING,
+    spread: schedulerSettings(config).scoringStrategy === undefined && extenderWeight(config) === 1,
     agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,
   };
 }
@@ -86,16 +95,16 @@ const play = {
   observe: played,
   byDefault: {
     json: true,
-    summary: "3 nodes, queue_aware_v1, seed 1, speed 60",
+    summary: "3 nodes, energy, seed 1, speed 60",
     starting: "starting 3 simulated nodes in an embedded cluster",
-    introduced: "3 simulated nodes (queue_aware_v1) at 60 times",
+    introduced: "3 simulated nodes (energy) at 60 times",
     logFile: true,
     lines: false,
   },
 };
 const programs = {
   observe: reported,
-  byDefault: { nodes: 40, seed: 1, policy: "queue_aware_v1", agentInterval: 60_000 },
+  byDefault: { nodes: 40, seed: 1, policy: "fit_aware_v1", scoring: "energy", spread: false, agentInterval: 60_000 },
 };
 const table: VariableTable = {
   NODES: [
@@ -104,9 +113,9 @@ const table: VariableTable = {
       value: "48",
       beside: { NODES: "3" },
       changed: {
-        summary: "48 nodes, queue_aware_v1, seed 1, speed 50",
+        summary: "48 nodes, energy, seed 1, speed 50",
         starting: "starting 48 simulated nodes in an embedded cluster",
-        introduced: "48 simulated nodes (queue_aware_v1) at 50 times",
+        introduced: "48 simulated nodes (energy) at 50 times",
       },
     },
     { ...programs, value: "48", changed: { nodes: 48 } },
@@ -120,15 +129,19 @@ const table: VariableTable = {
         introduced: "3 simulated nodes (static_partition) at 60 times",
       },
     },
-    { ...programs, value: "static_partition", changed: { policy: "static_partition" } },
+    {
+      ...programs,
+      value: "static_partition",
+      changed: { policy: "static_partition", scoring: "headroom", spread: true },
+    },
   ],
   SPEED: [
     {
       ...play,
       value: "30",
       changed: {
-        summary: "3 nodes, queue_aware_v1, seed 1, speed 30",
-        introduced: "3 simulated nodes (queue_aware_v1) at 30 times",
+        summary: "3 nodes, energy, seed 1, speed 30",
+        introduced: "3 simulated nodes (energy) at 30 times",
       },
     },
     { ...programs, value: "30", changed: { agentInterval: 30_000 } },
@@ -147,7 +160,7 @@ const table: VariableTable = {
     changed: { json: true, starting: "starting 3 simulated nodes in an embedded cluster" },
   },
   SEED: [
-    { ...play, value: "7", changed: { summary: "3 nodes, queue_aware_v1, seed 7, speed 60" } },
+    { ...play, value: "7", changed: { summary: "3 nodes, energy, seed 7, speed 60" } },
     { ...programs, value: "7", changed: { seed: 7 } },
   ],
   KUBECONFIG: {

@@ -55,6 +55,13 @@ describe("evaluateChecks", () => {
     expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
   });
 
+  it("judges no drains for a policy that plans none", () => {
+    const names = (drains: boolean | undefined) =>
+      evaluateChecks({ ...good, expected: { ...good.expected, drains } }).map(({ name }) => name);
+    expect(names(undefined)).toEqual(names(true).filter((name) => !name.includes("drain was deferred")));
+    expect(names(undefined)).toHaveLength(names(true).length - 1);
+  });
+
   it("requires twins, unless the run was interrupted before they existed", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);

@@ -13,6 +13,9 @@ import {
 } from "../../platform/config/index.ts";
 import { logLevels } from "../../platform/log/index.ts";
 
+/** What the demo shows: all that saves energy together, or one of the operator's policies alone. */
+export const demoPolicies = ["energy", ...policyTypes] as const;
+
 /** Nodes times speed that 2 cores can serve with some reserve: the load grows with both. */
 const NODE_SPEED = 2400;
 const FASTEST = 60;
@@ -20,9 +23,10 @@ const FASTEST = 60;
 export const demoConfig = configOf({
   ...flagsOnly("The demo", {
     NODES: integer({ min: 2, max: 10_000, default: "40", about: "Number of simulated nodes." }),
-    POLICY: choice(policyTypes, {
-      default: "queue_aware_v1",
-      about: "Operator policy that decides which nodes are performance and which are eco.",
+    POLICY: choice(demoPolicies, {
+      default: "energy",
+      about:
+        "energy: fit_aware_v1 with bounded eco caps, and pods placed by the joules they add; else that operator policy, and pods placed by headroom.",
     }),
     SPEED: number({
       above: 0,

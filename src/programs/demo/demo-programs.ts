@@ -17,7 +17,15 @@ import type { DemoAddresses } from "./decisions-page.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
 import { freePorts } from "./free-ports.ts";
 import { RecordingExtender } from "./recording-extender.ts";
-import { agentSettings, extenderSettings, fleetSettings, operatorSettings, type ProgramPorts } from "./settings.ts";
+import {
+  agentSettings,
+  extenderSettings,
+  extenderWeight,
+  fleetSettings,
+  operatorSettings,
+  type ProgramPorts,
+  schedulerSettings,
+} from "./settings.ts";
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
@@ -44,8 +52,6 @@ type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler"
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
-const SCORED_PCT = 5;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -82,7 +88,7 @@ export class DemoPrograms {
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
       operator: operatorSettings(config, ports, simulator.url),
-      extender: extenderSettings(ports),
+      extender: extenderSettings(config, ports),
     };
     await this.#run("agent", async (world, signal) => {
       const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
@@ -107,11 +113,14 @@ export class DemoPrograms {
 
   /** Waits for the extender first: without it every pod would fail and back off. */
   async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
-    const { plane, clock } = this.#options;
+    const { config, plane, clock } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
     const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
-    const asked = new RecordingExtender({ urlPrefix, ...verbs, nodeCacheCapable: true }, clock);
+    const asked = new RecordingExtender(
+      { urlPrefix, ...verbs, weight: extenderWeight(config), nodeCacheCapable: true },
+      clock,
+    );
     this.#extender = asked;
     await this.#run("scheduler", async ({ transport, ioClock, random, log }, stopped) => {
       const io = { clock: ioClock, random };
@@ -121,7 +130,7 @@ export class DemoPrograms {
         log,
         extenders: [asked],
         schedulerName: plane.workload.scheduler,
-        percentageOfNodesToScore: SCORED_PCT,
+        ...schedulerSettings(config),
       }).run(stopped);
     });
   }

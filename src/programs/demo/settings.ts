@@ -1,12 +1,16 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
+import type { SchedulerOptions } from "../../platform/embedded/index.ts";
 import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
+
+/** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
+const SCORED_PCT = 5;
 
 /** TCP ports of the programs. */
 export interface ProgramPorts {
@@ -15,6 +19,22 @@ export interface ProgramPorts {
   readonly extender: number;
   readonly extenderMetrics: number;
 }
+
+/** What docs/guides/energy.md recommends. */
+const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", FIT_RESERVE: "1", ECO_MAX_SLOWDOWN_PCT: "50" };
+
+export const isEnergy = ({ POLICY }: DemoConfig): boolean => POLICY === "energy";
+
+/** How much the extender's score counts in kube-scheduler: with energy it decides. */
+export const extenderWeight = (config: DemoConfig): number => (isEnergy(config) ? 10 : 1);
+
+/** kube-scheduler's settings: with energy those of docs/guides/kube-scheduler-energy.yaml. */
+export const schedulerSettings = (
+  config: DemoConfig,
+): Pick<SchedulerOptions, "percentageOfNodesToScore" | "scoringStrategy"> =>
+  isEnergy(config)
+    ? { percentageOfNodesToScore: 100, scoringStrategy: "MostAllocated" }
+    : { percentageOfNodesToScore: SCORED_PCT };
 
 export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
   configured(fleetConfig, {
@@ -33,7 +53,7 @@ export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
 
 export const operatorSettings = (config: DemoConfig, { operator }: ProgramPorts, simulator: string) =>
   configured(operatorConfig, {
-    POLICY_TYPE: config.POLICY,
+    ...(isEnergy(config) ? ENERGY_POLICY : { POLICY_TYPE: config.POLICY }),
     // Small base and share per node, so that the number of performance nodes follows the load closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
@@ -67,8 +87,9 @@ export const agentSettings = (
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
   });
 
-export const extenderSettings = ({ extender, extenderMetrics }: ProgramPorts) =>
+export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics }: ProgramPorts) =>
   configured(extenderConfig, {
+    SCORING: isEnergy(config) ? "energy" : "headroom",
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",

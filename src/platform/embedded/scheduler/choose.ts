@@ -2,7 +2,7 @@ import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import type { SchedulerNode, SchedulerPod } from "./cluster-view.ts";
 import type { ExtenderClient } from "./extender.ts";
-import { enough, explain, leastAllocated, unfitReason } from "./fit.ts";
+import { allocationScore, enough, explain, type ScoringStrategy, unfitReason } from "./fit.ts";
 import type { Occupancy } from "./occupancy.ts";
 
 /** No node fits the pod. The message counts the reasons. */
@@ -24,6 +24,8 @@ export interface SchedulingInput {
   readonly start: number;
   /** As in KubeSchedulerConfiguration; undefined uses kube-scheduler's default. */
   readonly percentageOfNodesToScore: number | undefined;
+  /** Undefined uses kube-scheduler's default. */
+  readonly scoringStrategy: ScoringStrategy | undefined;
   readonly extenders: readonly ExtenderClient[];
   readonly random: RandomSource;
   readonly log: Logger;
@@ -61,7 +63,7 @@ function fittingNodes(pod: SchedulerPod, world: SchedulingInput, count: (reason:
     const reason = unfitReason(pod, node, load);
     if (reason === undefined) {
       fitting.push(node);
-      scores.set(node, leastAllocated(pod, node, load));
+      scores.set(node, allocationScore(pod, node, load, world.scoringStrategy));
     } else count(reason);
   }
   return { fitting, scores, looked };

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mayAcceptMorePods, nodeViewOf, podViewOf } from "./cluster-view.ts";
-import { enough, explain, leastAllocated, unfitReason } from "./fit.ts";
+import { allocationScore, enough, explain, unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 
 const pod = (requests: object, name = "p") =>
@@ -71,20 +71,30 @@ describe("Occupancy", () => {
   });
 });
 
-describe("leastAllocated", () => {
+describe("allocationScore", () => {
+  it("prefers fuller nodes with the strategy MostAllocated", () => {
+    const occupancy = new Occupancy();
+    const one = node({ cpu: "4", memory: "8Gi" });
+    expect(allocationScore(pod({ cpu: "1", memory: "4Gi" }), one, occupancy.on("n"), "MostAllocated")).toBe(37);
+    expect(allocationScore(pod({ cpu: "1", memory: "4Gi" }), one, occupancy.on("n"), "LeastAllocated")).toBe(62);
+    expect(
+      allocationScore(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"), "MostAllocated"),
+    ).toBe(0);
+  });
+
   it("matches kube-scheduler: the mean of the free shares in percent, rounded down", () => {
     const occupancy = new Occupancy();
     const one = node({ cpu: "4", memory: "8Gi" });
-    expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(75);
+    expect(allocationScore(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(75);
     occupancy.place("x", "n", pod({ cpu: "1", memory: "1Gi" }).requests);
-    expect(leastAllocated(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(Math.floor((50 + 62) / 2));
+    expect(allocationScore(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(Math.floor((50 + 62) / 2));
   });
 
   it("counts a pod without requests as 100m and 200Mi, and stays within 0–100", () => {
     const occupancy = new Occupancy();
-    expect(leastAllocated(pod({}), node({ cpu: "1", memory: "2000Mi" }), occupancy.on("n"))).toBe(90);
-    expect(leastAllocated(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"))).toBe(0);
-    expect(leastAllocated(pod({}), node({}), occupancy.on("n"))).toBe(0);
+    expect(allocationScore(pod({}), node({ cpu: "1", memory: "2000Mi" }), occupancy.on("n"))).toBe(90);
+    expect(allocationScore(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"))).toBe(0);
+    expect(allocationScore(pod({}), node({}), occupancy.on("n"))).toBe(0);
   });
 });
 

@@ -30,8 +30,16 @@ function shortage({ requests }: SchedulerPod, { allocatable }: SchedulerNode, lo
   return undefined;
 }
 
-/** kube-scheduler's LeastAllocated score over CPU and memory, 0–100; an emptier node scores higher. */
-export function leastAllocated({ requests }: SchedulerPod, { allocatable }: SchedulerNode, load: Load): number {
+/** kube-scheduler's scoring strategies of NodeResourcesFit. */
+export type ScoringStrategy = "LeastAllocated" | "MostAllocated";
+
+/** kube-scheduler's score over CPU and memory, 0–100. LeastAllocated prefers emptier nodes, MostAllocated fuller ones. */
+export function allocationScore(
+  { requests }: SchedulerPod,
+  { allocatable }: SchedulerNode,
+  load: Load,
+  strategy: ScoringStrategy = "LeastAllocated",
+): number {
   const more = weightOf(requests);
   let sum = 0;
   let counted = 0;
@@ -39,7 +47,8 @@ export function leastAllocated({ requests }: SchedulerPod, { allocatable }: Sche
     const capacity = allocatable.get(resource) ?? 0;
     if (capacity <= 0) continue;
     const used = load.weighed[resource] + more[resource];
-    sum += used > capacity ? 0 : Math.floor(((capacity - used) * 100) / capacity);
+    const wanted = strategy === "MostAllocated" ? used : capacity - used;
+    sum += used > capacity ? 0 : Math.floor((wanted * 100) / capacity);
     counted++;
   }
   return counted === 0 ? 0 : Math.floor(sum / counted);

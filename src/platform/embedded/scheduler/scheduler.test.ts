@@ -34,6 +34,18 @@ describe("Scheduler", () => {
     });
   });
 
+  it("fills one node after the other with the strategy MostAllocated", async () => {
+    const w = schedulerHarness(systemClock, [], { scoringStrategy: "MostAllocated" });
+    await Promise.all([w.node("a"), w.node("b")]);
+    const names = ["p1", "p2", "p3", "p4"];
+    const placed = new Set<unknown>();
+    for (const name of names) {
+      await w.pod(name, { cpu: "1" });
+      placed.add(await nodeOf(w)(name));
+    }
+    expect(placed.size).toBe(1);
+  });
+
   it("reports why a pod is pending, in a condition and an Event, and binds it when a fitting node appears", async () => {
     const w = schedulerHarness();
     await w.node("tainted", undefined, { spec: { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] } });

@@ -6,7 +6,7 @@ import type { RandomSource } from "../../random/index.ts";
 import { chooseNode, NoNodeFits } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
 import type { ExtenderClient } from "./extender.ts";
-import { unfitReason } from "./fit.ts";
+import { type ScoringStrategy, unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 import { reportUnschedulable } from "./report.ts";
 import { WaitingPods } from "./waiting-pods.ts";
@@ -21,6 +21,8 @@ export interface SchedulerOptions {
   readonly schedulerName?: string;
   /** As in KubeSchedulerConfiguration: a lower value schedules faster in large clusters. */
   readonly percentageOfNodesToScore?: number;
+  /** Of NodeResourcesFit, as in KubeSchedulerConfiguration; by default LeastAllocated. */
+  readonly scoringStrategy?: ScoringStrategy;
 }
 
 /** The scheduler decides on one pod at a time, but up to this many API writes run concurrently. */
@@ -186,8 +188,8 @@ export class Scheduler {
     try {
       const hopeless = this.#hopeless.get(shape);
       if (hopeless !== undefined) throw hopeless;
-      const { percentageOfNodesToScore } = this.#options;
-      const view = { nodes, occupancy: this.#occupancy, start: this.#start, percentageOfNodesToScore };
+      const { percentageOfNodesToScore, scoringStrategy } = this.#options;
+      const view = { nodes, occupancy: this.#occupancy, start: this.#start, percentageOfNodesToScore, scoringStrategy };
       const world = { ...view, extenders, random, log };
       const { node, looked } = await chooseNode(pod, world, signal);
       this.#start = nodes.length === 0 ? 0 : (this.#start + looked) % nodes.length;

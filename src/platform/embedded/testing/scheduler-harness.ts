@@ -6,7 +6,7 @@ import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
 import type { ExtenderClient } from "../scheduler/extender.ts";
-import { Scheduler } from "../scheduler/scheduler.ts";
+import { Scheduler, type SchedulerOptions } from "../scheduler/scheduler.ts";
 
 export const log = createLogger({ program: "test", level: "silent", format: "json" });
 export const cleanups: (() => Promise<unknown>)[] = [];
@@ -22,12 +22,16 @@ interface PodObject extends KubeObject {
   };
 }
 
-export function schedulerHarness(clock: Clock = systemClock, extenders: readonly ExtenderClient[] = []) {
+export function schedulerHarness(
+  clock: Clock = systemClock,
+  extenders: readonly ExtenderClient[] = [],
+  more: Pick<SchedulerOptions, "scoringStrategy"> = {},
+) {
   const random = seededRandom(1);
   const api = new EmbeddedApi({ clock, random });
   const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
   const client = new KubeClient({ transport: api.transport(), clock, random, fieldManager: "test", limit });
-  const scheduler = new Scheduler({ client, clock, random, log, extenders });
+  const scheduler = new Scheduler({ client, clock, random, log, extenders, ...more });
   scheduler.start();
   cleanups.push(
     async () => api.close(),
