@@ -157,7 +157,7 @@ async function runTopCommand(options: TopOptions, world: CliEnvironment): Promis
     const { namespace, selector: nodeSelector, sortBy, filter, once } = options;
     const { client, clock, out, screen } = context;
     const read = async () => console.readCluster({ client, clock, namespace, nodeSelector });
-    if (once || world.machine.isTerminal !== true) {
+    if (once || !world.machine.isTerminal) {
       const list = console.nodeListOf(await read(), { sortBy, headers: true, screen, filter });
       out(list.text(false));
     } else await console.runTop(context, read, console.processTerminal, { sortBy, filter }, console.untilInterrupted());

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type * as consoleFunctions from "../console/index.ts";
 import type { ConsoleContext, OutputFormat, Printable } from "../console/index.ts";
 import { onCluster } from "./cluster-command.ts";
 import {
@@ -16,7 +17,7 @@ import type { CliEnvironment } from "./environment.ts";
 
 type Exit = (code: number) => void;
 export type Add = (name: string, define: (command: Command, world: CliEnvironment) => void) => void;
-type Console = typeof import("../console/index.ts");
+type Console = typeof consoleFunctions;
 
 /** Runs a command of the console on a cluster. `work` returns what failed. */
 export async function inConsole(
@@ -29,7 +30,7 @@ export async function inConsole(
   return onCluster(command, world, async (cluster) => {
     const console = await import("../console/index.ts");
     const screen = console.screenOf({
-      isTerminal: world.machine.isTerminal === true,
+      isTerminal: world.machine.isTerminal,
       columns: world.columns,
       env: world.env,
     });

@@ -160,7 +160,7 @@ async function clockSkew({ transport, clock }: ConsoleContext): Promise<readonly
     const before = clock.now();
     const { headers, body } = await transport.request({ method: "GET", path: "/version", signal });
     for await (const _ of body); // A connection is free for others once the body has been read.
-    const there = Date.parse(String(headers["date"] ?? ""));
+    const there = Date.parse(headers["date"] ?? "");
     // The header has whole seconds.
     return Number.isNaN(there) ? undefined : there + 500 - (before + clock.now()) / 2;
   });

@@ -24,6 +24,7 @@ export interface NodeEvent {
 }
 
 type EventObject = KubeObject & {
+  readonly metadata: { readonly creationTimestamp?: string };
   readonly regarding?: { readonly kind?: string; readonly name?: string };
   readonly reason?: string;
   readonly note?: string;
@@ -45,7 +46,7 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
         ({ regarding, reportingController = "" }) => regarding?.name === node && reportingController.includes("joulie"),
       )
       .map((event) => ({
-        at: event.series?.lastObservedTime ?? event.eventTime ?? String(event.metadata["creationTimestamp"] ?? ""),
+        at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
         reason: event.reason ?? "",
         note: event.note ?? "",
       }))

@@ -26,24 +26,19 @@ export interface Printable {
 }
 
 export async function rendered(format: OutputFormat, printable: Printable): Promise<string> {
-  switch (format.kind) {
-    case "json":
-      return `${JSON.stringify(printable.value(), undefined, 4)}\n`;
-    case "yaml": {
-      const { stringify } = await import("yaml");
-      // Through JSON, because YAML would write undefined and Maps.
-      return stringify(JSON.parse(JSON.stringify(printable.value())));
-    }
-    case "name":
-      return printable
-        .names()
-        .map((name) => `${name}\n`)
-        .join("");
-    case "jsonpath":
-      return renderJsonPath(format.template, JSON.parse(JSON.stringify(printable.value())));
-    default:
-      return printable.text(format.kind === "wide");
-  }
+  const { kind } = format;
+  if (kind === "json") return `${JSON.stringify(printable.value(), undefined, 4)}\n`;
+  if (kind === "name")
+    return printable
+      .names()
+      .map((name) => `${name}\n`)
+      .join("");
+  if (kind === "text" || kind === "wide") return printable.text(kind === "wide");
+  // Through JSON, because YAML and templates would show undefined and Maps.
+  const value: unknown = JSON.parse(JSON.stringify(printable.value()));
+  if (kind === "jsonpath") return renderJsonPath(format.template, value);
+  const { stringify } = await import("yaml");
+  return stringify(value);
 }
 
 /** A list as kubectl prints it. */

@@ -25,7 +25,7 @@ type ProfileObject = KubeObject & NodePowerProfile;
 const CAP = /^(\d+(?:\.\d+)?)\s*(W|%)$/i;
 
 /** A cap in watts or percent of the maximum. */
-export function capOf(flag: string, text: string): { readonly watts: number } | { readonly percent: number } {
+function capOf(flag: string, text: string): { readonly watts: number } | { readonly percent: number } {
   const [, number = "", unit] = CAP.exec(text) ?? [];
   const value = Number(number);
   if (unit === "%" && value > 0 && value <= 100) return { percent: value };

@@ -50,8 +50,8 @@ describe("joulie top", () => {
 
   it("CLI-09 filters by name, label and class while it is typed; Escape clears", () => {
     expect(names(press(["/", "c"]))).toEqual(["c"]);
-    expect(names(press(["/", ..."class:perf"]))).toEqual(["a"]);
-    expect(names(press(["/", ..."zone=z1", "\r"]))).toEqual(["b"]);
+    expect(names(press(["/", ...keysIn("class:perf")]))).toEqual(["a"]);
+    expect(names(press(["/", ...keysIn("zone=z1"), "\r"]))).toEqual(["b"]);
     expect(names(press(["/", "c", "\u001b"]))).toEqual(["b", "a", "c"]);
     expect(press(["/", "a", "b", "\u007f"]).filter).toBe("a");
     expect(press(["/", "q"]).done).toBe(false);
@@ -77,18 +77,16 @@ describe("joulie top", () => {
 
   it("CLI-09 formats only the nodes on the screen: 5,000 nodes cost no more than a screenful of cells", () => {
     let reads = 0;
-    const many = Array.from({ length: 5000 }, (_, index) => {
+    const many = Array.from({ length: 5000 }, (_, index): NodeSummary => {
       const one = node(`n${String(index).padStart(4, "0")}`);
-      return Object.defineProperty({ ...one }, "receipts", { get: () => [] }) as NodeSummary;
-    }).map((one) =>
-      Object.defineProperty({ ...one }, "cooling", {
+      return Object.defineProperty({ ...one }, "cooling", {
         enumerable: true,
         get: () => {
           reads++;
           return 5;
         },
-      }),
-    ) as NodeSummary[];
+      });
+    });
     const lines = frame(initialTop({ selected: 4999 }), { nodes: many, rows: 30 });
     expect(lines.at(-1)).toContain("n4999");
     expect(lines.length).toBeLessThanOrEqual(30);

@@ -28,7 +28,7 @@ export interface WhyOptions {
 }
 
 /** The pod that the user means. */
-export function podNamed(objects: ClusterObjects, text: string, defaultNamespace: string): Pod {
+function podNamed(objects: ClusterObjects, text: string, defaultNamespace: string): Pod {
   const [namespace, name] = namespacedName(text, defaultNamespace);
   const found = objects.pods.find(
     ({ metadata }) => metadata.name === name && (metadata.namespace ?? "default") === namespace,
@@ -68,7 +68,7 @@ export async function explainPod(context: ConsoleContext, objects: ClusterObject
 }
 
 /** An entry of the extender's page /debug/decisions?pod=. */
-export interface RecordedDecision {
+interface RecordedDecision {
   readonly at: string;
   readonly verb: "filter" | "prioritize";
   readonly nodes?: readonly {

@@ -1,3 +1,3 @@
-export { type OperatorConfig, operatorConfig } from "./config.ts";
-export { type OperatorSettings, settingsOf } from "./settings.ts";
+export { operatorConfig } from "./config.ts";
+export { settingsOf } from "./settings.ts";
 export { runOperator } from "./start.ts";
