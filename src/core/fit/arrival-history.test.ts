@@ -69,3 +69,21 @@ describe("reserve", () => {
     expect(recorded.reserve(1, NOW)).toEqual([]);
   });
 });
+
+describe("largest", () => {
+  const pods = podRequests(new Map([["nvidia.com/gpu", 8]]));
+
+  it("POL-31 is the largest pod of the last day, with GPUs and without", () => {
+    const recorded = history([10 * WINDOW, small], [20 * WINDOW, large], [1, small], [2, gpu], [30 * WINDOW, pods]);
+    expect(recorded.largest(NOW)).toEqual([
+      { requests: pods, nodes: anywhere, count: 1 },
+      { requests: large, nodes: anywhere, count: 1 },
+    ]);
+  });
+
+  it("POL-31 forgets arrivals of more than a day ago, and ignores times ahead of the clock", () => {
+    expect(history([86_400 + WINDOW, large], [-2 * WINDOW, large]).largest(NOW)).toEqual([]);
+    const [only] = history([86_400 + WINDOW, large], [-2 * WINDOW, large], [1, small]).largest(NOW);
+    expect(only?.requests).toBe(small);
+  });
+});

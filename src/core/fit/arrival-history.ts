@@ -1,6 +1,6 @@
 import type { NodeConstraint, PodPool, PodRequests, PodSummary } from "../demand/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../units/index.ts";
-import type { PodGroup } from "./pod-groups.ts";
+import { type PodGroup, podSize } from "./pod-groups.ts";
 
 /**
  * How long a pending performance pod waits for a promoted node: the watch, a planning pass, the writes, the scheduler's next
@@ -93,6 +93,22 @@ export class ArrivalHistory {
     const sized = Array.from(windows, ([window, slots]) => ({ window, slots, size: sizeOf(slots, pool) }));
     sized.sort((a, b) => a.size - b.size || a.window - b.window);
     return merged(sized[place]?.slots ?? []);
+  }
+
+  /** The largest pod of each pool that arrived during the last day. */
+  largest(now: Instant): readonly PodGroup[] {
+    const last = this.#slotOf(now);
+    return (["gpu", "cpu"] as const).flatMap((pool) => {
+      let largest: PodGroup | undefined;
+      for (const [slot, groups] of this.#slots[pool]) {
+        if (slot <= last - this.#slotsPerDay || slot > last) continue;
+        for (const { requests, nodes } of groups) {
+          const group = { requests, nodes, count: 1 };
+          if (largest === undefined || podSize(group) > podSize(largest)) largest = group;
+        }
+      }
+      return largest ?? [];
+    });
   }
 
   /** For storage: all slots that are certainly complete. */
