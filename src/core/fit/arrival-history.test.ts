@@ -33,6 +33,14 @@ describe("reserve", () => {
     expect(coresOf(recorded, 0)).toBe(0);
   });
 
+  it("POL-31 takes the later one of two busiest windows, by any way to compute it", () => {
+    const wide = podRequests(new Map([["cpu", 2]]));
+    const recorded = history([WINDOW, wide], [3 * WINDOW, small], [3 * WINDOW + 1, small], [9 * WINDOW, small]);
+    const latest = [{ requests: wide, nodes: anywhere, count: 1 }];
+    expect(recorded.reserve(1, NOW)).toEqual(latest);
+    expect(recorded.reserve(0.999, NOW)).toEqual(latest);
+  });
+
   it("POL-31 counts windows without arrivals", () => {
     // One busy window of a hundred: its pods are above the 0.9 quantile.
     expect(coresOf(history([99 * WINDOW, small], [WINDOW, large]), 0.9)).toBe(0);

@@ -18,7 +18,16 @@ interface CountedShape {
   count: number;
 }
 
-type Slots = Map<number, CountedShape[]>;
+/** The pods of a slot. What a pass needs of it is computed when a pod is added. */
+interface Slot {
+  readonly groups: CountedShape[];
+  /** Cores in the CPU pool, GPUs in the GPU pool. */
+  size: number;
+  largest: PodGroup;
+  largestSize: number;
+}
+
+type Slots = Map<number, Slot>;
 
 /** The contents of a history, for storage. Slots are numbered since 1970. */
 export interface RecordedArrivals {
@@ -50,16 +59,21 @@ export class ArrivalHistory {
   }
 
   #add(slot: number, { requests, nodes, count }: PodGroup): void {
-    const slots = this.#slots[requests.gpus > 0 ? "gpu" : "cpu"];
-    let groups = slots.get(slot);
-    if (groups === undefined) {
+    const pool = requests.gpus > 0 ? "gpu" : "cpu";
+    const slots = this.#slots[pool];
+    const one: PodGroup = { requests, nodes, count: 1 };
+    let entry = slots.get(slot);
+    if (entry === undefined) {
       if (slots.size >= 2 * this.#slotsPerDay) this.#forgetOldest(slots);
-      slots.set(slot, (groups = []));
+      slots.set(slot, (entry = { groups: [], size: 0, largest: one, largestSize: podSize(one) }));
     }
+    const { groups } = entry;
+    if (podSize(one) > entry.largestSize) Object.assign(entry, { largest: one, largestSize: podSize(one) });
     const same = groups.find((group) => group.requests === requests && group.nodes === nodes);
     const group = same ?? (groups.length < MOST_SHAPES ? undefined : groups.at(-1));
     if (group === undefined) groups.push({ requests, nodes, count });
     else group.count += count;
+    entry.size = sizeOf(groups, pool);
   }
 
   /**
@@ -75,39 +89,38 @@ export class ArrivalHistory {
     const perWindow = Math.max(1, Math.ceil(length / this.#slot));
     const last = Math.floor(this.#slotOf(now) / perWindow);
     const first = last - Math.max(1, Math.floor(this.#slotsPerDay / perWindow)) + 1;
+    if (quantile === 1 && perWindow === 1) return merged(largestSlot(this.#slots[pool], first, last));
     let earliest = last;
-    const windows = new Map<number, CountedShape[][]>();
-    for (const [slot, groups] of this.#slots[pool]) {
-      const window = Math.floor(slot / perWindow);
+    const windows = new Map<number, ReserveWindow>();
+    for (const [slot, { groups, size }] of this.#slots[pool]) {
+      const at = Math.floor(slot / perWindow);
       // A time ahead of the clock does not count yet.
-      if (window < first || window > last) continue;
-      earliest = Math.min(earliest, window);
-      const slots = windows.get(window);
-      if (slots === undefined) windows.set(window, [groups]);
-      else slots.push(groups);
+      if (at < first || at > last) continue;
+      earliest = Math.min(earliest, at);
+      const window = windows.get(at);
+      if (window === undefined) windows.set(at, { at, slots: [groups], size });
+      else {
+        window.slots.push(groups);
+        window.size += size;
+      }
     }
     const observed = last - earliest + 1;
     const rank = Math.min(observed, Math.ceil(quantile * observed));
     const place = rank - (observed - windows.size) - 1;
     if (!(place >= 0)) return [];
-    const sized = Array.from(windows, ([window, slots]) => ({ window, slots, size: sizeOf(slots, pool) }));
-    sized.sort((a, b) => a.size - b.size || a.window - b.window);
-    return merged(sized[place]?.slots ?? []);
+    return merged(ranked(windows, place)?.slots ?? []);
   }
 
   /** The largest pod of each pool that arrived during the last day. */
   largest(now: Instant): readonly PodGroup[] {
     const last = this.#slotOf(now);
     return (["gpu", "cpu"] as const).flatMap((pool) => {
-      let largest: PodGroup | undefined;
-      for (const [slot, groups] of this.#slots[pool]) {
+      let most: Slot | undefined;
+      for (const [slot, entry] of this.#slots[pool]) {
         if (slot <= last - this.#slotsPerDay || slot > last) continue;
-        for (const { requests, nodes } of groups) {
-          const group = { requests, nodes, count: 1 };
-          if (largest === undefined || podSize(group) > podSize(largest)) largest = group;
-        }
+        if (most === undefined || entry.largestSize > most.largestSize) most = entry;
       }
-      return largest ?? [];
+      return most?.largest ?? [];
     });
   }
 
@@ -116,7 +129,7 @@ export class ArrivalHistory {
     const end = this.#slotOf(now) - LATE_SLOTS;
     const first = end - this.#slotsPerDay;
     const complete = (slots: Slots) =>
-      Array.from(slots)
+      Array.from(slots, ([slot, { groups }]) => [slot, groups] as const)
         .filter(([slot]) => slot >= first && slot < end)
         .toSorted(([a], [b]) => a - b);
     return { slot: this.#slot, end, slots: { cpu: complete(this.#slots.cpu), gpu: complete(this.#slots.gpu) } };
@@ -149,11 +162,32 @@ export class ArrivalHistory {
 /** A pod may be seen this many slots after it was created. */
 const LATE_SLOTS = 2;
 
-function sizeOf(slots: readonly (readonly PodGroup[])[], pool: PodPool): number {
+interface ReserveWindow {
+  readonly at: number;
+  readonly slots: (readonly PodGroup[])[];
+  size: number;
+}
+
+/** The window at this place by size; of equal windows the earlier one comes first. */
+const ranked = (windows: ReadonlyMap<number, ReserveWindow>, place: number): ReserveWindow | undefined =>
+  Array.from(windows.values()).toSorted((a, b) => a.size - b.size || a.at - b.at)[place];
+
+/** The same for the highest place of windows of one slot, without a sort in every pass. */
+function largestSlot(slots: Slots, first: number, last: number): readonly (readonly PodGroup[])[] {
+  let most: Slot | undefined;
+  let at = first;
+  for (const [slot, entry] of slots) {
+    if (slot < first || slot > last) continue;
+    if (most !== undefined && (entry.size < most.size || (entry.size === most.size && slot < at))) continue;
+    [most, at] = [entry, slot];
+  }
+  return most === undefined ? [] : [most.groups];
+}
+
+function sizeOf(groups: readonly PodGroup[], pool: PodPool): number {
   let size = 0;
-  for (const groups of slots)
-    for (const { requests, count } of groups)
-      size += count * (pool === "gpu" ? requests.gpus : (requests.amounts.get("cpu") ?? 0));
+  for (const { requests, count } of groups)
+    size += count * (pool === "gpu" ? requests.gpus : (requests.amounts.get("cpu") ?? 0));
   return size;
 }
 
