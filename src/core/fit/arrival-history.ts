@@ -18,7 +18,6 @@ interface CountedShape {
   count: number;
 }
 
-/** The pods of a slot. What a pass needs of it is computed when a pod is added. */
 interface Slot {
   readonly groups: CountedShape[];
   /** Cores in the CPU pool, GPUs in the GPU pool. */
@@ -59,21 +58,21 @@ export class ArrivalHistory {
   }
 
   #add(slot: number, { requests, nodes, count }: PodGroup): void {
-    const pool = requests.gpus > 0 ? "gpu" : "cpu";
-    const slots = this.#slots[pool];
+    const slots = this.#slots[requests.gpus > 0 ? "gpu" : "cpu"];
     const one: PodGroup = { requests, nodes, count: 1 };
-    let entry = slots.get(slot);
-    if (entry === undefined) {
+    let found = slots.get(slot);
+    if (found === undefined) {
       if (slots.size >= 2 * this.#slotsPerDay) this.#forgetOldest(slots);
-      slots.set(slot, (entry = { groups: [], size: 0, largest: one, largestSize: podSize(one) }));
+      slots.set(slot, (found = { groups: [], size: 0, largest: one, largestSize: podSize(one) }));
     }
-    const { groups } = entry;
-    if (podSize(one) > entry.largestSize) Object.assign(entry, { largest: one, largestSize: podSize(one) });
+    const { groups } = found;
+    if (podSize(one) > found.largestSize) Object.assign(found, { largest: one, largestSize: podSize(one) });
     const same = groups.find((group) => group.requests === requests && group.nodes === nodes);
     const group = same ?? (groups.length < MOST_SHAPES ? undefined : groups.at(-1));
+    const { requests: counted } = group ?? { requests };
+    found.size += count * (counted.gpus > 0 ? counted.gpus : (counted.amounts.get("cpu") ?? 0));
     if (group === undefined) groups.push({ requests, nodes, count });
     else group.count += count;
-    entry.size = sizeOf(groups, pool);
   }
 
   /**
@@ -89,26 +88,22 @@ export class ArrivalHistory {
     const perWindow = Math.max(1, Math.ceil(length / this.#slot));
     const last = Math.floor(this.#slotOf(now) / perWindow);
     const first = last - Math.max(1, Math.floor(this.#slotsPerDay / perWindow)) + 1;
-    if (quantile === 1 && perWindow === 1) return merged(largestSlot(this.#slots[pool], first, last));
     let earliest = last;
-    const windows = new Map<number, ReserveWindow>();
-    for (const [slot, { groups, size }] of this.#slots[pool]) {
-      const at = Math.floor(slot / perWindow);
+    const sizes = new Map<number, number>();
+    for (const [slot, { size }] of this.#slots[pool]) {
+      const window = Math.floor(slot / perWindow);
       // A time ahead of the clock does not count yet.
-      if (at < first || at > last) continue;
-      earliest = Math.min(earliest, at);
-      const window = windows.get(at);
-      if (window === undefined) windows.set(at, { at, slots: [groups], size });
-      else {
-        window.slots.push(groups);
-        window.size += size;
-      }
+      if (window < first || window > last) continue;
+      earliest = Math.min(earliest, window);
+      sizes.set(window, (sizes.get(window) ?? 0) + size);
     }
     const observed = last - earliest + 1;
     const rank = Math.min(observed, Math.ceil(quantile * observed));
-    const place = rank - (observed - windows.size) - 1;
+    const place = rank - (observed - sizes.size) - 1;
     if (!(place >= 0)) return [];
-    return merged(ranked(windows, place)?.slots ?? []);
+    const chosen = windowAt(sizes, place);
+    const slots = Array.from({ length: perWindow }, (_, index) => this.#slots[pool].get(chosen * perWindow + index));
+    return merged(slots.flatMap((slot) => slot?.groups ?? []));
   }
 
   /** The largest pod of each pool that arrived during the last day. */
@@ -162,38 +157,17 @@ export class ArrivalHistory {
 /** A pod may be seen this many slots after it was created. */
 const LATE_SLOTS = 2;
 
-interface ReserveWindow {
-  readonly at: number;
-  readonly slots: (readonly PodGroup[])[];
-  size: number;
+/** The window at this place if all are ordered by size; of equal sizes the earlier window comes first. */
+function windowAt(sizes: ReadonlyMap<number, number>, place: number): number {
+  const ordered = Float64Array.from(sizes.values()).toSorted();
+  const size = ordered[place] ?? 0;
+  const equal = Array.from(sizes.keys()).filter((window) => sizes.get(window) === size);
+  return equal.toSorted((a, b) => a - b)[place - ordered.indexOf(size)] ?? 0;
 }
 
-/** The window at this place by size; of equal windows the earlier one comes first. */
-const ranked = (windows: ReadonlyMap<number, ReserveWindow>, place: number): ReserveWindow | undefined =>
-  Array.from(windows.values()).toSorted((a, b) => a.size - b.size || a.at - b.at)[place];
-
-/** The same for the highest place of windows of one slot, without a sort in every pass. */
-function largestSlot(slots: Slots, first: number, last: number): readonly (readonly PodGroup[])[] {
-  let most: Slot | undefined;
-  let at = first;
-  for (const [slot, entry] of slots) {
-    if (slot < first || slot > last) continue;
-    if (most !== undefined && (entry.size < most.size || (entry.size === most.size && slot < at))) continue;
-    [most, at] = [entry, slot];
-  }
-  return most === undefined ? [] : [most.groups];
-}
-
-function sizeOf(groups: readonly PodGroup[], pool: PodPool): number {
-  let size = 0;
-  for (const { requests, count } of groups)
-    size += count * (pool === "gpu" ? requests.gpus : (requests.amounts.get("cpu") ?? 0));
-  return size;
-}
-
-function merged(slots: readonly (readonly PodGroup[])[]): readonly PodGroup[] {
+function merged(groups: readonly PodGroup[]): readonly PodGroup[] {
   const all: CountedShape[] = [];
-  for (const { requests, nodes, count } of slots.flat()) {
+  for (const { requests, nodes, count } of groups) {
     const same = all.find((group) => group.requests === requests && group.nodes === nodes);
     if (same === undefined) all.push({ requests, nodes, count });
     else same.count += count;
