@@ -23,7 +23,7 @@ export function nodePage(
     at,
     labels: Object.entries(node.metadata.labels).toSorted(([one], [other]) => (one < other ? -1 : 1)),
     hardware: hardwareLines(facts),
-    target: targetLines(facts),
+    target: targetLines(facts, at),
     reason: planned ?? reasonOf(classOf(twin), twin, performancePods),
     receipts: receiptsOf(facts),
     pods: pods.slice(0, MOST_PODS).map(podEntry),
@@ -58,15 +58,15 @@ function hardwareLines({ hardware, node }: NodeFacts): Line[] {
   );
 }
 
-function targetLines({ twin, endpoint, profile }: NodeFacts): Line[] {
-  const pin = pinFrom(profile);
+function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line[] {
+  const pin = pinFrom(profile, now);
   const { spec, status } = twin ?? {};
   const cap = spec?.gpu?.powerCap;
   const measured = status?.powerMeasurement;
   return lines(
     line("Profile", spec?.profile),
     line("Pinned to", pin?.profile),
-    line("Pinned until", profile?.metadata.annotations?.[annotations.pinUntil]),
+    line("Pinned until", pin && profile?.metadata.annotations?.[annotations.pinUntil]),
     line("Policy", spec?.policy?.name),
     spec?.cpu?.packagePowerCapWatts === undefined
       ? line("CPU cap", spec?.cpu?.packagePowerCapPctOfMax, "% of the maximum")
