@@ -2,6 +2,7 @@ import { stringify } from "yaml";
 import { crdOf, kinds } from "../src/core/api/index.ts";
 import { type Program, programs } from "../src/programs/index.ts";
 import { chartFiles } from "./chart/files.ts";
+import { grafanaDashboard } from "./grafana.ts";
 import { configurationReference } from "./reference/configuration.ts";
 import { crdReference } from "./reference/crds.ts";
 import { errorReference } from "./reference/errors.ts";
@@ -22,6 +23,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/crds.md", wrapped(crdReference(kinds))],
     ["docs/reference/configuration.md", wrapped(configurationReference(documented))],
     ["docs/reference/metrics.md", wrapped(metricsReference(documented.filter(({ metrics }) => metrics.length > 0)))],
+    ["charts/joulie/files/grafana.json", grafanaDashboard(documented.flatMap(({ metrics }) => metrics))],
     ["docs/reference/errors.md", wrapped(errorReference())],
     ["docs/reference/permissions.md", wrapped(permissionsReference())],
     ...(await chartFiles()),

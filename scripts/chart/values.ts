@@ -294,6 +294,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       interval: text("30s", "How often Prometheus reads metrics."),
       labels: stringMap({}, "Labels by which Prometheus finds the objects."),
       rules: flag(false, "Create a PrometheusRule with alerts."),
+      grafana: flag(
+        false,
+        "Create a ConfigMap with the Grafana dashboard, labelled grafana_dashboard for its sidecar.",
+      ),
     }),
     openshift: section("OpenShift.", {
       scc: flag(false, "Create a SecurityContextConstraints object for agents."),

@@ -60,7 +60,7 @@ const valueSets: Readonly<Record<string, object>> = {
       extraVolumes: [{ name: "catalog", configMap: { name: "hardware" } }],
       extraVolumeMounts: [{ name: "catalog", mountPath: "/etc/joulie/catalog" }],
     },
-    monitoring: { enabled: true },
+    monitoring: { enabled: true, rules: true, grafana: true },
   },
   "recommended sleep": { sleep: { mode: "recommend" } },
   "a power program with limited peers": {

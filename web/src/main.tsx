@@ -6,5 +6,7 @@ import "./style.css";
 const place = document.getElementById("app");
 if (place !== null) {
   startStore();
+  // The header of index.html is there before this script; the app replaces it.
+  place.replaceChildren();
   render(<App />, place);
 }

@@ -23,7 +23,8 @@ export interface MapScene {
   readonly selected: string | undefined;
 }
 
-const LETTERS_FROM = 13;
+/** Smaller letters are not legible, and text costs more than tiles. */
+const LETTERS_FROM = 16;
 const NAMES_FROM = 64;
 const HEADERS_FROM = 5;
 
@@ -48,12 +49,10 @@ export function drawMap(context: CanvasRenderingContext2D, width: number, height
   }
   for (const [color, indexes] of byColor) {
     context.fillStyle = color;
-    context.beginPath();
     for (const index of indexes) {
       const tile = layout.tiles[index];
-      if (tile !== undefined) context.rect((tile.x - view.x) * scale, (tile.y - view.y) * scale, size, size);
+      if (tile !== undefined) context.fillRect((tile.x - view.x) * scale, (tile.y - view.y) * scale, size, size);
     }
-    context.fill();
     if (scale >= LETTERS_FROM) drawMarks(context, scene, indexes, size, inkOn(color));
   }
   const selectedSlot = scene.selected === undefined ? -1 : fleet.slotOf(scene.selected);

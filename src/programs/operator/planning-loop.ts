@@ -160,7 +160,7 @@ export class PlanningLoop {
   }
 
   /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */
-  #report({ nodes, current, fit, queued }: ClusterPlan, last: ClusterPlan | undefined): void {
+  #report({ nodes, current, fit, queued, at }: ClusterPlan, last: ClusterPlan | undefined): void {
     const { state, settings, changes, metrics, events } = this.#options;
     metrics.recordFit(fit);
     if (settings.readsShapes)
@@ -182,6 +182,7 @@ export class PlanningLoop {
       if (intruders !== undefined) events.performancePodsOnEco(published, name, intruders);
     }
     metrics.recordAsleep(asleep);
+    metrics.recordEnergy(nodes.values(), at);
     const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node is downgraded`;
     changes.observe("lists", "cluster", lists);
     changes.flush();

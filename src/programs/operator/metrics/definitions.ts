@@ -26,6 +26,22 @@ export const definitions = {
     "to_state",
     "result",
   ]),
+  power: gauge("joulie_operator_node_power_watts", "Power of a node as in its NodeTwin, in watts.", ["node"]),
+  cappedPower: gauge(
+    "joulie_operator_node_capped_power_watts",
+    "Most power that the CPUs and GPUs of a node may draw under their caps, in watts.",
+    ["node"],
+  ),
+  uncappedPower: gauge(
+    "joulie_operator_node_uncapped_power_watts",
+    "Most power that the CPUs and GPUs of a node draw without caps, in watts.",
+    ["node"],
+  ),
+  energy: counter(
+    "joulie_operator_node_energy_joules_total",
+    "Energy of a node in joules: its power in each planning pass times the time since the pass before. A gap of more than ten minutes is not counted.",
+    ["node"],
+  ),
   intruders: gauge(
     "joulie_operator_performance_pods_on_eco",
     "Performance-sensitive pods on a node that is published as eco.",

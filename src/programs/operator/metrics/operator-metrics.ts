@@ -1,14 +1,19 @@
 import type { Profile } from "../../../core/api/index.ts";
 import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
 import type { FitResult, NodeState, Transition } from "../../../core/policy/index.ts";
+import { type Instant, milliseconds } from "../../../core/units/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { definitions } from "./definitions.ts";
+
+/** What happened in a longer gap is unknown. */
+const LONGEST_GAP = milliseconds(10 * 60_000);
 
 /** The operator's Prometheus metrics, updated by passes and writes. */
 export class OperatorMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #series;
+  #energyUntil: Instant | undefined;
 
   constructor(
     metrics: ProgramMetrics,
@@ -23,6 +28,10 @@ export class OperatorMetrics {
       cpuDensity: density.column({ component: "cpu" }),
       gpuDensity: density.column({ component: "gpu" }),
       transitions: nodes.counter(definitions.transitions),
+      power: nodes.gauge(definitions.power).column(),
+      cappedPower: nodes.gauge(definitions.cappedPower).column(),
+      uncappedPower: nodes.gauge(definitions.uncappedPower).column(),
+      energy: nodes.counter(definitions.energy),
       intruders: nodes.gauge(definitions.intruders).column(),
       pendingPods: metrics.gauge(definitions.pendingPods),
       asleep: metrics.gauge(definitions.nodesAsleep),
@@ -36,8 +45,12 @@ export class OperatorMetrics {
   }
 
   /** `intruders` is undefined while pods cannot be read; the series is then absent. */
-  recordPlan({ name, managed: { shape } }: NodePlan, intruders: number | undefined): void {
+  recordPlan({ name, managed: { shape }, status }: NodePlan, intruders: number | undefined): void {
     const row = this.#metrics.nodes.join(name);
+    const { measuredNodePowerW, nodeCappedPowerW, nodeTdpW } = status.powerMeasurement ?? {};
+    this.#series.power.set(row, measuredNodePowerW);
+    this.#series.cappedPower.set(row, nodeCappedPowerW);
+    this.#series.uncappedPower.set(row, nodeTdpW);
     this.#series.cpuDensity.set(row, shape.density.cpu);
     this.#series.gpuDensity.set(row, shape.density.gpu);
     this.#series.intruders.set(row, intruders);
@@ -45,6 +58,18 @@ export class OperatorMetrics {
 
   recordAsleep(count: number): void {
     this.#series.asleep.set({}, count);
+  }
+
+  /** Adds the energy of all nodes since the last pass. */
+  recordEnergy(nodes: Iterable<NodePlan>, at: Instant): void {
+    const length = this.#energyUntil === undefined ? 0 : at - this.#energyUntil;
+    this.#energyUntil = at;
+    if (!(length > 0 && length <= LONGEST_GAP)) return;
+    for (const { name, status } of nodes) {
+      const power = status.powerMeasurement?.measuredNodePowerW;
+      const row = this.#metrics.nodes.row(name);
+      if (power !== undefined && power >= 0 && row !== undefined) this.#series.energy.add(row, (power * length) / 1000);
+    }
   }
 
   /** What fit_aware_v1 found for pending performance pods; undefined with other policies. */
