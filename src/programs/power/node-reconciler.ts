@@ -33,9 +33,11 @@ export class NodeReconciler {
 
   /** Takes the next step of the node, and returns when to look again. */
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
-    const { view: viewOf, stopped, clock, reports, settings } = this.#options;
-    const view = this.#status.withOwnWrites(viewOf(name));
-    const { endpoint, node } = view;
+    const { view: viewOf, api, stopped, clock, reports, settings } = this.#options;
+    const watched = this.#status.withOwnWrites(viewOf(name));
+    const node = watched.node && api.withoutRemovedTaint(watched.node);
+    const view: NodeView = { ...watched, node };
+    const { endpoint } = view;
     if (endpoint === undefined) return this.#withoutEndpoint(view, signal);
     const status = endpoint.status ?? {};
     const wanted = wantedOf(view, stopped());
@@ -55,8 +57,8 @@ export class NodeReconciler {
   }
 
   forget(name: string): void {
-    for (const part of [this.#status, this.#machines, this.#sleep]) part.forget(name);
-    this.#options.reports.forget(name);
+    const { api, reports } = this.#options;
+    for (const part of [this.#status, this.#machines, this.#sleep, api, reports]) part.forget(name);
   }
 
   async #step(one: NodeCase, phase: NodePowerState): Promise<Next> {

@@ -153,7 +153,8 @@ export class SleepSteps {
     const { api, reports, settings } = this.#options;
     const { status, test } = this.#parts;
     const { name, signal, now, endpoint } = one;
-    if (one.node?.tainted === true) await api.setTaint(name, false, signal);
+    // Also if the watch does not show the taint yet.
+    if (one.node !== undefined) await api.setTaint(name, false, signal);
     const ended = failed ? { lastSleep: { at: isoTime(now), result: "failed" as const } } : {};
     const cycles = failed ? { cyclesToday: cyclesOn(isoTime(now), endpoint.status) } : {};
     await status.write(one, { operation: undefined, ...ended, ...cycles });
