@@ -1,7 +1,8 @@
-import type { NodePowerState } from "../../core/api/index.ts";
+import { isWakeProven, type NodePowerState } from "../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
+import { type ConditionText, withCondition } from "./conditions.ts";
 import { MachineCaller } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 import { phaseOf } from "./phase.ts";
@@ -42,7 +43,7 @@ export class NodeReconciler {
     const status = endpoint.status ?? {};
     const wanted = wantedOf(view, stopped());
     const now = clock.now();
-    const one: NodeCase = { ...view, endpoint: { ...endpoint, status }, wanted, signal, now };
+    const one = await this.#withValidProof({ ...view, endpoint: { ...endpoint, status }, wanted, signal, now });
     const phase = phaseOf(status, node?.tainted === true);
     reports.phase(name, phase);
     await this.#status.publish(one, phase);
@@ -54,6 +55,16 @@ export class NodeReconciler {
       // Some steps wait for a time limit as well, which must not wait for the switch.
       return milliseconds(phase === "on" || phase === "off" ? delay : Math.min(delay, settings.pollInterval));
     }
+  }
+
+  /** Shows users that an edited PowerEndpoint needs a new test. */
+  async #withValidProof(one: NodeCase): Promise<NodeCase> {
+    const { endpoint, now } = one;
+    if (endpoint.status.wakeProven !== true || isWakeProven(endpoint)) return one;
+    const message = "the spec has changed since the wake was proven";
+    const unproven: ConditionText = { type: "WakeProven", holds: false, reason: "SpecChanged", message };
+    const conditions = [...withCondition(endpoint.status, unproven, now)];
+    return this.#status.write(one, { wakeProven: false, conditions });
   }
 
   forget(name: string): void {
