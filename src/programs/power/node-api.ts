@@ -10,7 +10,15 @@ import {
 } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { comesAfter, isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
-import { isAsleepTaint, type NodeView, type ObservedNode, observedNode, ownTwin, readEndpoint, readTwin } from "./cluster-view.ts";
+import {
+  isAsleepTaint,
+  type NodeView,
+  type ObservedNode,
+  observedNode,
+  ownTwin,
+  readEndpoint,
+  readTwin,
+} from "./cluster-view.ts";
 
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
 
