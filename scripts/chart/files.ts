@@ -51,6 +51,7 @@ const names = {
   service: "{{ .Values.extender.service.name }}",
   workloadNamespace: "{{ .Values.fleet.namespace }}",
   lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
+  powerLease: '{{ .Values.power.env.LEASE_NAME | default "joulie-power" }}',
   fleet: '{{ include "joulie.fullname" . }}-fleet',
 };
 

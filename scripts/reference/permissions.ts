@@ -26,6 +26,7 @@ export function permissionsReference(): string {
     service: "the extender's Service",
     workloadNamespace: "`fleet.namespace`",
     lease: "the operator's Lease",
+    powerLease: "the power program's Lease",
     fleet: "the fleet's Deployment",
   };
   const sections = Object.entries(titles).map(

@@ -18,6 +18,8 @@ export interface InstallationNames {
   readonly workloadNamespace: string;
   /** By which one operator leads. */
   readonly lease: string;
+  /** By which one power program leads. */
+  readonly powerLease: string;
   /** The Deployment of the simulated fleet. */
   readonly fleet: string;
 }
@@ -37,10 +39,11 @@ export const programPermissions = {
   "fleet-sleep": ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace, { sleep: true }),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,
-  uninstall: ({ namespace, lease }: InstallationNames) => uninstallPermissions(namespace, lease),
+  uninstall: ({ namespace, lease, powerLease }: InstallationNames) =>
+    uninstallPermissions(namespace, [lease, powerLease]),
   /** The same, of a release with a simulated fleet. */
-  "uninstall-fleet": ({ namespace, lease, fleet }: InstallationNames) =>
-    fleetUninstallPermissions(namespace, lease, fleet),
+  "uninstall-fleet": ({ namespace, lease, powerLease, fleet }: InstallationNames) =>
+    fleetUninstallPermissions(namespace, [lease, powerLease], fleet),
 } as const satisfies Readonly<Record<string, (names: InstallationNames) => readonly PermissionRule[]>>;
 
 export type InstalledProgram = keyof typeof programPermissions;

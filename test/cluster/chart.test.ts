@@ -369,7 +369,7 @@ describe("the chart", () => {
     const start = "uninstall --namespace joulie-system --timeout 2m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator --power-lease joulie-power`,
     ]);
     const withFleet = await render({ fleet: { enabled: true } });
     expect(withFleet).toContain(

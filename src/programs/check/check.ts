@@ -120,6 +120,7 @@ async function missingPermissions(options: CheckOptions): Promise<string | undef
       service,
       workloadNamespace: "default",
       lease: "",
+      powerLease: "",
       fleet: "",
     });
     return rules.flatMap((rule) => questionsAbout(account, rule));

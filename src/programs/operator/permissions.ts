@@ -1,8 +1,5 @@
-import { apiGroup } from "../../core/api/index.ts";
+import { apiGroup, arrivalsConfigMap } from "../../core/api/index.ts";
 import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
-
-/** Holds the arrivals of the last day for the reserve of sleeping nodes. */
-export const ARRIVALS_CONFIG_MAP = "joulie-arrivals";
 
 const WATCHED = ["list", "watch"] as const;
 
@@ -37,7 +34,7 @@ const sleepPermissions = (namespace: string): readonly PermissionRule[] => [
     namespace,
     apiGroups: [""],
     resources: ["configmaps"],
-    resourceNames: [ARRIVALS_CONFIG_MAP],
+    resourceNames: [arrivalsConfigMap],
     verbs: ["get", "patch"],
   },
   // A name cannot limit `create`.

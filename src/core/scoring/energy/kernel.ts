@@ -168,6 +168,9 @@ export class EnergyKernel extends ScoringKernel {
       }
       let fragmentation = 0;
       let starvation = 0;
+      let spare = 0;
+      if (weights.spareBoards === 0 || boardCount === 0)
+        spare = weights.spare * spareJoules(freeCpus, size, idleWatts, time);
       if (boardCount > 0) {
         const freeBoards = Math.max(0, boardCount - (usedBefore + askedBoards));
         fragmentation =
@@ -179,12 +182,13 @@ export class EnergyKernel extends ScoringKernel {
             idleWatts,
             time,
           );
+        if (weights.spareBoards !== 0)
+          spare = weights.spareBoards * spareJoules(freeBoards, boardCount, idleWatts, time);
         if (!withGpus) {
           const needed = cpusPerFreeBoard[slot] as number;
           starvation = weights.starvation * starvationJoules(freeCpus, freeBoards, needed, idleWatts, time);
         }
       }
-      const spare = weights.spare * spareJoules(freeCpus, size, idleWatts, time);
       out[i] = (running + awake + fragmentation + starvation + spare) * pueFactor(pue[slot] as number);
     }
   }

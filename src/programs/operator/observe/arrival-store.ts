@@ -1,9 +1,9 @@
+import { arrivalsConfigMap } from "../../../core/api/index.ts";
 import { type ArrivalHistory, decodeArrivals, encodeArrivals, type RecordedArrivals } from "../../../core/fit/index.ts";
 import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { ARRIVALS_CONFIG_MAP } from "../permissions.ts";
 
 export interface ArrivalStoreOptions {
   readonly client: KubeClient;
@@ -49,7 +49,7 @@ export class ArrivalStore {
   async #load(signal: AbortSignal): Promise<void> {
     const { client, log, namespace, arrivals, onRestored } = this.#options;
     try {
-      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      const at = { name: arrivalsConfigMap, namespace };
       const { data } = await client.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
         resources.configMaps,
         at,
@@ -72,7 +72,7 @@ export class ArrivalStore {
     if (!mayWrite()) return;
     try {
       const data = { [KEY]: encodeArrivals(arrivals.recorded(clock.now()), MOST_CHARACTERS) };
-      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      const at = { name: arrivalsConfigMap, namespace };
       await client.apply(resources.configMaps, at, { data }, { ...CALL, signal, force: true });
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, "pod arrivals cannot be stored; retrying in five minutes");

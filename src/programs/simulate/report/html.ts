@@ -117,8 +117,12 @@ const STATES: Readonly<Record<(typeof nodeStates)[number], string>> = {
   empty: "empty nodes",
   eco: "busy under caps",
   full: "busy at full speed",
+  off: "off",
+  stopping: "shutting down",
+  waking: "booting",
+  failed: "failed boots",
 };
-const STATE_COLOURS = ["#bbbbbb", "#009e73", "#d55e00"] as const;
+const STATE_COLOURS = ["#bbbbbb", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#e69f00", "#000000"] as const;
 
 function energyByState(arms: readonly Arm[]): string {
   const parts = arms.map((arm) =>
@@ -241,17 +245,19 @@ function energyAgainstWait(arms: readonly Arm[], comparison: ArmComparison | und
 function tableOf({ arms, baseline }: ArmComparison, figures: readonly ReportFigure[]): string {
   const cell = (arm: ArmComparison["arms"][number], { key, digits }: ReportFigure): string => {
     const value = arm.figures[key];
-    const off = arm.difference[key];
+    const percent = arm.difference[key];
+    const off = percent ?? arm.change[key];
     const range =
       off?.low === undefined || off.high === undefined
         ? ""
         : ` [${formatSigned(off.low, 2)}, ${formatSigned(off.high, 2)}]`;
-    const difference = off === undefined ? "" : `<br>${formatSigned(off.mean, 2)} %${range}`;
+    const unit = percent === undefined ? "" : " %";
+    const difference = off === undefined ? "" : `<br>${formatSigned(off.mean, 2)}${unit}${range}`;
     return `<td>${value === undefined ? "–" : formatNumber(value.mean, digits)}${difference}</td>`;
   };
   const head = figures.map(({ title }) => `<th>${escaped(title)}</th>`).join("");
   const rows = arms.map(
     (arm) => `<tr><td>${escaped(arm.arm)}</td>${figures.map((figure) => cell(arm, figure)).join("")}</tr>`,
   );
-  return `<p>Percent: against ${escaped(baseline)}, paired by seed.</p>\n<div class="wide"><table><tr><th>arm</th>${head}</tr>${rows.join("")}</table></div>`;
+  return `<p>Differences: against ${escaped(baseline)}, paired by seed, in percent or in the unit of the column.</p>\n<div class="wide"><table><tr><th>arm</th>${head}</tr>${rows.join("")}</table></div>`;
 }
