@@ -34,6 +34,7 @@ describe("a real node that sleeps", () => {
   let real: RealNode;
   let isOn = true;
   const actions: string[] = [];
+  const lines: string[] = [];
   const running: (() => Promise<void>)[] = [];
   /** The switch acts after it has answered, one action after the other. */
   let acting: Promise<void> = Promise.resolve();
@@ -66,7 +67,7 @@ describe("a real node that sleeps", () => {
   const worldOf = (program: string) => {
     const { server, token, ca } = real.admin;
     const transport: Transport = reach(server, token, ca);
-    const log = createLogger({ level: "fatal", program });
+    const log = createLogger({ level: "warn", program, destination: { write: (line) => lines.push(line) } });
     return { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
   };
   const stateOf = async () => (await real.api.get<NodeTwin>(twin)).status?.power?.state ?? "on";
@@ -76,6 +77,7 @@ describe("a real node that sleeps", () => {
   beforeAll(async () => {
     real = await startRealNode();
     await real.kubectl(["apply", "--filename", join(import.meta.dirname, "../../charts/joulie/crds")]);
+    await real.kubectl(["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
     await real.kubectl(["create", "namespace", "joulie-system"]);
     const url = await machine.listen();
     // Three other nodes, because a node sleeps only beside awake ones of its family and its zone.
@@ -114,7 +116,10 @@ describe("a real node that sleeps", () => {
     const timeout = milliseconds(120_000);
     const { message } = await testWake({ client, clock: systemClock, timeout, node: NODE });
     await transport.close();
-    expect([message, actions]).toEqual([expect.stringMatching(/^awake after \d+ s$/), ["shutdown", "on"]]);
+    expect([message, actions], lines.join("")).toEqual([
+      expect.stringMatching(/^awake after \d+ s$/),
+      ["shutdown", "on"],
+    ]);
     expect((await real.api.get<PowerEndpoint>(`${endpoints}/${NODE}`)).status?.wakeProven).toBe(true);
   });
 
