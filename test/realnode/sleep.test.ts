@@ -116,10 +116,10 @@ describe("a real node that sleeps", () => {
     const timeout = milliseconds(120_000);
     const { message } = await testWake({ client, clock: systemClock, timeout, node: NODE });
     await transport.close();
-    expect([message, actions], lines.join("")).toEqual([
-      expect.stringMatching(/^awake after \d+ s$/),
-      ["shutdown", "on"],
-    ]);
+    expect({ message, actions, lines }).toMatchObject({
+      message: expect.stringMatching(/^awake after \d+ s$/) as string,
+      actions: ["shutdown", "on"],
+    });
     expect((await real.api.get<PowerEndpoint>(`${endpoints}/${NODE}`)).status?.wakeProven).toBe(true);
   });
 
