@@ -58,7 +58,7 @@ async function pictures(url: string): Promise<void> {
 
 await buildWebIfOld();
 mkdirSync(folder, { recursive: true });
-const demo = spawn(process.execPath, [join(root, "src/main.ts"), "demo", "--nodes", "48"], {
+const demo = spawn(process.execPath, [join(root, "src/main.ts"), "demo", "--nodes", "30", "--speed", "20"], {
   stdio: ["ignore", "pipe", "inherit"],
 });
 try {

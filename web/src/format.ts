@@ -18,6 +18,9 @@ export function kilowattHours(value: number): string {
   return size >= 10 ? `${value.toFixed(1)} kWh` : `${value.toFixed(2)} kWh`;
 }
 
+export const joules = (value: number): string =>
+  Math.abs(value) >= 1000 ? `${(value / 1000).toFixed(1)} kJ` : `${Math.round(value)} J`;
+
 /** `12 s`, `4 min`, `3 h`, `2 d`. */
 function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));

@@ -32,9 +32,7 @@ export function layoutOf(groups: ReadonlyMap<string, readonly number[]>, ratio: 
     const rows = Math.ceil(slots.length / columns);
     return { name, slots, columns, rows, width: columns + 2 * PADDING, height: rows + HEADER + PADDING };
   });
-  const area = boxes.reduce((sum, { width, height }) => sum + (width + GAP) * (height + GAP), 0);
-  const widest = Math.max(1, ...boxes.map(({ width }) => width));
-  const limit = Math.max(widest, Math.sqrt(area * ratio) * 1.05);
+  const limit = bestLimit(boxes, ratio);
   const placed: MapGroup[] = [];
   const tiles: MapTile[] = [];
   let [x, y, rowHeight, width] = [0, 0, 0, 1];
@@ -52,6 +50,33 @@ export function layoutOf(groups: ReadonlyMap<string, readonly number[]>, ratio: 
     rowHeight = Math.max(rowHeight, box.height);
   }
   return { groups: placed, tiles, width, height: Math.max(1, y + rowHeight) };
+}
+
+interface Box {
+  readonly width: number;
+  readonly height: number;
+}
+
+const TRIES = 40;
+
+/** The width of rows with which tiles become largest. */
+function bestLimit(boxes: readonly Box[], ratio: number): number {
+  const widest = Math.max(1, ...boxes.map(({ width }) => width));
+  const all = boxes.reduce((sum, { width }) => sum + width + GAP, 0);
+  let best = { limit: widest, size: Number.POSITIVE_INFINITY };
+  for (let step = 0; step <= TRIES; step++) {
+    const limit = widest + ((all - widest) * step) / TRIES;
+    let [x, y, rowHeight, width] = [0, 0, 0, 0];
+    for (const box of boxes) {
+      if (x > 0 && x + box.width > limit) [x, y, rowHeight] = [0, y + rowHeight + GAP, 0];
+      width = Math.max(width, x + box.width);
+      x += box.width + GAP;
+      rowHeight = Math.max(rowHeight, box.height);
+    }
+    const size = Math.max(width / ratio, y + rowHeight);
+    if (size < best.size) best = { limit, size };
+  }
+  return best.limit;
 }
 
 export type Direction = "left" | "right" | "up" | "down";

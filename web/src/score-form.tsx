@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ScoreAnswer } from "../../src/programs/dashboard/wire.ts";
 import { get } from "./api.ts";
+import { joules } from "./format.ts";
 
 const DEFAULT_RESOURCE = "nvidia.com/gpu";
 
@@ -96,7 +97,7 @@ function Verdict({ answer }: { answer: ScoreAnswer }) {
             {terms.map(([name, value]) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                <td class="number">{unit === "joules" ? `${Math.round(value)} J` : value.toFixed(1)}</td>
+                <td class="number">{unit === "joules" ? joules(value) : value.toFixed(1)}</td>
                 <td class="bar-cell" aria-hidden="true">
                   <span
                     class={value < 0 ? "bar minus" : "bar"}
