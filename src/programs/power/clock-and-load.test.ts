@@ -35,6 +35,18 @@ describe("joulie power under adverse conditions", () => {
     expect(endAfter(undefined, instant(Date.UTC(2030, 0, 2)))).toBe("2030-01-02T00:00:00.000Z");
   });
 
+  it("SLP-11 reaches the switch before the last count of pods, so that a slow login does not come between", async () => {
+    await harness.createNode("a");
+    const program = harness.start();
+    const seen: string[] = [];
+    program.onAction = (action) => void (action.startsWith("switch") && seen.push(action));
+    program.onRequest = ({ path }) => void (path.includes("/pods?") && seen.push("pods"));
+    await harness.want("a", "off");
+    await harness.until(() => seen.includes("switch shutdown"));
+    const end = seen.indexOf("switch shutdown");
+    expect(seen.slice(end - 3, end)).toEqual(["switch state", "switch state", "pods"]);
+  });
+
   it("SLP-15 wakes a node at once while every other switch is slow", async () => {
     const machine = await harness.createNode("a");
     harness.start({ SWITCH_CONCURRENCY: "2", SWITCH_REFRESH_INTERVAL: "1s" });
