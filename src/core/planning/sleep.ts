@@ -2,6 +2,7 @@ import {
   annotations,
   asleepTaint,
   cyclesOn,
+  isWakeProven,
   labels,
   type Node,
   type NodeTwin,
@@ -78,7 +79,7 @@ function sleepNodeOf(
             maySleep: asked,
             controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
             endpoint: endpoint && {
-              wakeProven: status?.wakeProven === true,
+              wakeProven: isWakeProven(endpoint),
               keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
               wakeFailed: status?.lastWake?.result === "failed",
             },
