@@ -6,7 +6,7 @@ import { programs } from "../src/programs/index.ts";
 import { grafanaDashboard, grafanaExpressions, metricsIn } from "./grafana.ts";
 
 const catalogue = (
-  await Promise.all(programs.map(async ({ metrics }) => Object.values((await metrics?.()) ?? {})))
+  await Promise.all(programs.map(async (program) => Object.values((await program.metrics?.()) ?? {})))
 ).flat();
 const file = readFileSync(join(import.meta.dirname, "../charts/joulie/files/grafana.json"), "utf8");
 

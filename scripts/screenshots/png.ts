@@ -8,7 +8,7 @@ interface Chunk {
   readonly data: Buffer;
 }
 
-export function chunksOf(png: Buffer): Chunk[] {
+function chunksOf(png: Buffer): Chunk[] {
   if (!png.subarray(0, 8).equals(SIGNATURE)) throw new Error("this is not a PNG file");
   const chunks: Chunk[] = [];
   for (let at = 8; at < png.length; ) {

@@ -21,7 +21,7 @@ export interface OpenBrowser {
   readonly page: Page;
   /** Errors and refusals of the content security policy, as the page reported them. */
   readonly complaints: readonly string[];
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 export interface BrowserOptions {

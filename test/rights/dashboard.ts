@@ -10,7 +10,7 @@ const READER = "/joulie/dashboard";
 
 export async function dashboardLife(run: ScenarioRun): Promise<void> {
   const name = `shown-${run.id}`;
-  const ours = (kind: string, plural: string, spec: object) =>
+  const ours = async (kind: string, plural: string, spec: object) =>
     run.create(`${prefix}/${plural}`, { apiVersion, kind, metadata: { name }, spec: { nodeName: name, ...spec } });
   const status = async (plural: string, value: object) =>
     run.plane.api.mergePatch(`${prefix}/${plural}/${name}/status`, { status: value });
