@@ -43,6 +43,8 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   /** Load of the API server. */
   readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
+  /** Called when the speed was lowered. */
+  readonly onSlowed: () => void;
   readonly onNotice: (text: string) => void;
 }
 
@@ -269,7 +271,9 @@ export class DemoMonitor {
       unseen: inSeconds(this.observer.unseen),
       lateness: oldest === undefined ? undefined : oldest / intervals.heartbeat,
     });
-    this.#judgedTime.observe(load, clock.speed < before);
+    const isSlower = clock.speed < before;
+    if (isSlower) this.#options.onSlowed();
+    this.#judgedTime.observe(load, isSlower);
   }
 }
 

@@ -12,6 +12,7 @@ import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { type RunningFleet, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
+import { runPower } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
@@ -24,7 +25,9 @@ import {
   fleetSettings,
   operatorSettings,
   type ProgramPorts,
+  powerSettings,
   schedulerSettings,
+  sleeps,
 } from "./settings.ts";
 
 export interface DemoProgramsOptions {
@@ -44,7 +47,7 @@ export interface RunningPrograms {
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
-type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
+type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "scheduler";
 
 /**
  * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
@@ -78,8 +81,8 @@ export class DemoPrograms {
   /** Starts fleet, agent, operator and extender. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
     const { config, plane, clock, folder } = this.#options;
-    const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
-    const ports = { operator, agent, extender, extenderMetrics };
+    const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0, power = 0] = await freePorts(5);
+    const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
       runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
@@ -87,7 +90,7 @@ export class DemoPrograms {
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
-      operator: operatorSettings(config, ports, simulator.url),
+      operator: operatorSettings(config, plane, ports, simulator.url),
       extender: extenderSettings(config, ports),
     };
     await this.#run("agent", async (world, signal) => {
@@ -99,6 +102,11 @@ export class DemoPrograms {
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
     await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
+    if (sleeps(config, plane)) {
+      await this.#run("power", async (world, signal) =>
+        runPower(powerSettings(config, ports), { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
+      );
+    }
     return {
       simulator,
       addresses: addressesOf(ports, simulator),

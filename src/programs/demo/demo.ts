@@ -74,6 +74,8 @@ async function runUntil(
   const over = AbortSignal.any([interrupted, ended.signal]);
   const plane = await planeOf(config, world, over);
   const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
+  const tellTime = () => plane.setTime?.({ now: clock.now(), speed: clock.speed });
+  tellTime();
   const cast = new DemoPrograms({ config, plane, clock, folder: world.folder, log });
   const screen = world.terminal && new Screen(world.terminal);
   let stage: DemoMonitor | undefined;
@@ -91,6 +93,7 @@ async function runUntil(
       // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.lastFilteredAt(pod),
+      onSlowed: tellTime,
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
