@@ -72,6 +72,7 @@ const contract: Record<string, Record<string, unknown>> = {
   power: {
     ...everywhere,
     SLEEP_SETTLE: 10_000,
+    AWAKE_AT_LEAST: 300_000,
     SHUTDOWN_TIMEOUT: 5 * MINUTE,
     WAKE_TIMEOUT: 15 * MINUTE,
     SWITCH_TIMEOUT: 20_000,

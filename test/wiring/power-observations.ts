@@ -58,6 +58,22 @@ export const retriedAfter = async (values: RawValues) =>
     return Math.round((harness.clock.now() - from) / 60_000);
   });
 
+/** Minutes from a wake to the next sleep of a node that should be off again at once. */
+export const awakeFor = async (values: RawValues) =>
+  observed(async (harness) => {
+    const machine = await harness.createNode("a");
+    harness.start(variablesOf(values));
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    await harness.want("a", "on");
+    await harness.untilPower("a", "on");
+    const from = harness.clock.now();
+    await harness.want("a", "off");
+    const before = machine.calls.length;
+    await harness.until(() => machine.calls.slice(before).includes("shutdown"));
+    return Math.round((harness.clock.now() - from) / 60_000);
+  });
+
 /** The largest number of switches that are called at the same time. */
 export const concurrent = async (values: RawValues) =>
   observed(async (harness) => {

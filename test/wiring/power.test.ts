@@ -18,6 +18,7 @@ const table: VariableTable = {
   SLEEP_SETTLE: { value: "1m", observe: seen.settle, byDefault: 10, changed: 60 },
   SHUTDOWN_TIMEOUT: { value: "2m", observe: seen.forcedAfter, byDefault: 5, changed: 2 },
   WAKE_TIMEOUT: { value: "5m", observe: seen.retriedAfter, byDefault: 15, changed: 5 },
+  AWAKE_AT_LEAST: { value: "20m", observe: seen.awakeFor, byDefault: 5, changed: 20 },
   SWITCH_TIMEOUT: {
     value: "2s",
     observe: seen.silentSwitch,

@@ -17,16 +17,17 @@ import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
-/** Undefined if sleep is off, or nothing can be decided now. */
+/** Undefined if sleep is off. */
 export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInput): SleepPlan | undefined {
   const { snapshot, sleep, now } = input;
   const settings = input.settings.sleep;
-  if (settings === undefined || settings.mode === "off" || sleep?.current !== true) return undefined;
+  if (settings === undefined || settings.mode === "off" || sleep === undefined) return undefined;
   const { memory, arrivals } = sleep;
   const byName = new Map(managed.map((one) => [one.name, one]));
   const nodes: SleepNode[] = [];
   for (const node of snapshot.nodes()) nodes.push(sleepNodeOf(node, byName.get(node.metadata.name), sleep, input));
-  const plan = planSleep({ nodes, pods: snapshot.pods(), current: snapshot.current, arrivals, settings, memory, now });
+  const current = snapshot.current && sleep.current;
+  const plan = planSleep({ nodes, pods: snapshot.pods(), current, arrivals, settings, memory, now });
   if (settings.mode === "recommend") {
     memory.recommended.clear();
     for (const { name, wanted } of plan.nodes.values()) if (wanted === "off") memory.recommended.add(name);
@@ -53,6 +54,8 @@ function sleepNodeOf(
     if (pod.servesStorage === true) servesStorage = true;
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
+  const hostname = node.metadata.labels?.[HOSTNAME] ?? name;
+  const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
   const model = managed && nodePowerModelOf(managed.shape.hardware);
   return {
     name,
@@ -63,29 +66,34 @@ function sleepNodeOf(
     zone: zoneOf(node),
     ready: isReady(node),
     cordoned: node.spec?.unschedulable === true,
-    wanted: isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on",
+    wanted,
     state: isReal ? (twin?.status?.power?.state ?? "on") : "on",
     lastReason: isReal ? twin?.spec.power?.reason : undefined,
     pods,
     asked,
-    barrier: sleepBarrierOf({
-      managed: managed !== undefined && managed.eligibility !== "reserved",
-      maySleep: asked,
-      controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
-      endpoint: endpoint && {
-        wakeProven: status?.wakeProven === true,
-        keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
-        wakeFailed: status?.lastWake?.result === "failed",
-      },
-      localVolume: sleep.hasLocalVolume(name),
-      servesStorage,
-    }),
+    // After a restart a sleeping node satisfied every rule when it fell asleep; it is judged again once all is read.
+    barrier:
+      !sleep.known && wanted === "off"
+        ? undefined
+        : sleepBarrierOf({
+            managed: managed !== undefined && managed.eligibility !== "reserved",
+            maySleep: asked,
+            controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
+            endpoint: endpoint && {
+              wakeProven: status?.wakeProven === true,
+              keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
+              wakeFailed: status?.lastWake?.result === "failed",
+            },
+            localVolume: sleep.hasLocalVolume(name) || sleep.hasLocalVolume(hostname),
+            servesStorage,
+          }),
     cyclesToday: cyclesOn(isoTime(now), status),
     wakeTime: status?.lastWake?.result === "succeeded" ? status.lastWake.seconds : undefined,
     idle: watts(model === undefined ? 0 : model.idle + restOfServerOf(model).idle),
   };
 }
 
+const HOSTNAME = "kubernetes.io/hostname";
 const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 /** As the node-lifecycle controller of Kubernetes groups nodes. */
@@ -96,16 +104,15 @@ const isReady = ({ status }: Node): boolean =>
   (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
 
 /** Taints of a node that is off. They go when it is back. */
-const sleepTaints: ReadonlySet<string> = new Set([
-  asleepTaint.key,
-  "node.kubernetes.io/not-ready",
-  "node.kubernetes.io/unreachable",
-]);
+const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
 function roomOf(node: SnapshotNode, twin: NodeTwin | undefined, settings: PlanningInput["settings"]): SleepNode["fit"] {
   const { metadata, spec, status } = node;
   const sleeps = (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
-  const taints = (spec?.taints ?? []).filter(({ key }) => !(sleeps && sleepTaints.has(key)));
+  // The taints of a node that has just come back are removed seconds after it is on and Ready. Until then a pod that it was woken
+  // for must not wake another one.
+  const isPassing = (key: string) => key === asleepTaint.key || ((sleeps || isReady(node)) && unreadyTaints.has(key));
+  const taints = (spec?.taints ?? []).filter(({ key }) => !isPassing(key));
   const allocatable = totalsOf(status?.allocatable ?? status?.capacity);
   const own = metadata.labels ?? {};
   // fit_aware_v1 makes the node performance if a pod needs that.
@@ -123,12 +130,12 @@ function roomOf(node: SnapshotNode, twin: NodeTwin | undefined, settings: Planni
 export function wantedPowerOf(
   name: string,
   plan: SleepPlan | undefined,
-  { snapshot, settings, sleep }: PlanningInput,
+  { snapshot, settings }: PlanningInput,
 ): WantedPower | undefined {
   if (settings.sleep?.mode !== "on") return undefined;
   const twin = snapshot.twin(name);
   const last = twin?.spec.power;
-  if (plan === undefined) return sleep === undefined ? undefined : last;
+  if (plan === undefined) return undefined;
   const decision = plan.nodes.get(name);
   const isOn = (twin?.status?.power?.state ?? "on") === "on" && last?.state !== "off";
   if (decision === undefined || (decision.wanted === "on" && isOn)) return undefined;

@@ -16,8 +16,12 @@ export class SleepMemory {
   readonly #fitsSince = new Map<string, Instant>();
   /** With `recommend`: nodes that would be asleep. */
   readonly recommended = new Set<string>();
-  /** When arrivals were first observed. */
+  /** When arrivals were first observed, by this process or by an earlier one that stored them. */
   since: Instant | undefined;
+
+  observedSince(since: Instant): void {
+    this.since = instant(Math.min(this.since ?? since, since));
+  }
 
   /** `current` is whether pods can be read. Without them no node counts as empty. */
   observe(nodes: readonly SleepNode[], current: boolean, now: Instant): void {

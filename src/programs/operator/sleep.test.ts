@@ -57,7 +57,6 @@ describe("SLEEP_MODE", () => {
     const { spec, status } = await harness.twin(off[0] ?? "");
     expect(spec.profile).toBe("performance");
     expect(status).toMatchObject({ schedulableClass: "asleep", powerMeasurement: { measuredNodePowerW: 0 } });
-    const big = { containers: [{ name: "main", image: "none", resources: { requests: { cpu: "60" } } }] };
     for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
     await harness.advance(2);
     const on = await Promise.all(off.map(async (name) => (await harness.twin(name)).spec.power?.state));
@@ -111,6 +110,79 @@ describe("SLEEP_MODE", () => {
     await harness.advance(2 * MINUTE);
     expect((await harness.twin(first)).spec.power?.state ?? "on").toBe("on");
     expect((await harness.twin(second)).spec.power?.state ?? "on").toBe("on");
+  });
+
+  it("SLP-40 a volume that may be on several nodes keeps all of them awake", async () => {
+    const matchExpressions = [{ key: "topology.topolvm.io/node", operator: "In", values: ["a", "b", "c", "d"] }];
+    const spec = { csi: {}, nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } };
+    await harness.user.create(resources.persistentVolumes, { metadata: { name: "disk" }, spec });
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(5 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    await harness.user.delete(resources.persistentVolumes, { name: "disk" });
+    await harness.advance(2 * MINUTE);
+    expect((await wanted()).split(" ").filter((state) => state === "off")).toHaveLength(2);
+  });
+
+  const big = { containers: [{ name: "main", image: "none", resources: { requests: { cpu: "60" } } }] };
+  const offNodes = async () => {
+    const off: string[] = [];
+    for (const name of NODES) if ((await harness.twin(name)).spec.power?.state === "off") off.push(name);
+    return off;
+  };
+
+  it("SLP-46 wakes no second node while the taints of the first one are being removed", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0" });
+    await harness.advance(5 * MINUTE);
+    const off = await offNodes();
+    expect(off).toHaveLength(2);
+    for (const name of off) await say(name, "off");
+    for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
+    await harness.advance(2);
+    const [still = ""] = await offNodes();
+    const woken = off.find((name) => name !== still) ?? "";
+    const taints = [
+      { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
+      { key: "joulie.io/asleep", effect: "NoSchedule" },
+    ];
+    await harness.user.mergePatch(resources.nodes, { name: woken }, { spec: { taints } });
+    await say(woken, "on");
+    await harness.advance(2 * MINUTE);
+    expect(await offNodes()).toEqual([still]);
+  });
+
+  it("SLP-48 wakes a node for a pending pod although PowerEndpoints cannot be read, and no other", async () => {
+    const first = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0" });
+    await harness.advance(5 * MINUTE);
+    const off = await offNodes();
+    for (const name of off) await say(name, "off");
+    await first.stop();
+    const isEndpoints = ({ path }: { readonly path: string }) => path.includes("powerendpoints");
+    harness.api.faults.add({ when: isEndpoints, fault: { kind: "status", code: 403 } });
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0" });
+    await harness.advance(MINUTE);
+    expect(await offNodes()).toEqual(off);
+    for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
+    await harness.advance(2);
+    expect(await offNodes()).toHaveLength(1);
+    await harness.advance(10 * MINUTE);
+    expect(await offNodes()).toHaveLength(1);
+    harness.api.faults.clear();
+  });
+
+  it("SLP-43 SLP-51 knows arrivals after a restart, and keeps no nodes empty for learning again", async () => {
+    const lines = async (operator: ReturnType<OperatorTestHarness["start"]>) =>
+      (await operator.page("/debug/plan")).text;
+    await harness.createPod("p", "a");
+    const first = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(20 * MINUTE);
+    expect(await lines(first)).toContain("until arrivals are known");
+    await harness.advance(120 * MINUTE);
+    expect(await lines(first)).not.toContain("until arrivals are known");
+    await first.stop();
+    const second = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(20 * MINUTE);
+    expect(await lines(second)).not.toContain("until arrivals are known");
   });
 
   it("SLP-51 stores arrivals in a ConfigMap, and ignores a damaged one", async () => {

@@ -190,6 +190,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
           namespace: config.POD_NAMESPACE,
           arrivals: state.sleep.arrivals,
           mayWrite,
+          onRestored: (since) => state.sleep?.memory.observedSince(since),
         }).run(term);
       const ready = synced.then(async () => {
         await stopSwitch.known();

@@ -17,6 +17,10 @@ export const powerConfig = configOf({
       about:
         "How long a node may take from power on until it is Ready and its agent reports; a wake that takes longer is retried once, then it has failed.",
     }),
+    AWAKE_AT_LEAST: duration({
+      default: "5m",
+      about: "How long a node stays awake after a wake, or after a sleep that was given up.",
+    }),
     SWITCH_TIMEOUT: duration({ default: "20s", about: "Time limit of one call of a power switch." }),
     SWITCH_CONCURRENCY: integer({ default: "16", min: 1, about: "How many nodes are worked on at the same time." }),
     SWITCH_POLL_INTERVAL: duration({

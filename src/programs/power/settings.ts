@@ -1,4 +1,4 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { PowerConfig } from "./config.ts";
 
 export interface PowerSettings {
@@ -20,5 +20,5 @@ export const settingsOf = (config: PowerConfig): PowerSettings => ({
   switchTimeout: config.SWITCH_TIMEOUT,
   pollInterval: config.SWITCH_POLL_INTERVAL,
   refreshInterval: config.SWITCH_REFRESH_INTERVAL,
-  awakeAtLeast: milliseconds(300_000),
+  awakeAtLeast: config.AWAKE_AT_LEAST,
 });

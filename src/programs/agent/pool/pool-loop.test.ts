@@ -116,6 +116,33 @@ describe("pool mode", () => {
     await harness.until(() => all.every(isCapped));
   });
 
+  it("SLP-54 asks nothing of a machine that is switched off and reports no error, until it wakes", async () => {
+    await add(names(2));
+    const agent = pool({ RECONCILE_INTERVAL: "5s" });
+    await harness.until(() => names(2).every(isCapped));
+    const say = async (state: string) =>
+      harness
+        .client("joulie-power")
+        .apply(
+          resources.nodeTwins,
+          { name: "node-1" },
+          { status: { power: { state, since: "2030-01-01T00:00:00Z" } } },
+          { subresource: "status" },
+        );
+    await say("off");
+    await harness.advanceInSteps(1);
+    service.silent.add("node-1");
+    service.requests.length = 0;
+    await harness.advanceInSteps(60);
+    expect(service.requests.filter((path) => path.endsWith("/node-1"))).toEqual([]);
+    expect((await harness.controlStatus("node-1"))?.cpu?.result).toBe("applied");
+    expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toEqual([]);
+    service.silent.clear();
+    await say("waking");
+    await harness.advanceInSteps(10);
+    expect(service.requests).toContain("/telemetry/node-1");
+  });
+
   it("spreads ticks over the interval, from the start and after a change for all nodes", async () => {
     await add(names(50));
     pool();

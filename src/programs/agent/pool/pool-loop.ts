@@ -1,3 +1,4 @@
+import type { NodeTwin } from "../../../core/api/index.ts";
 import {
   elapsed,
   type Milliseconds,
@@ -230,8 +231,13 @@ export class PoolLoop {
   }
 
   async #run(slot: Slot): Promise<void> {
-    const { log, metrics, forceStop } = this.#options;
+    const { log, metrics, forceStop, view } = this.#options;
     const { runner } = slot;
+    if (isSwitchedOff(view.facts(runner.name).twin)) {
+      // The machine cannot answer, and that is no error. Its first tick after that comes in time.
+      slot.silent = 0;
+      return;
+    }
     try {
       const tick = await runner.tick(forceStop);
       slot.silent = isUnresponsive(tick) ? slot.silent + 1 : 0;
@@ -255,3 +261,8 @@ export class PoolLoop {
     return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
   }
 }
+
+const isSwitchedOff = (twin: NodeTwin | undefined): boolean => {
+  const state = twin?.status?.power?.state;
+  return state === "stopping" || state === "off";
+};

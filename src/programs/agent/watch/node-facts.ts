@@ -54,7 +54,7 @@ export function projectNode(object: KubeObject): ProjectedNode {
   };
 }
 
-/** A NodeTwin without the status, which only the operator and the extender read. */
+/** A NodeTwin without most of the status, which only the operator and the extender read. */
 export function projectTwin(twin: NodeTwin): NodeTwin {
   const { name, uid, resourceVersion, ownerReferences } = twin.metadata;
   return {
@@ -65,6 +65,8 @@ export function projectTwin(twin: NodeTwin): NodeTwin {
       ...(ownerReferences !== undefined && { ownerReferences }),
     },
     spec: twin.spec,
+    // In pool mode: a machine that is switched off is not asked.
+    ...(twin.status?.power && { status: { power: twin.status.power } }),
   };
 }
 

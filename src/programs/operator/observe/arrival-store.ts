@@ -1,5 +1,5 @@
-import { type ArrivalHistory, decodeArrivals, encodeArrivals } from "../../../core/fit/index.ts";
-import { milliseconds } from "../../../core/units/index.ts";
+import { type ArrivalHistory, decodeArrivals, encodeArrivals, type RecordedArrivals } from "../../../core/fit/index.ts";
+import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -12,6 +12,8 @@ export interface ArrivalStoreOptions {
   readonly namespace: string;
   readonly arrivals: ArrivalHistory;
   readonly mayWrite: () => boolean;
+  /** Called with the time since when arrivals are known. */
+  readonly onRestored?: (since: Instant) => void;
 }
 
 const KEY = "arrivals.json";
@@ -43,7 +45,7 @@ export class ArrivalStore {
   }
 
   async #load(signal: AbortSignal): Promise<void> {
-    const { client, log, namespace, arrivals } = this.#options;
+    const { client, log, namespace, arrivals, onRestored } = this.#options;
     try {
       const at = { name: ARRIVALS_CONFIG_MAP, namespace };
       const { data } = await client.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
@@ -53,7 +55,10 @@ export class ArrivalStore {
       );
       const stored = decodeArrivals(data?.[KEY] ?? "");
       if (stored === undefined) log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting anew");
-      else arrivals.restore(stored);
+      else {
+        arrivals.restore(stored);
+        onRestored?.(instant(firstSlot(stored) * stored.slot));
+      }
     } catch (err) {
       if (signal.aborted || isApiError(err, "notFound")) return;
       log.warn({ err }, "stored pod arrivals cannot be read; starting anew");
@@ -63,12 +68,19 @@ export class ArrivalStore {
   async #save(signal: AbortSignal): Promise<void> {
     const { client, clock, log, namespace, arrivals, mayWrite } = this.#options;
     if (!mayWrite()) return;
-    const data = { [KEY]: encodeArrivals(arrivals.recorded(clock.now()), MOST_CHARACTERS) };
     try {
+      const data = { [KEY]: encodeArrivals(arrivals.recorded(clock.now()), MOST_CHARACTERS) };
       const at = { name: ARRIVALS_CONFIG_MAP, namespace };
       await client.apply(resources.configMaps, at, { data }, { ...CALL, signal, force: true });
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, "pod arrivals cannot be stored; retrying in five minutes");
     }
   }
+}
+
+/** The first slot with an arrival, or the end of what was stored if there was none. */
+function firstSlot({ end, slots }: RecordedArrivals): number {
+  let first = end;
+  for (const [slot] of [...slots.cpu, ...slots.gpu]) first = Math.min(first, slot);
+  return first;
 }

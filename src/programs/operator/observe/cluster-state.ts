@@ -34,6 +34,7 @@ import {
   twinChangeMatters,
 } from "./relevant-changes.ts";
 import { SleepState } from "./sleep-state.ts";
+import { isCurrent } from "./staleness.ts";
 
 export interface ClusterStateOptions {
   readonly client: KubeClient;
@@ -55,8 +56,6 @@ export interface ClusterStateOptions {
 
 /** Servers send a bookmark every minute, so a healthy watch is never silent for this long. */
 const IDLE_LIMIT = milliseconds(90_000);
-/** By then a silent watch was checked and reopened. If not, its data may be stale. */
-const STALE_AFTER = milliseconds(120_000);
 /** An object without a Node counts as orphaned after this time, which is longer than the Node watch may lag. */
 const ORPHANED_AFTER = milliseconds(180_000);
 /** How long the first pass waits for the optional lists. */
@@ -338,6 +337,3 @@ export class ClusterState implements ClusterSnapshot {
     this.#twins.recordDeletion(name);
   }
 }
-
-const isCurrent = ({ hasSynced, silence }: Pick<Reflector<unknown>, "hasSynced" | "silence">): boolean =>
-  hasSynced && silence !== undefined && silence <= STALE_AFTER;

@@ -3,27 +3,20 @@ import { ArrivalHistory } from "../../../core/fit/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
 import { SleepMemory } from "../../../core/sleep/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
-import {
-  type Change,
-  type KubeObject,
-  Reflector,
-  type ReflectorOptions,
-  resources,
-} from "../../../platform/kube/index.ts";
+import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
+import { type LocalVolume, localVolumeOf } from "./local-volume.ts";
+import { isCurrent } from "./staleness.ts";
 
 type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "random" | "log" | "idleLimit">;
-
-/** Nodes on whose own disks a volume is. */
-interface LocalVolume {
-  readonly nodes: readonly string[];
-}
 
 /** What sleep decisions need besides the cluster state. It is watched only while SLEEP_MODE is not off. */
 export class SleepState implements SleepObservations {
   readonly arrivals = new ArrivalHistory(milliseconds(60_000));
   readonly memory = new SleepMemory();
   readonly #endpoints: Reflector<PowerEndpoint>;
-  readonly #volumes: Reflector<LocalVolume, "node">;
+  readonly #volumes: Reflector<LocalVolume>;
+  /** How many volumes are on the disks of each node, by the node's name or hostname. */
+  readonly #volumesOn = new Map<string, number>();
 
   constructor(watching: Watching, onRelevantChange: () => void) {
     this.#endpoints = new Reflector<PowerEndpoint>({
@@ -34,12 +27,17 @@ export class SleepState implements SleepObservations {
         if (changes.some(endpointChangeMatters)) onRelevantChange();
       },
     });
-    this.#volumes = new Reflector<LocalVolume, "node">({
+    this.#volumes = new Reflector<LocalVolume>({
       ...watching,
       resource: resources.persistentVolumes,
       project: localVolumeOf,
-      indexes: { node: ({ nodes }) => nodes[0] },
-      onChange: () => undefined,
+      onChange: (changes) => {
+        for (const change of changes) {
+          if (change.type !== "added") this.#countVolume(change.old, -1);
+          if (change.type !== "deleted") this.#countVolume(change.new, 1);
+        }
+        onRelevantChange();
+      },
     });
   }
 
@@ -56,8 +54,21 @@ export class SleepState implements SleepObservations {
     await Promise.all([this.#endpoints.synced(signal), this.#volumes.synced(signal)]);
   }
 
+  /** While one of them is stale, nothing new falls asleep, but nodes are woken. */
   get current(): boolean {
+    return [this.#endpoints, this.#volumes].every(isCurrent);
+  }
+
+  get known(): boolean {
     return this.#endpoints.hasSynced && this.#volumes.hasSynced;
+  }
+
+  #countVolume({ nodes }: LocalVolume, by: number): void {
+    for (const node of nodes) {
+      const count = (this.#volumesOn.get(node) ?? 0) + by;
+      if (count > 0) this.#volumesOn.set(node, count);
+      else this.#volumesOn.delete(node);
+    }
   }
 
   endpoint(node: string): PowerEndpoint | undefined {
@@ -65,8 +76,7 @@ export class SleepState implements SleepObservations {
   }
 
   hasLocalVolume(node: string): boolean {
-    for (const _ of this.#volumes.store.by("node", node)) return true;
-    return false;
+    return this.#volumesOn.has(node);
   }
 }
 
@@ -75,28 +85,3 @@ const decisive = ({ metadata, status }: PowerEndpoint) =>
 
 const endpointChangeMatters = (change: Change<PowerEndpoint>): boolean =>
   change.type !== "updated" || decisive(change.old) !== decisive(change.new);
-
-interface VolumeSpec {
-  readonly local?: unknown;
-  readonly hostPath?: unknown;
-  readonly nodeAffinity?: {
-    readonly required?: {
-      readonly nodeSelectorTerms?: readonly {
-        readonly matchExpressions?: readonly { readonly key?: string; readonly values?: readonly string[] }[];
-      }[];
-    };
-  };
-}
-
-const HOSTNAME = "kubernetes.io/hostname";
-
-/** A volume with `local` or `hostPath` names its node by its hostname label, which is nearly always the name of the node. */
-function localVolumeOf(object: KubeObject): LocalVolume {
-  const { spec = {} } = object as KubeObject & { readonly spec?: VolumeSpec };
-  if (spec.local === undefined && spec.hostPath === undefined) return { nodes: [] };
-  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-  const nodes = terms.flatMap(({ matchExpressions = [] }) =>
-    matchExpressions.flatMap(({ key, values = [] }) => (key === HOSTNAME ? values : [])),
-  );
-  return { nodes: nodes.filter((name) => typeof name === "string") };
-}

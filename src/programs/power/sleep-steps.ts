@@ -1,0 +1,165 @@
+import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
+import { formatDuration, isoTime, milliseconds, seconds } from "../../core/units/index.ts";
+import { isRefused, type MachineCaller } from "./machine-caller.ts";
+import {
+  isTest,
+  type Next,
+  NOW,
+  type NodeCase,
+  type NodeReconcilerOptions,
+  sinceStart,
+  sinceStep,
+} from "./node-case.ts";
+import { NotEmpty, runsPods } from "./power-loss-guard.ts";
+import type { StatusWriter } from "./status-writer.ts";
+import type { WakeSteps } from "./wake-steps.ts";
+import type { WakeTest } from "./wake-test.ts";
+
+/** A change of the Node arrives by the watch; this is for the case that it does not. */
+const WATCH_DELAY = milliseconds(5000);
+
+export interface SleepParts {
+  readonly status: StatusWriter;
+  readonly machines: MachineCaller;
+  readonly test: WakeTest;
+  readonly wake: WakeSteps;
+}
+
+/** A sleep: taint → taint observed → pods counted at a version that is not older → off, if need be by force. */
+export class SleepSteps {
+  readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
+  readonly #parts: SleepParts;
+  /**
+   * The operation for which this process knows whether a shutdown was sent. After a restart it does not know: then the machine may
+   * still go down, and nothing else happens until it is off or the time is over.
+   */
+  readonly #shutdowns = new Map<string, { readonly startedAt: string; readonly sent: boolean }>();
+
+  constructor(options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">, parts: SleepParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  forget(name: string): void {
+    this.#shutdowns.delete(name);
+  }
+
+  async begin(one: NodeCase): Promise<Next> {
+    await this.#parts.status.begin(one, "sleep", "taint", {});
+    return NOW;
+  }
+
+  async continue(one: NodeCase, operation: PowerOperation): Promise<Next> {
+    const { api, settings } = this.#options;
+    const { status, wake } = this.#parts;
+    const { name, node, wanted, signal } = one;
+    const { step } = operation;
+    const hasSent = step === "shutdown" || step === "force";
+    if (node === undefined) return wake.begin(one);
+    if (wanted.state === "on" && !hasSent) return this.#giveUp(one, wanted.reason, false);
+    if (!node.tainted) {
+      // Another writer may have removed it. Nothing is counted or sent before the watch shows it again.
+      if (step === "count") await status.continue(one, { step: "taint" });
+      await api.setTaint(name, true, signal);
+      return WATCH_DELAY;
+    }
+    if (step === "shutdown") return this.#shutdown(one, operation);
+    if (step === "force") return this.#force(one);
+    if (step !== "count") {
+      await status.continue(one, { step: "count" });
+      return NOW;
+    }
+    const rest = settings.settle - sinceStep(one);
+    if (rest > 0) return milliseconds(rest);
+    const pods = await api.podsOn(name, node.resourceVersion, signal);
+    if (pods.length > 0) return this.#giveUp(one, runsPods(pods), true);
+    await status.continue(one, { step: "shutdown" });
+    this.#shutdowns.set(name, { startedAt: operation.startedAt ?? "", sent: false });
+    return NOW;
+  }
+
+  /** A shutdown that was sent is awaited even if the node is wanted again: the machine would go down later anyway. */
+  async #shutdown(one: NodeCase, { startedAt = "" }: PowerOperation): Promise<Next> {
+    const { settings } = this.#options;
+    const { status, machines, wake } = this.#parts;
+    const { name, wanted } = one;
+    const isLate = sinceStep(one) >= settings.shutdownTimeout;
+    if (isLate && wanted.state === "on") return wake.begin(one);
+    if (isLate) {
+      await status.continue(one, { step: "force" });
+      return NOW;
+    }
+    if ((await machines.read(one)) === "off") return this.#finish(one);
+    const known = this.#shutdowns.get(name);
+    const isUnsent = known?.startedAt === startedAt && !known.sent;
+    if (wanted.state === "on") return isUnsent ? this.#giveUp(one, wanted.reason, false) : settings.pollInterval;
+    if (known?.startedAt === startedAt && known.sent) return settings.pollInterval;
+    try {
+      await machines.takePower(one, "shutdown");
+    } catch (error) {
+      if (error instanceof NotEmpty) return isUnsent ? this.#giveUp(one, error.message, true) : settings.pollInterval;
+      // The answer may have been lost, not the shutdown.
+      if (!isRefused(error)) {
+        this.#shutdowns.delete(name);
+        throw error;
+      }
+      // The machine offers no graceful shutdown.
+      await status.continue(one, { step: "force" });
+      return NOW;
+    }
+    this.#shutdowns.set(name, { startedAt, sent: true });
+    return settings.pollInterval;
+  }
+
+  async #force(one: NodeCase): Promise<Next> {
+    const { settings, reports } = this.#options;
+    const { machines, wake } = this.#parts;
+    const state = await machines.read(one).catch((error: unknown) => {
+      if (sinceStep(one) < settings.shutdownTimeout) throw error;
+      return "unknown" as const;
+    });
+    if (state === "off") return this.#finish(one);
+    if (one.wanted.state === "on") return wake.begin(one);
+    if (sinceStep(one) >= settings.shutdownTimeout) {
+      reports.sleepFailed(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
+      return wake.begin(one, "the machine does not switch off");
+    }
+    try {
+      await machines.takePower(one, "forceOff");
+    } catch (error) {
+      if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
+      return wake.begin(one, error.message);
+    }
+    return settings.pollInterval;
+  }
+
+  async #finish(one: NodeCase): Promise<Next> {
+    const { status } = this.#parts;
+    const { endpoint, now } = one;
+    const took = seconds(sinceStart(one, endpoint.status.operation));
+    await status.write(one, {
+      operation: undefined,
+      powerState: "off",
+      lastSleep: { at: isoTime(now), seconds: took, result: "succeeded" },
+      cyclesToday: cyclesOn(isoTime(now), endpoint.status) + 1,
+    });
+    await status.publish(one, "off");
+    this.#options.reports.asleep(one, took);
+    return NOW;
+  }
+
+  /** Nothing was sent to the switch: the node stays on and only loses its taint. */
+  async #giveUp(one: NodeCase, why: string, failed: boolean): Promise<Next> {
+    const { api, reports, settings } = this.#options;
+    const { status, test } = this.#parts;
+    const { name, signal, now, endpoint } = one;
+    if (one.node?.tainted === true) await api.setTaint(name, false, signal);
+    const ended = failed ? { lastSleep: { at: isoTime(now), result: "failed" as const } } : {};
+    const cycles = failed ? { cyclesToday: cyclesOn(isoTime(now), endpoint.status) } : {};
+    await status.write(one, { operation: undefined, ...ended, ...cycles });
+    await status.publish(one, "on");
+    if (failed) reports.sleepFailed(one, why);
+    if (isTest(endpoint)) return test.refuse(one, why);
+    return failed ? settings.awakeAtLeast : NOW;
+  }
+}

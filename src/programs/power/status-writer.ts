@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from "node:util";
+import type {
+  NodePower,
+  NodePowerState,
+  PowerEndpoint,
+  PowerEndpointStatus,
+  PowerOperation,
+} from "../../core/api/index.ts";
+import { isoTime } from "../../core/units/index.ts";
+import { comesAfter } from "../../platform/kube/index.ts";
+import type { NodeView } from "./cluster-view.ts";
+import type { NodeApi } from "./node-api.ts";
+import type { NodeCase } from "./node-case.ts";
+
+/**
+ * Writes the status of PowerEndpoints and NodeTwins. Every step is written before or right after it is taken, so that another
+ * process can continue. It remembers its own writes until the watch shows them.
+ */
+export class StatusWriter {
+  readonly #api: NodeApi;
+  readonly #written = new Map<string, PowerEndpoint>();
+  readonly #published = new Map<string, { readonly uid: string | undefined; readonly power: NodePower }>();
+
+  constructor(api: NodeApi) {
+    this.#api = api;
+  }
+
+  forget(name: string): void {
+    this.#written.delete(name);
+    this.#published.delete(name);
+  }
+
+  /** The newer of what the watch shows and what this program wrote. */
+  withOwnWrites(view: NodeView): NodeView {
+    const { name, endpoint } = view;
+    const written = this.#newerWrite(endpoint);
+    if (written === undefined) this.#written.delete(name);
+    return written === undefined ? view : { ...view, endpoint: written };
+  }
+
+  /** The status including the writes of this pass. */
+  latest({ endpoint }: NodeCase): PowerEndpointStatus {
+    return this.#newerWrite(endpoint)?.status ?? endpoint.status;
+  }
+
+  /** A response that the watch may not show yet. */
+  remember(endpoint: PowerEndpoint): void {
+    this.#written.set(endpoint.metadata.name, endpoint);
+  }
+
+  /** Writes the status with these changes, and returns the case with them. */
+  async write(one: NodeCase, changes: Partial<PowerEndpointStatus>): Promise<NodeCase> {
+    const { name, endpoint, signal } = one;
+    const latest = this.latest(one);
+    const status = withoutUndefined({ ...latest, ...changes });
+    if (!isDeepStrictEqual(status, latest)) this.remember(await this.#api.writeStatus(name, status, signal));
+    return { ...one, endpoint: { ...endpoint, status } };
+  }
+
+  async begin(
+    one: NodeCase,
+    type: PowerOperation["type"],
+    step: PowerOperation["step"],
+    more: Partial<PowerOperation>,
+  ): Promise<void> {
+    const at = isoTime(one.now);
+    const test = one.wanted.test ? { test: true } : {};
+    await this.write(one, { operation: { type, step, startedAt: at, stepAt: at, ...test, ...more } });
+    if (type === "sleep") await this.publish(one, "stopping");
+  }
+
+  /** The next step of the operation. `isNewStep` restarts the time of the step. */
+  async continue(one: NodeCase, changes: Partial<PowerOperation>, isNewStep = true): Promise<NodeCase> {
+    const operation = one.endpoint.status.operation as PowerOperation;
+    const stepAt = isNewStep ? { stepAt: isoTime(one.now) } : {};
+    return this.write(one, { operation: { ...operation, ...changes, ...stepAt } });
+  }
+
+  /** Writes the state to the NodeTwin, if it is another one. */
+  async publish({ name, twin, signal, now }: NodeCase, state: NodePowerState): Promise<void> {
+    if (twin === undefined) return;
+    const { uid } = twin.metadata;
+    const own = this.#published.get(name);
+    // The watch may not show the last write yet.
+    const known = own?.uid === uid ? own?.power.state : twin.status?.power?.state;
+    if (known === state || (known === undefined && state === "on")) return;
+    const power = { state, since: isoTime(now) };
+    if (await this.#api.writeTwinPower(name, power, signal)) this.#published.set(name, { uid, power });
+  }
+
+  #newerWrite(endpoint: PowerEndpoint | undefined): PowerEndpoint | undefined {
+    const written = endpoint && this.#written.get(endpoint.metadata.name);
+    if (written === undefined || written.metadata.uid !== endpoint?.metadata.uid) return undefined;
+    const { resourceVersion = "" } = endpoint?.metadata ?? {};
+    return comesAfter(written.metadata.resourceVersion ?? "", resourceVersion) === true ? written : undefined;
+  }
+}
+
+function withoutUndefined<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+}

@@ -1,0 +1,170 @@
+import type { PowerOperation } from "../../core/api/index.ts";
+import { formatDuration, isoTime, seconds } from "../../core/units/index.ts";
+import { lastReport, type ObservedNode } from "./cluster-view.ts";
+import { type ConditionText, withCondition } from "./conditions.ts";
+import { isRefused, type MachineCaller } from "./machine-caller.ts";
+import {
+  isTest,
+  type Next,
+  NOW,
+  type NodeCase,
+  type NodeReconcilerOptions,
+  sinceStart,
+  sinceStep,
+} from "./node-case.ts";
+import { phaseOf } from "./phase.ts";
+import { NotEmpty } from "./power-loss-guard.ts";
+import type { StatusWriter } from "./status-writer.ts";
+import type { WakeTest } from "./wake-test.ts";
+
+const ATTEMPTS = 2;
+
+export interface WakeParts {
+  readonly status: StatusWriter;
+  readonly machines: MachineCaller;
+  readonly test: WakeTest;
+}
+
+/** A wake: on → the node is Ready and its agent reports → the taint is removed. */
+export class WakeSteps {
+  readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
+  readonly #parts: WakeParts;
+
+  constructor(options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">, parts: WakeParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async begin(one: NodeCase, why: string = one.wanted.reason): Promise<Next> {
+    const { status } = this.#parts;
+    const test = one.endpoint.status.operation?.test ?? isTest(one.endpoint);
+    await status.begin(one, "wake", "on", { attempt: 1, ...(test && { test }) });
+    await status.publish(one, "waking");
+    this.#options.reports.waking(one, why);
+    return NOW;
+  }
+
+  async continue(one: NodeCase, operation: PowerOperation): Promise<Next> {
+    const { settings } = this.#options;
+    const { node } = one;
+    if (operation.step === "untaint") return this.#finish(one, operation);
+    if (operation.step === "ready" && node !== undefined && isBack(one, operation)) {
+      await this.#parts.status.continue(one, { step: "untaint" });
+      return NOW;
+    }
+    if (sinceStep(one) >= settings.wakeTimeout) return this.#timedOut(one, operation);
+    return operation.step === "ready" ? this.#awaitReady(one, operation) : this.#switchOn(one, operation);
+  }
+
+  async #switchOn(one: NodeCase, operation: PowerOperation): Promise<Next> {
+    const { settings } = this.#options;
+    const { status, machines } = this.#parts;
+    const { node, twin, endpoint } = one;
+    const state = await machines.read(one);
+    const isRetry = (operation.attempt ?? 1) > 1;
+    if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
+      return settings.pollInterval;
+    // What is known now comes from before the boot. Only if another hand has switched on a machine that was off, a heartbeat after
+    // the sleep may already be the new kubelet's.
+    const { operation: _, ...rest } = endpoint.status;
+    const isByHand = state === "on" && phaseOf(rest, false) === "off";
+    const sleptAt = Date.parse(rest.lastSleep?.at ?? "");
+    const isOld = (text: string | undefined) => !(isByHand && Date.parse(text ?? "") > sleptAt);
+    const heartbeatBefore = isOld(node?.heartbeat) ? node?.heartbeat : undefined;
+    const report = lastReport(twin);
+    const reportBefore = isOld(report) ? report : undefined;
+    const known = operation.heartbeatBefore ?? operation.reportBefore ?? operation.proves;
+    const before =
+      known === undefined
+        ? {
+            ...(heartbeatBefore !== undefined && { heartbeatBefore }),
+            ...(reportBefore !== undefined && { reportBefore }),
+          }
+        : {};
+    // Written before the call: a restarted program finds the machine on, and must still know that it was off.
+    const marked = await status.continue(one, { ...before, ...(state === "off" && { proves: true }) }, false);
+    if (state !== "on") await machines.on(one);
+    await status.continue(marked, { step: "ready" });
+    return settings.pollInterval;
+  }
+
+  /** The retry of a wake: a machine that hangs while it boots is switched off first. Returns whether it was. */
+  async #cutPower(one: NodeCase): Promise<boolean> {
+    try {
+      await this.#parts.machines.takePower(one, "forceOff");
+      return true;
+    } catch (error) {
+      if (error instanceof NotEmpty || isRefused(error)) return false;
+      throw error;
+    }
+  }
+
+  async #awaitReady(one: NodeCase, operation: PowerOperation): Promise<Next> {
+    const { machines } = this.#parts;
+    const state = await machines.read(one);
+    // A Node that was deleted cannot be awaited; its kubelet registers it again.
+    if (one.node === undefined && state === "on") return this.#finish(one, operation);
+    if (state === "off") await machines.on(one);
+    return this.#options.settings.pollInterval;
+  }
+
+  async #timedOut(one: NodeCase, { attempt = 1 }: PowerOperation): Promise<Next> {
+    const { reports, settings } = this.#options;
+    const { status, test } = this.#parts;
+    const { endpoint, now, node } = one;
+    if (attempt < ATTEMPTS) {
+      reports.wakeRetried(one);
+      await status.continue(one, { step: "on", attempt: attempt + 1 });
+      return NOW;
+    }
+    const what = node?.ready === true ? "its agent does not report" : "it is not Ready";
+    const message = `the wake failed after ${ATTEMPTS} attempts of ${formatDuration(settings.wakeTimeout)}: ${what}`;
+    const proven: ConditionText = { type: "WakeProven", holds: false, reason: "WakeFailed", message };
+    await status.write(one, {
+      operation: undefined,
+      wakeProven: false,
+      lastWake: { at: isoTime(now), result: "failed" },
+      conditions: [...withCondition(status.latest(one), proven, now)],
+    });
+    await status.publish(one, "failed");
+    reports.wakeFailed(one, message);
+    if (isTest(endpoint)) return test.end(one, { holds: false, reason: "WakeFailed", message });
+    return settings.refreshInterval;
+  }
+
+  async #finish(one: NodeCase, operation: PowerOperation): Promise<Next> {
+    const { api, reports } = this.#options;
+    const { status, test } = this.#parts;
+    const { name, node, endpoint, signal, now } = one;
+    if (node !== undefined) await api.setTaint(name, false, signal);
+    const took = seconds(sinceStart(one, operation));
+    const proves = operation.proves === true && node !== undefined;
+    const message = `awake after ${Math.round(took)} s`;
+    const proven: ConditionText = { type: "WakeProven", holds: true, reason: "WakeSucceeded", message };
+    await status.write(one, {
+      operation: undefined,
+      powerState: "on",
+      lastWake: { at: isoTime(now), seconds: took, result: "succeeded" },
+      ...(proves && { wakeProven: true, conditions: [...withCondition(status.latest(one), proven, now)] }),
+    });
+    await status.publish(one, "on");
+    reports.awake(one, took);
+    if (!isTest(endpoint) || operation.test !== true) return NOW;
+    return test.end(one, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);
+  }
+}
+
+const notOff = { holds: false, reason: "NotOff", message: "the machine was not off, so the wake is not proven" };
+
+/** Whether the kubelet and the agent have reported since the machine was switched on. */
+function isBack({ node, twin }: NodeCase, operation: PowerOperation): boolean {
+  const { reportBefore } = operation;
+  if (!hasBooted(node, operation)) return false;
+  if (twin === undefined || reportBefore === undefined) return true;
+  const report = lastReport(twin);
+  return report !== undefined && report !== reportBefore;
+}
+
+/** A node stays Ready for almost a minute after its last heartbeat, so only a new heartbeat counts. */
+const hasBooted = (node: ObservedNode | undefined, { heartbeatBefore }: PowerOperation): boolean =>
+  node?.ready === true && (heartbeatBefore === undefined || node.heartbeat !== heartbeatBefore);

@@ -1,0 +1,28 @@
+import { type ConditionText, withCondition } from "./conditions.ts";
+import { type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
+import type { StatusWriter } from "./status-writer.ts";
+
+/** Ends the tests of wakes that `joulie power test` asks for. */
+export class WakeTest {
+  readonly #options: Pick<NodeReconcilerOptions, "api" | "reports">;
+  readonly #status: StatusWriter;
+
+  constructor(options: Pick<NodeReconcilerOptions, "api" | "reports">, status: StatusWriter) {
+    this.#options = options;
+    this.#status = status;
+  }
+
+  async refuse(one: NodeCase, why: string): Promise<Next> {
+    this.#options.reports.testRefused(one, why);
+    return this.end(one, { holds: false, reason: "TestRefused", message: `not tested: ${why}` });
+  }
+
+  async end(one: NodeCase, result: Omit<ConditionText, "type">): Promise<Next> {
+    const { name, signal, now } = one;
+    const conditions = [...withCondition(this.#status.latest(one), { type: "Tested", ...result }, now)];
+    await this.#status.write(one, { conditions });
+    // Until the watch shows that the annotation is gone, the test would begin again.
+    this.#status.remember(await this.#options.api.clearTest(name, signal));
+    return NOW;
+  }
+}
