@@ -2,6 +2,7 @@ import process from "node:process";
 import {
   elapsed,
   inSeconds,
+  joules as joulesOf,
   type Milliseconds,
   type MonotonicInstant,
   milliseconds,
@@ -32,7 +33,7 @@ import { repeatEvery } from "./repeat.ts";
 import { isEnergy } from "./settings.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import type { DemoSummary } from "./summary.ts";
-import type { ViewData } from "./view-data.ts";
+import type { EnergyFigures, SleepFigures, ViewData } from "./view-data.ts";
 
 export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
   readonly config: DemoConfig;
@@ -40,6 +41,8 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
+  /** Whether nodes may sleep. */
+  readonly sleeps: boolean;
   /** Load of the API server. */
   readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
@@ -70,6 +73,10 @@ const NEWS = 40;
 const EXAMPLES = 5;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
+/** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound; as the operator reckons. */
+const BESIDE_WAKE = milliseconds(90_000);
+/** The operator states whole minutes, and calls take real time, which is longer in simulated time. */
+const WAKE_MARGIN = milliseconds(3000);
 /** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
@@ -89,6 +96,8 @@ export class DemoMonitor {
   #begun: MonotonicInstant | undefined;
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
+  /** Energy used before. */
+  #before: Pick<RunningPrograms["simulator"]["datacenter"]["totals"], "joules" | "wall" | "alwaysOn"> | undefined;
   /** One entry per second. */
   readonly #delays: EventLoopDelayStats[] = [];
 
@@ -117,6 +126,7 @@ export class DemoMonitor {
       settling: milliseconds(AGENT_TICKS * intervals.agent),
       askedAt: options.askedAt,
       hearing: () => milliseconds(HEARING * clock.speed),
+      wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * clock.speed),
       onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
@@ -129,6 +139,9 @@ export class DemoMonitor {
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
+    // The tests before the first job were no sleeps, and saved nothing.
+    this.observer.sleeps.restart();
+    this.#before = this.#options.simulator.datacenter.totals;
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
@@ -147,7 +160,7 @@ export class DemoMonitor {
   get frame(): ViewData {
     const { clock, config, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts, joules, wall, alwaysOn } = simulator.datacenter.totals;
+    const { watts } = simulator.datacenter.totals;
     return {
       time: clock.now(),
       speed: clock.speed,
@@ -157,10 +170,11 @@ export class DemoMonitor {
       history: this.#history.points,
       pue: simulator.datacenter.facility().pue,
       racks: observer.racks,
-      drains: observer.history.drains,
+      sleep: this.#options.sleeps ? this.#sleep : undefined,
+      drains: isEnergy(config) ? undefined : observer.history.drains,
       draining: observer.draining,
       pods: observer.pods,
-      energy: { devices: joules, wall: wall.joules, alwaysOn: alwaysOn.joules },
+      energy: this.#energy,
       news: this.#news.latest(NEWS),
       notice: this.#notices.at(-1),
     };
@@ -171,7 +185,8 @@ export class DemoMonitor {
     const { config, clock, simulator, began } = this.#options;
     const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
-    const { watts, joules, sampledJoules, wall, alwaysOn, seconds: simulatedSeconds } = simulator.datacenter.totals;
+    const { wall, alwaysOn } = this.#energy;
+    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
@@ -181,7 +196,10 @@ export class DemoMonitor {
         twins: this.#begun !== undefined || !interrupted,
         drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
         figures: long && many,
+        sleep: this.#options.sleeps ? long && many : undefined,
       },
+      sleeps: observer.sleeps.counts,
+      wakeWaits: observer.wakeWaits.figures,
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
@@ -199,12 +217,13 @@ export class DemoMonitor {
       speed: { asked: this.#pace.asked, last: clock.speed },
       classes: observer.classes,
       drains: observer.history.drains,
+      ...(this.#options.sleeps && { sleep: this.#sleep }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {
         joules,
-        wallJoules: wall.joules,
-        alwaysOnModelJoules: alwaysOn.joules,
+        wallJoules: wall,
+        alwaysOnModelJoules: alwaysOn,
         pue: simulator.datacenter.facility().pue,
       },
       ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
@@ -216,6 +235,31 @@ export class DemoMonitor {
       },
       notices: this.#notices,
       checks,
+    };
+  }
+
+  /** Since the first jobs could be placed. */
+  get #energy(): EnergyFigures {
+    const now = this.#options.simulator.datacenter.totals;
+    const before = this.#before ?? now;
+    return {
+      devices: joulesOf(now.joules - before.joules),
+      wall: joulesOf(now.wall.joules - before.wall.joules),
+      alwaysOn: joulesOf(now.alwaysOn.joules - before.alwaysOn.joules),
+    };
+  }
+
+  get #sleep(): SleepFigures {
+    const { pods, longest, longestPerformance } = this.observer.wakeWaits.figures;
+    const { sleeps, wakes, failedWakes } = this.observer.sleeps.counts;
+    return {
+      asleep: this.observer.classes.asleep,
+      sleeps,
+      wakes,
+      failedWakes,
+      podsThatWaited: pods,
+      longestWaitSeconds: longest,
+      longestPerformanceWaitSeconds: longestPerformance,
     };
   }
 

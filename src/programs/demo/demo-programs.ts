@@ -4,9 +4,9 @@ import { type Instant, type Milliseconds, milliseconds } from "../../core/units/
 import { type Clock, endsWithin, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
-import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
+import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
@@ -15,14 +15,16 @@ import { runOperator } from "../operator/index.ts";
 import { runPower } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
-import type { DemoCluster } from "./demo-cluster.ts";
+import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 import { freePorts } from "./free-ports.ts";
+import { lastDayArrivals } from "./last-day-arrivals.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 import {
   agentSettings,
   extenderSettings,
   extenderWeight,
   fleetSettings,
+  LOADS,
   operatorSettings,
   type ProgramPorts,
   powerSettings,
@@ -98,6 +100,7 @@ export class DemoPrograms {
       const files = journalFiles(settings.agent.STATE_DIR);
       await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
     });
+    if (sleeps(config, plane)) await this.#storeArrivals(simulator);
     await this.#run("operator", async (world, signal) =>
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
@@ -117,6 +120,17 @@ export class DemoPrograms {
         stale: settings.extender.TWIN_STALENESS_THRESHOLD,
       },
     };
+  }
+
+  /** Before the operator starts, which reads them. */
+  async #storeArrivals({ datacenter }: RunningFleet): Promise<void> {
+    const { config, clock } = this.#options;
+    const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
+    const random = seededRandom(config.SEED + 1);
+    const { name, data } = lastDayArrivals({ fleet, load: LOADS.sleep, random, now: clock.now() });
+    const transport = await this.connect();
+    const client = new KubeClient({ transport, clock: systemClock, random: systemRandom, fieldManager: "joulie-demo" });
+    await client.create(resources.configMaps, { metadata: { name }, data }, { namespace: DEMO_NAMESPACE });
   }
 
   /** Waits for the extender first: without it every pod would fail and back off. */

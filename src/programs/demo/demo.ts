@@ -9,6 +9,7 @@ import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
 import { plainLine } from "./plain-line.ts";
 import { repeatEvery, waitUntil } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
+import { sleeps } from "./settings.ts";
 import type { DemoSummary } from "./summary.ts";
 import { renderFrame } from "./view.ts";
 import { renderExplanation } from "./view-explanation.ts";
@@ -90,6 +91,7 @@ async function runUntil(
       clock,
       log: log("demo"),
       began,
+      sleeps: sleeps(config, plane),
       // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.lastFilteredAt(pod),

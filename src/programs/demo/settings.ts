@@ -25,8 +25,10 @@ export interface ProgramPorts {
 /** What docs/guides/energy.md recommends. */
 const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" };
 
+/** Share of all cores and GPUs that jobs request. Sleep is for clusters that are not full. */
+export const LOADS = { usual: 0.5, sleep: 0.3 };
 /** No boot fails: a node that hangs would hold up the start of the demo. */
-const SLEEPING_FLEET = { SLEEP: "true", PROVE_WAKES: "true", FAILED_BOOTS: "0" };
+const SLEEPING_FLEET = { SLEEP: "true", PROVE_WAKES: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.2" };
 /** Proving wakes takes about ten minutes of simulated time. Below this speed it would hold up the start too long. */
 const SLEEP_SPEED = 20;
 
@@ -56,7 +58,7 @@ export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
     SEED: String(config.SEED),
-    LOAD: "0.5",
+    LOAD: String(sleeps(config, plane) ? LOADS.sleep : LOADS.usual),
     WORKLOAD_NAMESPACE: plane.workload.namespace,
     SCHEDULER_NAME: plane.workload.scheduler,
     // The embedded cluster disappears with the demo.

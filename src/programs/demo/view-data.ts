@@ -19,7 +19,10 @@ export interface ViewData {
   readonly history: readonly PowerPoint[];
   readonly pue: number | undefined;
   readonly racks: readonly RackTiles[];
-  readonly drains: DrainCounts;
+  /** Undefined if no node may sleep. */
+  readonly sleep: SleepFigures | undefined;
+  /** Undefined if the policy plans no drains. */
+  readonly drains: DrainCounts | undefined;
   readonly draining: readonly DrainingNode[];
   readonly pods: PodCounts;
   readonly energy: EnergyFigures;
@@ -29,7 +32,21 @@ export interface ViewData {
   readonly notice: string | undefined;
 }
 
-/** Energy since the start. */
+export interface SleepFigures {
+  /** Nodes that are asleep now. */
+  readonly asleep: number;
+  /** Since the first jobs. */
+  readonly sleeps: number;
+  readonly wakes: number;
+  readonly failedWakes: number;
+  /** Pods for which the operator woke a node. */
+  readonly podsThatWaited: number;
+  /** In simulated time, until the pod was bound; undefined if none waited. */
+  readonly longestWaitSeconds: number | undefined;
+  readonly longestPerformanceWaitSeconds: number | undefined;
+}
+
+/** Energy since the first jobs could be placed. */
 export interface EnergyFigures {
   /** Of processors and boards. */
   readonly devices: Joules;

@@ -85,7 +85,10 @@ export class NodeRunner {
     this.#routing = routing;
     const found = await this.#options.discover(facts, routing, this.#last);
     this.#view = found.view;
-    const tick = await control.tick({ intent, route: routing.route, view: found.view }, signal);
+    const tick = await control.tick(
+      { intent, route: routing.route, view: found.view, booting: facts.twin?.status?.power?.state === "waking" },
+      signal,
+    );
     this.#last = tick;
     metrics.recordTick(name, tick, control.dvfs);
     metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
