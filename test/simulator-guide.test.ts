@@ -4,7 +4,7 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import type { Figure, Source } from "../src/core/inventory/index.ts";
 import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
-import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, REST_OF_SERVER } from "../src/core/power/index.ts";
+import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, POWER_STATES, REST_OF_SERVER } from "../src/core/power/index.ts";
 import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
@@ -40,6 +40,17 @@ const REST_ROWS: Readonly<Record<keyof typeof REST_OF_SERVER, string>> = {
   cpuSlope: "Watts for each watt above idle, without GPUs",
   idlePerBoardWatt: "Idle watts for each watt of the boards' rating",
   gpuSlope: "Watts for each watt above idle, with GPUs",
+};
+
+const STATE_ROWS: Readonly<Record<keyof typeof POWER_STATES, string>> = {
+  offWithoutGpus: "Watts while off, without GPUs",
+  offWithGpus: "Watts while off, with GPUs",
+  shutdown: "Shutdown, seconds",
+  bootWithoutGpus: "Boot, seconds, without GPUs",
+  bootWithGpus: "Boot, seconds, with GPUs",
+  bootLoad: "A boot draws as much as this CPU load",
+  failedBoots: "Share of boots that fail",
+  repair: "Repair after a second failure, seconds",
 };
 
 /** The tables of the model guide, built from the code; sources are numbered in order of appearance. */
@@ -98,6 +109,14 @@ function tables(): string {
       ["Rest of the server", "Value"],
       Object.entries(REST_OF_SERVER).map(([name, figure]) => [
         REST_ROWS[name as keyof typeof REST_OF_SERVER],
+        cell(figure),
+      ]),
+    ),
+    "### Power states",
+    table(
+      ["Power states", "Value"],
+      Object.entries(POWER_STATES).map(([name, figure]) => [
+        STATE_ROWS[name as keyof typeof POWER_STATES],
         cell(figure),
       ]),
     ),

@@ -21,15 +21,20 @@ interface RbacFile {
 /** Whether the extender needs to read pods. */
 const byEnergy = '(eq (.Values.extender.env.SCORING | default "headroom") "energy")';
 
+/** Whether the operator decides about sleep, which needs the power program. */
+const sleeps = '(ne .Values.sleep.mode "off")';
+
 /** The compiler asks for the row of a new program. */
 const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   agent: { condition: '.Values.agent.enabled (eq .Values.agent.mode "daemonset")' },
   "agent-pool": { condition: '.Values.agent.enabled (eq .Values.agent.mode "pool")', account: "agent" },
-  operator: { condition: ".Values.operator.enabled" },
+  operator: { condition: `.Values.operator.enabled (not ${sleeps})` },
+  "operator-sleep": { condition: `.Values.operator.enabled ${sleeps}`, account: "operator" },
   extender: { condition: `(not ${byEnergy})` },
   "extender-energy": { condition: byEnergy, account: "extender" },
-  power: { condition: ".Values.power.enabled" },
-  fleet: { condition: ".Values.fleet.enabled" },
+  power: { condition: `(or .Values.power.enabled ${sleeps})` },
+  fleet: { condition: ".Values.fleet.enabled (not .Values.fleet.sleep)" },
+  "fleet-sleep": { condition: ".Values.fleet.enabled .Values.fleet.sleep", account: "fleet" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
   crds: { condition: ".Values.crds.upgrade", hook: "pre-upgrade" },
   uninstall: { condition: ".Values.uninstall.enabled (not .Values.fleet.enabled)", hook: "pre-delete,post-delete" },
@@ -46,6 +51,7 @@ const names = {
   service: "{{ .Values.extender.service.name }}",
   workloadNamespace: "{{ .Values.fleet.namespace }}",
   lease: '{{ .Values.operator.env.LEASE_NAME | default "joulie-operator" }}',
+  powerLease: '{{ .Values.power.env.LEASE_NAME | default "joulie-power" }}',
   fleet: '{{ include "joulie.fullname" . }}-fleet',
 };
 

@@ -42,6 +42,8 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "EXTENDER_TLS_KEY_FILE",
   "EXTENDER_TLS_CLIENT_CA_FILE",
   "SIMULATOR_ADDR",
+  "SLEEP_MODE",
+  "REDFISH_URL",
 ]);
 
 /** An agent needs this long to stop, and a moment to notice the signal. */
@@ -185,8 +187,18 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       env: env("extender"),
       ...extras("the extender"),
     }),
+    sleep: section("Sleeping nodes: idle machines are switched off. Read the guide first.", {
+      mode: choice(
+        "off",
+        ["off", "recommend", "on"],
+        "off: no node sleeps. recommend: the operator reports its decisions as Events. on: nodes with joulie.io/may-sleep=true and a proven wake sleep. Other values than off also install the power program.",
+      ),
+    }),
     power: section("The power program, which switches sleeping nodes off and on. It reads the Secrets of BMCs.", {
-      enabled: flag(false, "Whether it is installed. Without it no machine is ever switched off."),
+      enabled: flag(
+        false,
+        "Whether it is installed although sleep.mode is off, to prove wakes. Without it no machine is ever switched.",
+      ),
       replicas: integer(1, "Replicas; one leads.", 1),
       ...placement("the power program"),
       egress: list(
@@ -208,6 +220,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     fleet: section("Simulated nodes, for test clusters only.", {
       enabled: flag(false, "Whether a simulated fleet is installed."),
       nodes: integer(10, "Number of simulated nodes.", 1),
+      sleep: flag(false, "Whether they are switched off and on over Redfish, with PowerEndpoints and proven wakes."),
       namespace: text("default", "Namespace of the simulated workload."),
       resources: resources("100m", "256Mi", "512Mi"),
       env: env("fleet"),

@@ -7,10 +7,12 @@ const titles: Readonly<Record<InstalledProgram, string>> = {
   agent: "agent, `agent.mode=daemonset`",
   "agent-pool": "agent, `agent.mode=pool`",
   operator: "operator",
+  "operator-sleep": "operator, `sleep.mode=recommend` or `on`",
   extender: "extender",
   "extender-energy": "extender, `extender.env.SCORING=energy`",
-  power: "power, only with `power.enabled=true`",
+  power: "power, only with `power.enabled=true`, or `sleep.mode=recommend` or `on`",
   fleet: "fleet, for test clusters only",
+  "fleet-sleep": "fleet, `fleet.sleep=true`",
   check: "check, a Job after an installation or upgrade",
   crds: "crds, a Job before an upgrade with `crds.upgrade=true`",
   uninstall: "uninstall, Jobs before and after the chart is uninstalled",
@@ -24,6 +26,7 @@ export function permissionsReference(): string {
     service: "the extender's Service",
     workloadNamespace: "`fleet.namespace`",
     lease: "the operator's Lease",
+    powerLease: "the power program's Lease",
     fleet: "the fleet's Deployment",
   };
   const sections = Object.entries(titles).map(

@@ -18,6 +18,8 @@ export interface InstallationNames {
   readonly workloadNamespace: string;
   /** By which one operator leads. */
   readonly lease: string;
+  /** By which one power program leads. */
+  readonly powerLease: string;
   /** The Deployment of the simulated fleet. */
   readonly fleet: string;
 }
@@ -26,17 +28,22 @@ export const programPermissions = {
   agent: ({ namespace }: InstallationNames) => agentPermissions("daemonset", namespace),
   "agent-pool": ({ namespace }: InstallationNames) => agentPermissions("pool", namespace),
   operator: ({ namespace }: InstallationNames) => operatorPermissions(namespace),
+  /** The operator with SLEEP_MODE other than off. */
+  "operator-sleep": ({ namespace }: InstallationNames) => operatorPermissions(namespace, { sleep: true }),
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
   power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
+  /** The fleet with --sleep. */
+  "fleet-sleep": ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace, { sleep: true }),
   check: ({ namespace, service }: InstallationNames) => checkPermissions(namespace, service),
   crds: () => crdsPermissions,
-  uninstall: ({ namespace, lease }: InstallationNames) => uninstallPermissions(namespace, lease),
+  uninstall: ({ namespace, lease, powerLease }: InstallationNames) =>
+    uninstallPermissions(namespace, [lease, powerLease]),
   /** The same, of a release with a simulated fleet. */
-  "uninstall-fleet": ({ namespace, lease, fleet }: InstallationNames) =>
-    fleetUninstallPermissions(namespace, lease, fleet),
+  "uninstall-fleet": ({ namespace, lease, powerLease, fleet }: InstallationNames) =>
+    fleetUninstallPermissions(namespace, [lease, powerLease], fleet),
 } as const satisfies Readonly<Record<string, (names: InstallationNames) => readonly PermissionRule[]>>;
 
 export type InstalledProgram = keyof typeof programPermissions;

@@ -14,6 +14,7 @@ const names = {
   service: "joulie-scheduler-extender",
   workloadNamespace: "default",
   lease: "joulie-operator",
+  powerLease: "joulie-power",
   fleet: "joulie-fleet",
 };
 interface Definition {
@@ -112,6 +113,18 @@ describe("the chart's Jobs", () => {
     const report = { result: "none", message: stoppedBy(names.namespace) };
     await plane.api.mergePatch(`${joulie}/nodetwins/n1/status`, { status: { controlStatus: { cpu: report } } });
     await plane.api.mergePatch("/api/v1/nodes/n1", { metadata: { labels: { [labels.powerProfile]: "eco" } } });
+    const shared = {
+      leases: `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases`,
+      configmaps: `/api/v1/namespaces/${names.namespace}/configmaps`,
+    };
+    for (const name of [names.lease, names.powerLease, "another"])
+      await plane.api.create(shared.leases, {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name },
+      });
+    const arrivals = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "joulie-arrivals" } };
+    await plane.api.create(shared.configmaps, arrivals);
     const stop = async () => {
       const path = `/api/v1/namespaces/${names.namespace}`;
       const { metadata: found } = await plane.api.get<{ metadata: { annotations?: object } }>(path);
@@ -127,6 +140,11 @@ describe("the chart's Jobs", () => {
     const cleared = await joulieAs(identity, "uninstall", "--timeout", "5s", "--clear-stop", "app=none");
     expect(cleared).toEqual({ code: 0, text: "" });
     expect(await stop()).toEqual([]);
+    const left = async (path: string) =>
+      (await plane.api.get<{ items: { metadata: { name: string } }[] }>(path)).items.map((one) => one.metadata.name);
+    expect(await left(shared.leases)).toEqual(["another"]);
+    expect(await left(shared.configmaps)).not.toContain("joulie-arrivals");
+    await plane.api.remove(`${shared.leases}/another`);
     expectMinimal(program, identity);
   });
 });

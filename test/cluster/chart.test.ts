@@ -31,6 +31,13 @@ const goldens = {
     fleet: { enabled: true, nodes: 40 },
     admissionPolicies: { workloadClass: "Deny" },
   },
+  sleep: {
+    sleep: { mode: "on" },
+    power: { egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }] },
+    operator: { env: { SLEEP_AFTER: "20m" } },
+    fleet: { enabled: true, sleep: true },
+    monitoring: { enabled: true },
+  },
 };
 const valueSets: Readonly<Record<string, object>> = {
   ...goldens,
@@ -43,6 +50,7 @@ const valueSets: Readonly<Record<string, object>> = {
   "one extender": { extender: { replicas: 1 }, check: { enabled: false } },
   "no agent": { agent: { enabled: false } },
   "a power program": { power: { enabled: true } },
+  "recommended sleep": { sleep: { mode: "recommend" } },
   "a power program with limited peers": {
     power: { enabled: true, egress: [{ ipBlock: { cidr: "10.9.0.0/16" } }], env: { WAKE_TIMEOUT: "10m" } },
   },
@@ -361,7 +369,7 @@ describe("the chart", () => {
     const start = "uninstall --namespace joulie-system --timeout 2m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
       `${start} --labels power/profile,joulie.io/draining --keep-objects`,
-      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator`,
+      `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator --power-lease joulie-power`,
     ]);
     const withFleet = await render({ fleet: { enabled: true } });
     expect(withFleet).toContain(
@@ -443,6 +451,29 @@ describe("the chart", () => {
     expect(upgradedKinds).not.toContain("daemonset.apps/joulie-agent");
     await real("uninstall", "joulie", ...how);
     expect(await kindsLeft()).toEqual([]);
+  });
+
+  it("SLP-62 sets operator, power program and rights together, and keeps the power program while a node is asleep", async () => {
+    const asleep = objects(await render({ sleep: { mode: "on" } }));
+    const named = (kind: string, name: string) => asleep.find((one) => one.kind === kind && one.metadata.name === name);
+    const env = named("Deployment", "joulie-operator")?.spec?.template?.spec.containers[0].env;
+    expect(env).toContainEqual({ name: "SLEEP_MODE", value: "on" });
+    expect(named("Deployment", "joulie-power")).toBeDefined();
+    const awake = await render({});
+    for (const word of ["SLEEP_MODE", "powerendpoints", "persistentvolumes", "joulie-arrivals"])
+      expect([word, awake.split("joulie-uninstall")[0]?.includes(word)]).toEqual([word, false]);
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    await real("install", ...release, "--no-hooks", "--set", "sleep.mode=on");
+    await plane.createNodes(["sleeper"]);
+    await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
+    await expect(real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=off")).rejects.toThrow(
+      "set sleep.mode=recommend",
+    );
+    await real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=recommend");
+    await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep-"]);
+    await real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=off");
+    await real("uninstall", "joulie", "--namespace", "joulie-system", "--no-hooks");
+    await plane.kubectl(["delete", "node", "sleeper"]);
   });
 
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {

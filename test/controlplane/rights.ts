@@ -2,7 +2,7 @@ import type { Rule } from "./identities.ts";
 import type { AuditedRequest } from "./requests.ts";
 
 /** One verb of one rule. */
-interface Right {
+export interface Right {
   readonly verb: string;
   readonly group: string;
   /** With the subresource, for example nodetwins/status. */
@@ -22,14 +22,17 @@ export interface RightsComparison {
 
 /** Compares RBAC rules with the requests that a program made: a minimal role has no unused and no missing right. */
 export function compareRights(rules: readonly Rule[], requests: readonly AuditedRequest[]): RightsComparison {
-  const granted = rules.flatMap(rightsOf);
+  const granted = rightsOf(rules);
   const needed = requests.filter(({ resource }) => resource !== "").flatMap(neededBy);
   const unused = granted.filter((right) => !needed.some((need) => covers(right, need)));
   const missing = needed.filter((need) => !granted.some((right) => covers(right, need)));
   return { unused: texts(unused), missing: texts(missing) };
 }
 
-const rightsOf = ({ namespace, apiGroups = [], resources = [], resourceNames, verbs }: Rule): Right[] =>
+/** Every verb of every rule on its own. */
+export const rightsOf = (rules: readonly Rule[]): Right[] => rules.flatMap(rightsOfRule);
+
+const rightsOfRule = ({ namespace, apiGroups = [], resources = [], resourceNames, verbs }: Rule): Right[] =>
   apiGroups.flatMap((group) =>
     resources.flatMap((resource) =>
       (resourceNames ?? [undefined]).flatMap((name) =>
@@ -52,12 +55,10 @@ const covers = (right: Right, need: Right): boolean =>
   (right.namespace === undefined || right.namespace === need.namespace) &&
   (right.name === undefined || right.name === need.name);
 
-const texts = (rights: readonly Right[]): string[] =>
-  [
-    ...new Set(
-      rights.map(({ verb, group, resource, namespace, name = "" }) => {
-        const place = namespace === undefined ? "" : ` in ${namespace}`;
-        return `${verb} ${group === "" ? resource : `${group}/${resource}`}${name && ` ${name}`}${place}`;
-      }),
-    ),
-  ].toSorted();
+/** For example `patch joulie.io/nodetwins/status` or `get leases joulie-operator in joulie-system`. */
+export function textOfRight({ verb, group, resource, namespace, name = "" }: Right): string {
+  const place = namespace === undefined ? "" : ` in ${namespace}`;
+  return `${verb} ${group === "" ? resource : `${group}/${resource}`}${name && ` ${name}`}${place}`;
+}
+
+const texts = (rights: readonly Right[]): string[] => [...new Set(rights.map(textOfRight))].toSorted();

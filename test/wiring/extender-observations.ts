@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
+import { resources } from "../../src/platform/kube/index.ts";
 import {
   calmTwinStatus,
   ExtenderHarness,
@@ -95,6 +96,18 @@ export const ranking = async (variables: RawValues): Promise<unknown> =>
   asking(variables, async ({ trial, extender }) => {
     await trial.advance(2);
     return extender.scores(podOf("standard", { cpu: "64" }), NODES);
+  });
+
+/** The scores of an idle node and of one that runs a pod, for a pod that the idle node would run with less power. */
+export const awake = async (variables: RawValues): Promise<unknown> =>
+  asking(variables, async ({ trial, extender }) => {
+    const spec = {
+      nodeName: "old",
+      containers: [{ name: "main", image: "none", resources: { requests: { cpu: "60" } } }],
+    };
+    await trial.client.create(resources.pods, { metadata: { name: "busy" }, spec }, { namespace: "default" });
+    await trial.advance(2);
+    return extender.scores(podOf("standard", { cpu: "60" }), ["calm", "old"]);
   });
 
 /** Whether the extender queries the API again during a minute without events. */

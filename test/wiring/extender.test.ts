@@ -37,6 +37,13 @@ const table: VariableTable = {
     byDefault: { calm: 53, draining: 40, old: 53 },
     changed: { calm: 100, draining: 100, old: 100 },
   },
+  SLEEP_MODE: {
+    value: "on",
+    beside: { SCORING: "energy" },
+    observe: seen.awake,
+    byDefault: { calm: 100, old: 1 },
+    changed: { calm: 1, old: 100 },
+  },
   EXTENDER_MAX_BODY_BYTES: { value: "2Ki", observe: seen.longRequest, byDefault: 200, changed: 413 },
   MARGINAL_CPU_UTIL_COEFF: { ...scoring, value: "0.2", changed: { cores: { calm: 56, draining: 43, old: 56 } } },
   MARGINAL_GPU_UTIL_COEFF_STANDARD: { ...scoring, value: "0.2", changed: { gpus: 51, gpusOfPerformance: 41 } },

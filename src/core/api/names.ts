@@ -105,3 +105,6 @@ export const gpuResources: Readonly<Record<GpuVendor, string>> = {
   amd: "amd.com/gpu",
   intel: "gpu.intel.com/i915",
 };
+
+/** Where the operator keeps the arrivals of the last day, in its namespace, for the reserve of sleeping nodes. */
+export const arrivalsConfigMap = "joulie-arrivals";

@@ -112,4 +112,5 @@ export function cyclesOn(day: string, endpointStatus: PowerEndpointStatus | unde
   return lastSleep !== undefined && utcDay(lastSleep.at) === utcDay(day) ? cyclesToday : 0;
 }
 
-const utcDay = (text: string) => new Date(text).toISOString().slice(0, 10);
+/** Times in UTC start with their day. */
+const utcDay = (text: string) => (text.endsWith("Z") ? text : new Date(text).toISOString()).slice(0, 10);

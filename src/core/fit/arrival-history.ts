@@ -18,7 +18,13 @@ interface CountedShape {
   count: number;
 }
 
-type Slots = Map<number, CountedShape[]>;
+interface Slot {
+  readonly groups: CountedShape[];
+  /** Cores in the CPU pool, GPUs in the GPU pool. */
+  size: number;
+}
+
+type Slots = Map<number, Slot>;
 
 /** The contents of a history, for storage. Slots are numbered since 1970. */
 export interface RecordedArrivals {
@@ -51,13 +57,16 @@ export class ArrivalHistory {
 
   #add(slot: number, { requests, nodes, count }: PodGroup): void {
     const slots = this.#slots[requests.gpus > 0 ? "gpu" : "cpu"];
-    let groups = slots.get(slot);
-    if (groups === undefined) {
+    let found = slots.get(slot);
+    if (found === undefined) {
       if (slots.size >= 2 * this.#slotsPerDay) this.#forgetOldest(slots);
-      slots.set(slot, (groups = []));
+      slots.set(slot, (found = { groups: [], size: 0 }));
     }
+    const { groups } = found;
     const same = groups.find((group) => group.requests === requests && group.nodes === nodes);
     const group = same ?? (groups.length < MOST_SHAPES ? undefined : groups.at(-1));
+    const { requests: counted } = group ?? { requests };
+    found.size += count * (counted.gpus > 0 ? counted.gpus : (counted.amounts.get("cpu") ?? 0));
     if (group === undefined) groups.push({ requests, nodes, count });
     else group.count += count;
   }
@@ -76,23 +85,21 @@ export class ArrivalHistory {
     const last = Math.floor(this.#slotOf(now) / perWindow);
     const first = last - Math.max(1, Math.floor(this.#slotsPerDay / perWindow)) + 1;
     let earliest = last;
-    const windows = new Map<number, CountedShape[][]>();
-    for (const [slot, groups] of this.#slots[pool]) {
+    const sizes = new Map<number, number>();
+    for (const [slot, { size }] of this.#slots[pool]) {
       const window = Math.floor(slot / perWindow);
       // A time ahead of the clock does not count yet.
       if (window < first || window > last) continue;
       earliest = Math.min(earliest, window);
-      const slots = windows.get(window);
-      if (slots === undefined) windows.set(window, [groups]);
-      else slots.push(groups);
+      sizes.set(window, (sizes.get(window) ?? 0) + size);
     }
     const observed = last - earliest + 1;
     const rank = Math.min(observed, Math.ceil(quantile * observed));
-    const place = rank - (observed - windows.size) - 1;
+    const place = rank - (observed - sizes.size) - 1;
     if (!(place >= 0)) return [];
-    const sized = Array.from(windows, ([window, slots]) => ({ window, slots, size: sizeOf(slots, pool) }));
-    sized.sort((a, b) => a.size - b.size || a.window - b.window);
-    return merged(sized[place]?.slots ?? []);
+    const chosen = windowAt(sizes, place);
+    const slots = Array.from({ length: perWindow }, (_, index) => this.#slots[pool].get(chosen * perWindow + index));
+    return merged(slots.flatMap((slot) => slot?.groups ?? []));
   }
 
   /** For storage: all slots that are certainly complete. */
@@ -100,7 +107,7 @@ export class ArrivalHistory {
     const end = this.#slotOf(now) - LATE_SLOTS;
     const first = end - this.#slotsPerDay;
     const complete = (slots: Slots) =>
-      Array.from(slots)
+      Array.from(slots, ([slot, { groups }]) => [slot, groups] as const)
         .filter(([slot]) => slot >= first && slot < end)
         .toSorted(([a], [b]) => a - b);
     return { slot: this.#slot, end, slots: { cpu: complete(this.#slots.cpu), gpu: complete(this.#slots.gpu) } };
@@ -133,17 +140,17 @@ export class ArrivalHistory {
 /** A pod may be seen this many slots after it was created. */
 const LATE_SLOTS = 2;
 
-function sizeOf(slots: readonly (readonly PodGroup[])[], pool: PodPool): number {
-  let size = 0;
-  for (const groups of slots)
-    for (const { requests, count } of groups)
-      size += count * (pool === "gpu" ? requests.gpus : (requests.amounts.get("cpu") ?? 0));
-  return size;
+/** The window at this place if all are ordered by size; of equal sizes the earlier window comes first. */
+function windowAt(sizes: ReadonlyMap<number, number>, place: number): number {
+  const ordered = Float64Array.from(sizes.values()).toSorted();
+  const size = ordered[place] ?? 0;
+  const equal = Array.from(sizes.keys()).filter((window) => sizes.get(window) === size);
+  return equal.toSorted((a, b) => a - b)[place - ordered.indexOf(size)] ?? 0;
 }
 
-function merged(slots: readonly (readonly PodGroup[])[]): readonly PodGroup[] {
+function merged(groups: readonly PodGroup[]): readonly PodGroup[] {
   const all: CountedShape[] = [];
-  for (const { requests, nodes, count } of slots.flat()) {
+  for (const { requests, nodes, count } of groups) {
     const same = all.find((group) => group.requests === requests && group.nodes === nodes);
     if (same === undefined) all.push({ requests, nodes, count });
     else same.count += count;

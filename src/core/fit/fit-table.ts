@@ -102,10 +102,14 @@ export class FitTable<Node extends FitNode = FitNode> {
   }
 
   #needsOf({ amounts }: PodRequests): readonly Need[] {
-    const needs: Need[] = [{ free: this.#pods.free, amount: 1 }];
+    const needs: Need[] = [{ column: this.#pods, amount: 1 }];
     for (const [resource, amount] of amounts)
-      if (amount > 0) needs.push({ free: this.#columns.get(resource)?.free ?? NONE, amount: amount - ROUNDING });
+      if (amount > 0) needs.push({ column: this.#columns.get(resource) ?? NONE, amount: amount - ROUNDING });
     return needs;
+  }
+
+  hasGpus(index: number): boolean {
+    return at(this.#gpu.whole, index) > 0;
   }
 
   /** A node for one more small pod: a core, and a GPU on nodes that have some. */
@@ -113,7 +117,7 @@ export class FitTable<Node extends FitNode = FitNode> {
     return (
       at(this.#pods.free, index) >= 1 &&
       at(this.#cpu.free, index) >= 1 &&
-      (at(this.#gpu.whole, index) === 0 || at(this.#gpu.free, index) >= 1)
+      (!this.hasGpus(index) || at(this.#gpu.free, index) >= 1)
     );
   }
 
@@ -125,6 +129,25 @@ export class FitTable<Node extends FitNode = FitNode> {
   /** The node of this tier whose use costs least; -1 if the pod fits on none. */
   cheapest(requests: PodRequests, nodes: NodeConstraint, tier: number): number {
     return this.#lowest(requests, nodes, tier, (index) => this.#useCost(index, requests));
+  }
+
+  /**
+   * The node that has to free least until the pod fits, as shares of what the node has; -1 if the pod fits on none even when it
+   * is empty. Of equal nodes the one of the lowest tier. Pods without GPUs get nodes without GPUs only.
+   */
+  nearest(requests: PodRequests, nodes: NodeConstraint): number {
+    const admitted = this.#admittedBy(nodes);
+    const needs = this.#needsOf(requests);
+    let best = -1;
+    let least = Infinity;
+    for (let index = 0; index < admitted.length; index++) {
+      const tier = this.tiers[index] ?? EXCLUDED;
+      if (tier === EXCLUDED || admitted[index] !== 1 || (requests.gpus === 0 && this.hasGpus(index))) continue;
+      const missing = missingShare(index, needs);
+      const isNearer = missing < least || (missing === least && best !== -1 && tier < at(this.tiers, best));
+      if (isNearer) [best, least] = [index, missing];
+    }
+    return best;
   }
 
   /** All candidates that the pod fits on, cheapest first. */
@@ -168,7 +191,7 @@ export class FitTable<Node extends FitNode = FitNode> {
     const shares =
       shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0) + shareLeft(this.#memory, index, amounts.get(MEMORY) ?? 0);
     if (gpus > 0) return (at(this.#gpu.free, index) - gpus) * 2 + shares;
-    return at(this.#gpu.whole, index) > 0 ? shares + 1e6 : shares;
+    return this.hasGpus(index) ? shares + 1e6 : shares;
   }
 
   /**
@@ -178,9 +201,9 @@ export class FitTable<Node extends FitNode = FitNode> {
   #useCost(index: number, { amounts, gpus }: PodRequests): number {
     const { fixed, cpu, gpu } = this.#costs[index] ?? FREE;
     const busyCpu = 1 - shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);
-    const busyGpu = at(this.#gpu.whole, index) > 0 ? 1 - shareLeft(this.#gpu, index, gpus) : 0;
+    const busyGpu = this.hasGpus(index) ? 1 - shareLeft(this.#gpu, index, gpus) : 0;
     const cost = fixed + cpu * busyCpu + gpu * busyGpu;
-    return gpus === 0 && at(this.#gpu.whole, index) > 0 ? cost + 1e6 : cost;
+    return gpus === 0 && this.hasGpus(index) ? cost + 1e6 : cost;
   }
 
   #admittedBy(nodes: NodeConstraint): Uint8Array {
@@ -212,20 +235,32 @@ export class FitTable<Node extends FitNode = FitNode> {
 }
 
 interface Need {
-  readonly free: Float64Array;
+  readonly column: Column;
   readonly amount: number;
 }
 
-const NONE = new Float64Array(0);
+const NONE: Column = { free: new Float64Array(0), whole: new Float64Array(0) };
 
 function hasFree(index: number, needs: readonly Need[]): boolean {
-  for (const { free, amount } of needs) if (!((free[index] ?? 0) >= amount)) return false;
+  for (const { column, amount } of needs) if (!((column.free[index] ?? 0) >= amount)) return false;
   return true;
+}
+
+/** What the node lacks, as a share of what it has, added over the resources; infinite if it never has enough. */
+function missingShare(index: number, needs: readonly Need[]): number {
+  let missing = 0;
+  for (const { column, amount } of needs) {
+    const whole = at(column.whole, index);
+    if (!(whole >= amount)) return Infinity;
+    const lacking = amount - at(column.free, index);
+    if (lacking > 0) missing += lacking / whole;
+  }
+  return missing;
 }
 
 const NOTHING: PodRequests = { amounts: new Map(), gpus: 0 };
 
-const at = (column: Float64Array, index: number): number => column[index] ?? 0;
+const at = (column: Float64Array | Uint8Array, index: number): number => column[index] ?? 0;
 
 /** The share of a resource that stays free, 0 to 1; 0 if the node has none. */
 function shareLeft({ free, whole }: Column, index: number, amount: number): number {

@@ -2,6 +2,8 @@ import type { NodeHardware } from "../api/index.ts";
 import type { QueuedPools } from "../demand/index.ts";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { eligibilityOf, pinFrom } from "../policy/index.ts";
+import { nodePowerModelOf, restOfServerOf } from "../power/index.ts";
+import { watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
@@ -41,5 +43,12 @@ function shapeOf(
 ): NodeShape {
   const { gpuProductLabels: productLabelKeys, catalogue } = settings;
   const hardware = hardwareView(node, discovered?.status, { productLabelKeys, catalogue });
-  return { hardware, density: densityOf(hardware), caps: settings.capsOf(hardware, queued), queued };
+  const power = nodePowerModelOf(hardware);
+  return {
+    hardware,
+    density: densityOf(hardware),
+    caps: settings.capsOf(hardware, queued),
+    queued,
+    idle: watts(power.idle + restOfServerOf(power).idle),
+  };
 }

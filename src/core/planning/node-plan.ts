@@ -31,6 +31,8 @@ export interface NodeShape {
   readonly density: Density;
   readonly caps: ProfileCaps;
   readonly queued: QueuedPools;
+  /** What the empty node draws at the wall. */
+  readonly idle: Watts;
 }
 
 /** A node that Joulie manages, and the values derived from its own objects. */

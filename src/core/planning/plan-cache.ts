@@ -1,6 +1,8 @@
 import type { DemandView, MarginalWatts } from "../demand/index.ts";
+import type { NodeRoom } from "../fit/index.ts";
 import type { NodeFit } from "../policy/index.ts";
 import type { Instant } from "../units/index.ts";
+import type { SnapshotNode } from "./cluster-snapshot.ts";
 import type { AssignedProfiles, ManagedNode, NodePlan, NodeShape, NodeTarget, PlanReadings } from "./node-plan.ts";
 import type { PlanningSettings } from "./settings.ts";
 
@@ -8,6 +10,7 @@ import type { PlanningSettings } from "./settings.ts";
 export interface NodeResults {
   managed?: ManagedNode;
   fit?: { readonly managed: ManagedNode; readonly isPerformance: boolean; readonly fit: NodeFit };
+  room?: { readonly node: SnapshotNode; readonly sleeps: boolean; readonly room: NodeRoom };
   target?: NodeTarget;
   podWatts?: { readonly podsVersion: number; readonly shape: NodeShape; readonly watts: MarginalWatts };
   plan?: { readonly target: NodeTarget; readonly readings: PlanReadings; readonly plan: NodePlan };

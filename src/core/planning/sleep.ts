@@ -8,7 +8,6 @@ import {
   type WantedPower,
 } from "../api/index.ts";
 import { podRequests } from "../demand/index.ts";
-import { nodePowerModelOf, restOfServerOf } from "../power/index.ts";
 import { planSleep, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
@@ -39,7 +38,7 @@ function sleepNodeOf(
   node: SnapshotNode,
   managed: ManagedNode | undefined,
   sleep: SleepObservations,
-  { snapshot, settings, now }: PlanningInput,
+  { snapshot, settings, cache, now }: PlanningInput,
 ): SleepNode {
   const { name, uid } = node.metadata;
   const endpoint = sleep.endpoint(name);
@@ -56,11 +55,10 @@ function sleepNodeOf(
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
   const hostname = node.metadata.labels?.[HOSTNAME] ?? name;
   const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
-  const model = managed && nodePowerModelOf(managed.shape.hardware);
   return {
     name,
     uid,
-    fit: roomOf(node, twin, settings),
+    fit: roomFor(node, twin, managed, settings, cache),
     managed: managed !== undefined,
     family: managed?.shape.hardware.family,
     zone: zoneOf(node),
@@ -89,7 +87,7 @@ function sleepNodeOf(
           }),
     cyclesToday: cyclesOn(isoTime(now), status),
     wakeTime: status?.lastWake?.result === "succeeded" ? status.lastWake.seconds : undefined,
-    idle: watts(model === undefined ? 0 : model.idle + restOfServerOf(model).idle),
+    idle: managed?.shape.idle ?? watts(0),
   };
 }
 
@@ -106,9 +104,26 @@ const isReady = ({ status }: Node): boolean =>
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
-function roomOf(node: SnapshotNode, twin: NodeTwin | undefined, settings: PlanningInput["settings"]): SleepNode["fit"] {
-  const { metadata, spec, status } = node;
+function roomFor(
+  node: SnapshotNode,
+  twin: NodeTwin | undefined,
+  managed: ManagedNode | undefined,
+  settings: PlanningInput["settings"],
+  cache: PlanningInput["cache"],
+): SleepNode["fit"] {
   const sleeps = (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
+  // The cache has results of managed nodes only.
+  if (managed === undefined) return roomOf(node, sleeps, settings);
+  const results = cache.of(managed.name);
+  const last = results.room;
+  if (last?.node === node && last.sleeps === sleeps) return last.room;
+  const room = roomOf(node, sleeps, settings);
+  results.room = { node, sleeps, room };
+  return room;
+}
+
+function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["settings"]): SleepNode["fit"] {
+  const { metadata, spec, status } = node;
   // The taints of a node that has just come back are removed seconds after it is on and Ready. Until then a pod that it was woken
   // for must not wake another one.
   const isPassing = (key: string) => key === asleepTaint.key || ((sleeps || isReady(node)) && unreadyTaints.has(key));

@@ -78,6 +78,8 @@ function pod(
   };
 }
 
+const NO_CONSTRAINT: NodeConstraint = {};
+
 const plan = (nodes: readonly PlanNode[], pods: readonly PodSummary[] = [], arrivals?: ArrivalHistory): Plan =>
   planProfiles(nodes, settings, { performancePods: 0, now: NOW, fit: { pods, arrivals } });
 const performanceNodes = ({ nodes }: Plan): string[] =>
@@ -138,6 +140,54 @@ describe("fit_aware_v1", () => {
     const result = plan(nodes, [...Array.from({ length: 9 }, () => pod(4)), pod(17)]);
     expect(performanceNodes(result)).toHaveLength(3);
     expect(result.fit).toEqual({ onPerformance: 0, onPromoted: 9, unplaced: 1 });
+  });
+
+  it("POL-34 a pod that fits nowhere chooses the node that has to free least, a performance node if two are equal", () => {
+    const nodes = [node("a"), node("b", { cores: 64 }), node("c"), node("pinned", { pin: "eco" })];
+    const full = [
+      pod(15, { on: "a", standard: true }),
+      pod(60, { on: "b", standard: true }),
+      pod(8, { on: "c", standard: true }),
+    ];
+    // a lacks 11 of 16 cores, b 8 of 64, c 4 of 16.
+    const result = plan(nodes, [...full, pod(12)]);
+    expect(reasonOf(result, "b")).toBe("chosen for pending performance pods that wait for room");
+    expect(reasonOf(result, "a")).toBe("no performance pod needs it");
+    expect(result.fit).toEqual({ onPerformance: 0, onPromoted: 0, unplaced: 1 });
+    // Two more pods: b lacks 20 of 64 then, and c 4 of 16.
+    expect(reasonOf(plan(nodes, [...full, pod(12), pod(12)]), "c")).toContain("wait for room");
+    const equal = [node("a"), node("c", { performance: true })];
+    const busy = [pod(10, { on: "a", standard: true }), pod(10, { on: "c", standard: true })];
+    const chosen = plan(equal, [...busy, pod(12)]);
+    expect(reasonOf(chosen, "c")).toContain("wait for room");
+    expect(reasonOf(chosen, "a")).not.toContain("wait for room");
+  });
+
+  it("POL-34 chooses no node for a pod that is too large for every node, and no node with GPUs", () => {
+    const nodes = [node("a"), node("gpu", { cores: 64, gpus: 8 })];
+    const full = [pod(16, { on: "a", standard: true }), pod(64, { on: "gpu", standard: true, gpus: 8 })];
+    expect(performanceNodes(plan(nodes, [...full, pod(17)]))).toEqual([]);
+    expect(performanceNodes(plan(nodes, [...full, pod(16)]))).toEqual(["a"]);
+    expect(performanceNodes(plan(nodes, [...full, pod(1, { gpus: 1 })]))).toEqual([]);
+  });
+
+  it("POL-34 chooses nodes for at most 500 pods in a pass", () => {
+    const nodes = Array.from({ length: 600 }, (_, index) => node(`n${index}`));
+    const full = nodes.map(({ name }) => pod(16, { on: name, standard: true }));
+    const requests = podRequests(new Map([["cpu", 16]]));
+    const pending = Array.from({ length: 600 }, () => ({ ...pod(16), requests, nodes: NO_CONSTRAINT }));
+    expect(performanceNodes(plan(nodes, [...full, ...pending]))).toHaveLength(500);
+  });
+
+  it("POL-31 the reserve of pods without GPUs promotes no node with GPUs", () => {
+    const arrivals = new ArrivalHistory();
+    arrivals.record(pod(4));
+    const nodes = [node("gpu", { gpus: 8 }), node("cpu")];
+    const full = pod(16, { on: "cpu", standard: true });
+    expect(performanceNodes(plan(nodes, [], arrivals))).toEqual(["cpu"]);
+    expect(performanceNodes(plan(nodes, [full], arrivals))).toEqual([]);
+    // A pod that is there does.
+    expect(performanceNodes(plan(nodes, [full, pod(4)], arrivals))).toEqual(["gpu"]);
   });
 
   it("POL-29 obeys selectors and taints, with the labels of a performance node", () => {

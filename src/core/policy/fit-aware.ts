@@ -40,6 +40,7 @@ const reasons = {
   running: "runs performance pods",
   pending: "chosen for pending performance pods",
   waiting: "a performance pod fits on other nodes but is not bound there",
+  room: "chosen for pending performance pods that wait for room",
   reserve: "reserve for arriving performance pods",
   family: "reserve of its family",
   unneeded: "no performance pod needs it",
@@ -51,6 +52,9 @@ const tiers = { needed: 0, performance: 1, eco: 2, excluded: EXCLUDED } as const
 /** A pod that fits on paper and still has no node after this time has a constraint that the plan does not know. */
 const UNEXPLAINED_WAIT = milliseconds(120_000);
 const MOST_UNEXPLAINED = 16;
+
+/** A pass chooses nodes for at most this many pods that wait for room. */
+const MOST_AWAITED = 500;
 
 /**
  * Performance where it is needed: a node is performance while it runs performance pods, was chosen for a pending one, or
@@ -77,14 +81,18 @@ export function planFit(
   let onPromoted = 0;
   let unplaced = 0;
   const fitting: PendingGroup[] = [];
+  const waiting: PodGroup[] = [];
   for (const group of pending) {
     const placed = plan.place(group, reasons.pending);
     onPerformance += placed.onPerformance;
     onPromoted += placed.onPromoted;
-    unplaced += group.count - placed.onPerformance - placed.onPromoted;
+    const left = group.count - placed.onPerformance - placed.onPromoted;
+    unplaced += left;
+    if (left > 0) waiting.push({ ...group, count: left });
     if (placed.onPerformance > 0 && placed.onPromoted === 0) fitting.push(group);
   }
   plan.tryOthers(fitting, now);
+  plan.awaitRoom(waiting);
   for (const group of reserve) plan.place(group, reasons.reserve);
   plan.keepFamilies();
   const nodes = plan.nodes();
@@ -127,7 +135,10 @@ class Promotions {
       if (busy.has(name) && pin === undefined) this.#need(index, reasons.running);
   }
 
-  /** Reserves room for pods of one shape. A node that took one of them takes the next one too, as long as it fits. */
+  /**
+   * Reserves room for pods of one shape. A node that took one of them takes the next one too, as long as it fits. The reserve
+   * of pods without GPUs promotes no node with GPUs: its caps save most, and a pod that needs it still promotes it.
+   */
   place({ requests, nodes, count }: PodGroup, why: string): Pick<FitResult, "onPerformance" | "onPromoted"> {
     const table = this.#table;
     let onPerformance = 0;
@@ -139,7 +150,7 @@ class Promotions {
         if (index === -1) index = table.bestFit(requests, nodes, tiers.performance);
         if (index === -1) {
           index = table.cheapest(requests, nodes, tiers.eco);
-          if (index === -1) break;
+          if (index === -1 || (why === reasons.reserve && requests.gpus === 0 && table.hasGpus(index))) break;
           this.#promoted.add(index);
         }
         this.#need(index, why);
@@ -149,6 +160,26 @@ class Promotions {
       else onPerformance++;
     }
     return { onPerformance, onPromoted };
+  }
+
+  /**
+   * Chooses for each pod that fits nowhere the node that has to free least for it. Otherwise room that becomes free on an eco
+   * node would go to standard pods, which take it at once. Only for pods without GPUs, on nodes without GPUs: caps of GPU
+   * nodes save most, see docs/design/0016.
+   */
+  awaitRoom(waiting: readonly PodGroup[]): void {
+    const table = this.#table;
+    let awaited = 0;
+    for (const { requests, nodes, count } of waiting) {
+      if (requests.gpus > 0) continue;
+      for (let pod = 0; pod < count; pod++) {
+        if (++awaited > MOST_AWAITED) return;
+        const index = table.nearest(requests, nodes);
+        if (index === -1) break;
+        table.take(index, requests);
+        this.#need(index, reasons.room);
+      }
+    }
   }
 
   /**

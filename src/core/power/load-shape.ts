@@ -15,16 +15,17 @@ export function loadShape(points: LoadPoints): LoadShape {
   const idle = powers[0] ?? 0;
   const range = (powers[last] ?? 0) - idle;
   if (!(range > 0)) return clampedLoad;
-  const at = (index: number): number => ((powers[index] ?? 0) - idle) / range;
+  const heights = powers.map((power) => (power - idle) / range);
   return (load) => {
     // A load of NaN counts as 0.
     if (!(load > 0)) return 0;
     let next = 1;
-    while (next < last && (loads[next] ?? 1) < load) next++;
-    const from = loads[next - 1] ?? 0;
-    const to = loads[next] ?? 1;
-    if (load >= to) return at(next);
-    return at(next - 1) + ((at(next) - at(next - 1)) * (load - from)) / (to - from);
+    while (next < last && (loads[next] as number) < load) next++;
+    const from = loads[next - 1] as number;
+    const to = loads[next] as number;
+    const low = heights[next - 1] as number;
+    const high = heights[next] as number;
+    return load >= to ? high : low + ((high - low) * (load - from)) / (to - from);
   };
 }
 

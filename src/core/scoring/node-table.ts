@@ -31,9 +31,14 @@ export class ScoringNodeTable {
     this.#facilityMetrics = facilityMetrics;
   }
 
-  /** -1 for an unknown node. Valid until the next event of any node. */
+  /** -1 for an unknown node. Valid while `slotsVersion` stays the same. */
   slotOf(name: string): number {
     return this.#slots.of(name);
+  }
+
+  /** While it stays the same, every name has the same slot. */
+  get slotsVersion(): number {
+    return this.#slots.version;
   }
 
   /** One more than the highest slot ever used. */

@@ -8,6 +8,7 @@ export {
   type SleepVerdict,
   type WaitForWake,
 } from "./plan-sleep.ts";
+export type { Need } from "./reasons.ts";
 export { type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
 export { SleepMemory } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";

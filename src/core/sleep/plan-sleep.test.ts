@@ -168,6 +168,26 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(plan([...many(3), ...many(5, asleep, "s")]), "wake")).toHaveLength(1);
   });
 
+  it("SLP-42 if half of a zone is asleep, a node that draws far more sleeps in place of one that draws little", () => {
+    const small = (index: number) => node(`s${index}`, { ...asleep, idle: watts(100) });
+    const large = node("g", { gpus: 8, idle: watts(1000) });
+    const others = [node("d", { pods: 1 }), ...["a", "b", "c"].map((name) => node(name, { pods: 1, gpus: 8 }))];
+    const nodes = [...[0, 1, 2, 3].map(small), large, ...others];
+    const first = plan(nodes);
+    expect(withVerdict(first, "wake")).toEqual(["s0"]);
+    expect(first.nodes.get("s0")).toMatchObject({ need: "swap" });
+    expect(withVerdict(first, "sleep")).toEqual([]);
+    // While it boots nothing more wakes; then the large one sleeps.
+    const waking = nodes.map((one) =>
+      one.name === "s0" ? { ...one, wanted: "on" as const, state: "waking" as const } : one,
+    );
+    expect([...withVerdict(plan(waking), "wake"), ...withVerdict(plan(waking), "sleep")]).toEqual([]);
+    const awake = nodes.map((one) => (one.name === "s0" ? node("s0", { idle: watts(100) }) : one));
+    expect(withVerdict(plan(awake), "sleep")).toEqual(["g"]);
+    const similar = nodes.map((one) => (one.name === "g" ? { ...one, idle: watts(199) } : one));
+    expect(withVerdict(plan(similar), "wake")).toEqual([]);
+  });
+
   it("SLP-43 keeps max(1, 4 %) of each family awake, and wakes one if the family has none", () => {
     const elsewhere = many(300, { family: "other", asked: false, barrier: "x" }, "o");
     const awake = (count: number) => count - withVerdict(plan([...many(count), ...elsewhere]), "sleep").length;

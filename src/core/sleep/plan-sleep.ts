@@ -20,6 +20,8 @@ export interface SleepDecision {
   readonly wanted: WantedPowerState;
   /** One sentence for users. It stays the same while the node sleeps. */
   readonly reason: string;
+  /** What a node that wakes is needed for; undefined if it wakes because it may not sleep any more. */
+  readonly need?: Need | undefined;
 }
 
 /** A pending pod and the node that it waits for. */
@@ -81,20 +83,22 @@ export function planSleep(input: SleepInput): SleepPlan {
   for (const group of reserve) placement.place(group, "reserve");
   keepFamilies(nodes, placement, memory, now);
   wakeSurplusOfZones(nodes, placement);
-  const woken = wakesOf(nodes, placement, memory, now);
   const blocked = blockOf(nodes, current);
   const held = holdsOf(nodes, placement, input, blocked);
+  swapInZones(nodes, placement, held);
+  const woken = wakesOf(nodes, placement, memory, now);
 
   const decisions = new Map<string, SleepDecision>();
   for (const [index, node] of nodes.entries()) {
     const { name, asked, lastReason } = node;
-    const becauseOf = mustWakeBecause(node, placement.needOf(index));
+    const need = placement.needOf(index);
+    const becauseOf = mustWakeBecause(node, need);
     const decide = (verdict: SleepVerdict, wanted: WantedPowerState, reason: string) =>
       decisions.set(name, { name, verdict, wanted, reason });
     if (isAsleep(node)) {
       const asleep = lastReason ?? sleepsBecause(settings.after);
       if (becauseOf === undefined) decide("asleep", "off", asleep);
-      else if (woken.has(index)) decide("wake", "on", becauseOf);
+      else if (woken.has(index)) decisions.set(name, { name, verdict: "wake", wanted: "on", reason: becauseOf, need });
       else decide("blocked", "off", asleep);
     } else if (asked || node.wanted === "off") {
       const hold = held.get(index);
@@ -166,6 +170,40 @@ function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement): 
     const surplus = asleep.length - Math.floor(members.length * sleepLimits.asleepInZone);
     const byCost = asleep.toSorted((a, b) => (nodes[a]?.idle ?? 0) - (nodes[b]?.idle ?? 0) || a - b);
     for (const index of byCost.slice(0, Math.max(0, surplus))) placement.need(index, "zone");
+  }
+}
+
+/**
+ * Half of a zone is asleep, and a node that draws far more could sleep: wakes a node that draws little in its place. Nodes that
+ * wake already leave their places free.
+ */
+function swapInZones(nodes: readonly SleepNode[], placement: Placement, held: ReadonlyMap<number, string>): void {
+  const idleOf = (index: number): number => nodes[index]?.idle ?? 0;
+  for (const members of indexesBy(nodes, ({ zone }) => zone).values()) {
+    const waiting = members.filter((index) => held.get(index) === needs.zone);
+    if (waiting.length === 0) continue;
+    const asleep: number[] = [];
+    // Nodes that are down after this pass: those that sleep from now on count as well, those that wake do not.
+    let down = 0;
+    for (const index of members) {
+      const node = nodes[index];
+      if (node === undefined) continue;
+      const isReturning = node.wanted === "on" && node.state !== "on" && node.state !== "failed";
+      const mustWake = isAsleep(node) && mustWakeBecause(node, placement.needOf(index)) !== undefined;
+      if ((held.has(index) && !isDown(node)) || isReturning || mustWake) continue;
+      down++;
+      if (isAsleep(node)) asleep.push(index);
+    }
+    const free = Math.floor(members.length * sleepLimits.asleepInZone) - down;
+    // Nodes that are not ready for other reasons fill the zone: one wake would free no place.
+    if (free < 0) continue;
+    const most = waiting.toSorted((a, b) => idleOf(b) - idleOf(a) || a - b).slice(free);
+    const least = asleep.toSorted((a, b) => idleOf(a) - idleOf(b) || a - b);
+    for (const [place, index] of most.entries()) {
+      const other = least[place];
+      if (other === undefined || idleOf(index) < sleepLimits.swapFactor * idleOf(other)) break;
+      placement.need(other, "swap");
+    }
   }
 }
 

@@ -11,6 +11,7 @@ export const needs = {
   family: `its family keeps ${percent(sleepLimits.awakeInFamily)} of its nodes awake, and at least one`,
   learning: `its family keeps ${percent(sleepLimits.emptyInFamily)} of its nodes empty until arrivals are known`,
   zone: "half of its zone is asleep or not ready",
+  swap: "half of its zone is asleep, and a node that draws more sleeps instead",
 } as const;
 export type Need = keyof typeof needs;
 

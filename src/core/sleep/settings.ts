@@ -18,6 +18,8 @@ export const sleepLimits = {
   wakesPerMinute: 300,
   /** Above 55 % nodes that are not ready, Kubernetes treats a zone as unhealthy. */
   asleepInZone: 0.5,
+  /** If half of a zone is asleep, a node wakes so that one which draws this many times as much can sleep instead. */
+  swapFactor: 2,
   /** Nothing sleeps while more than this share of the managed nodes is not ready for other reasons. */
   notReady: 0.45,
   /** The share of each hardware family that stays awake, and never fewer than one node. */

@@ -22,6 +22,22 @@ describe("SlotTable", () => {
     expect(slots.end).toBe(4);
   });
 
+  it("has another version whenever a name gets or loses its number, and only then", () => {
+    const slots = new SlotTable();
+    const versions = [slots.version];
+    const step = (change: () => void): void => {
+      change();
+      versions.push(slots.version);
+    };
+    step(() => slots.take("a"));
+    step(() => slots.release("a"));
+    step(() => slots.take("b"));
+    expect(new Set(versions).size).toBe(4);
+    slots.take("b");
+    slots.release("z");
+    expect(slots.version).toBe(versions.at(-1));
+  });
+
   it("ignores the release of an unknown name and a repeated release", () => {
     const slots = new SlotTable();
     slots.take("a");

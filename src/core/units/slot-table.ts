@@ -3,6 +3,12 @@ export class SlotTable {
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
   #end = 0;
+  #version = 0;
+
+  /** Changes whenever a name gets or loses its slot. */
+  get version(): number {
+    return this.#version;
+  }
 
   /** One more than the highest slot ever used: the bound for loops over all slots. */
   get end(): number {
@@ -23,6 +29,7 @@ export class SlotTable {
     if (known !== undefined) return known;
     const slot = this.#free.pop() ?? this.#end++;
     this.#slots.set(name, slot);
+    this.#version++;
     return slot;
   }
 
@@ -30,6 +37,7 @@ export class SlotTable {
     const slot = this.#slots.get(name);
     if (slot === undefined) return;
     this.#slots.delete(name);
+    this.#version++;
     this.#free.push(slot);
   }
 }

@@ -114,12 +114,13 @@ interface Question {
 async function missingPermissions(options: CheckOptions): Promise<string | undefined> {
   const { client, namespace, service, name } = options;
   const questions = options.programs.flatMap((program) => {
-    const account = `${name}-${program.replace(/-(pool|energy)$/, "")}`;
+    const account = `${name}-${program.replace(/-(pool|energy|sleep)$/, "")}`;
     const rules = programPermissions[program]({
       namespace,
       service,
       workloadNamespace: "default",
       lease: "",
+      powerLease: "",
       fleet: "",
     });
     return rules.flatMap((rule) => questionsAbout(account, rule));

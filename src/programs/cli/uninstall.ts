@@ -13,6 +13,7 @@ interface Options {
   readonly kubeconfig?: string;
   readonly clearStop?: string;
   readonly lease: string;
+  readonly powerLease: string;
   readonly fleet?: string;
   readonly fleetPods: string;
 }
@@ -34,9 +35,12 @@ export function defineUninstall(command: Command, world: CliEnvironment, exit: (
     .addOption(new Option("--labels <keys>", "the operator's node labels, with commas").default(defaultLabels))
     .addOption(kubeconfigOption())
     .addOption(
-      new Option("--clear-stop <selector>", "only remove annotation and Lease, once no pod with these labels runs"),
+      new Option("--clear-stop <selector>", "only remove annotation and Leases, once no pod with these labels runs"),
     )
     .addOption(new Option("--lease <name>", "the operator's Lease, for --clear-stop").default("joulie-operator"))
+    .addOption(
+      new Option("--power-lease <name>", "the power program's Lease, for --clear-stop").default("joulie-power"),
+    )
     .addOption(new Option("--fleet <deployment>", "the simulated fleet, which deletes its nodes as it stops"))
     .addOption(
       new Option("--fleet-pods <selector>", "labels of its pods, for --fleet").default(
@@ -62,6 +66,6 @@ async function run(options: Options, world: CliEnvironment): Promise<number> {
           keepObjects,
           labels: options.labels.split(","),
         })
-      : clearStop({ ...base, selector, lease: options.lease });
+      : clearStop({ ...base, selector, leases: [options.lease, options.powerLease] });
   });
 }

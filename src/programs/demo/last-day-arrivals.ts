@@ -1,7 +1,7 @@
 import { type PodRequests, podRequests } from "../../core/demand/index.ts";
 import { type Instant, instant, type RandomSource, type Seconds, seconds } from "../../core/units/index.ts";
 import { type ArrivalOptions, jobArrivals } from "../fleet/index.ts";
-import { arrivalsConfigMap } from "../operator/index.ts";
+import { storedArrivals } from "../operator/index.ts";
 
 const DAY = 24 * 3600;
 
@@ -17,9 +17,9 @@ export interface LastDayOptions {
  * The ConfigMap of an operator that has watched the jobs of the last day. Without it the operator would take the jobs that are
  * there at the start, which all arrive at once, for a usual minute, and would keep room for as many.
  */
-export function lastDayArrivals({ fleet, load, random, now }: LastDayOptions): ReturnType<typeof arrivalsConfigMap> {
+export function lastDayArrivals({ fleet, load, random, now }: LastDayOptions): ReturnType<typeof storedArrivals> {
   const timeOfDay = seconds((now / 1000) % DAY);
-  return arrivalsConfigMap(podsOf({ fleet, load, random, performanceShare: 0, timeOfDay }, now), now);
+  return storedArrivals(podsOf({ fleet, load, random, performanceShare: 0, timeOfDay }, now), now);
 }
 
 function* podsOf(options: ArrivalOptions, now: Instant) {

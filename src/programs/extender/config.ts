@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { sleepModes } from "../../core/sleep/index.ts";
 import {
   type Address,
   address,
@@ -50,6 +51,11 @@ export const extenderConfig = configOf(
       SCORING: choice(scorings, {
         default: "headroom",
         about: "Rank nodes by their free power budget (headroom) or by the joules the pod adds there (energy).",
+      }),
+      SLEEP_MODE: choice(sleepModes, {
+        default: "off",
+        about:
+          "As the operator's. With SCORING=energy and on, a pod that keeps a node awake costs the idle power of that node, and full GPU nodes are preferred.",
       }),
       MARGINAL_CPU_UTIL_COEFF: number({
         default: "0.7",

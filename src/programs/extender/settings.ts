@@ -1,4 +1,4 @@
-import { defaultEnergySettings, type EnergySettings, type ScoringSettings } from "../../core/scoring/index.ts";
+import { type EnergySettings, energySettings, type ScoringSettings } from "../../core/scoring/index.ts";
 import type { ExtenderConfig } from "./config.ts";
 
 /** Maps the configuration to the settings of core/scoring. */
@@ -17,4 +17,4 @@ export const scoringSettingsOf = (config: ExtenderConfig): ScoringSettings => ({
 
 /** Undefined unless nodes are ranked by joules. */
 export const energySettingsOf = (config: ExtenderConfig): EnergySettings | undefined =>
-  config.SCORING === "energy" ? defaultEnergySettings : undefined;
+  config.SCORING === "energy" ? energySettings({ sleeps: config.SLEEP_MODE === "on" }) : undefined;

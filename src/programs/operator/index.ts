@@ -1,3 +1,3 @@
 export { operatorConfig } from "./config.ts";
-export { arrivalsConfigMap } from "./observe/arrival-store.ts";
+export { storedArrivals } from "./observe/arrival-store.ts";
 export { runOperator } from "./start.ts";

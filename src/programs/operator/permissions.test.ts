@@ -13,7 +13,7 @@ function neededBy(method: string, path: string): string {
   return `${resource} ${verbs[method]}`;
 }
 
-it("uses exactly the granted verbs on the resources it reads", async () => {
+it.each([true, false])("uses exactly the granted verbs on the resources it reads, with sleep: %s", async (sleep) => {
   const harness = await OperatorTestHarness.begin();
   await harness.createNode("a");
   const used = new Set<string>();
@@ -24,10 +24,10 @@ it("uses exactly the granted verbs on the resources it reads", async () => {
       return false;
     },
   });
-  const operator = harness.start({ SLEEP_MODE: "on" });
+  const operator = harness.start(sleep ? { SLEEP_MODE: "recommend" } : {});
   await harness.advance(130);
   await operator.stop();
-  const reads = operatorPermissions("joulie-system").flatMap(({ resources: [resource], verbs }) =>
+  const reads = operatorPermissions("joulie-system", { sleep }).flatMap(({ resources: [resource], verbs }) =>
     verbs.filter((verb) => ["get", "list", "watch"].includes(verb)).map((verb) => `${resource} ${verb}`),
   );
   const reading = /^\w+ (?:get|list|watch)$/;
@@ -52,7 +52,7 @@ it("X-12 has permission for every request, including the warning Event on a pod 
   harness.start({ WRITE_NODE_POWER_PROFILES: "true", SLEEP_MODE: "on" });
   await harness.advance(330);
   await harness.end();
-  const rules = operatorPermissions("joulie-system");
+  const rules = operatorPermissions("joulie-system", { sleep: true });
   const isGranted = ({ method, path }: { method: string; path: string }) => {
     const { pathname } = new URL(path, "http://api");
     const group = pathname.startsWith("/api/") ? "" : (pathname.split("/")[2] ?? "");

@@ -1,8 +1,5 @@
-import { apiGroup } from "../../core/api/index.ts";
+import { apiGroup, arrivalsConfigMap } from "../../core/api/index.ts";
 import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
-
-/** Holds the arrivals of the last day for the reserve of sleeping nodes. */
-export const ARRIVALS_CONFIG_MAP = "joulie-arrivals";
 
 const WATCHED = ["list", "watch"] as const;
 
@@ -10,7 +7,10 @@ const WATCHED = ["list", "watch"] as const;
  * All permissions of the operator. Server-side apply creates missing objects and therefore needs `create` and `patch`.
  * `namespace` contains the Lease and has the stop switch. Events about nodes are in `default`; Events about pods are in the pod's namespace.
  */
-export const operatorPermissions = (namespace: string): readonly PermissionRule[] => [
+export const operatorPermissions = (
+  namespace: string,
+  options: { readonly sleep?: boolean } = {},
+): readonly PermissionRule[] => [
   stopSwitchRule(namespace),
   { apiGroups: [""], resources: ["nodes"], verbs: [...WATCHED, "patch"] },
   { apiGroups: [""], resources: ["pods"], verbs: WATCHED },
@@ -18,20 +18,25 @@ export const operatorPermissions = (namespace: string): readonly PermissionRule[
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },
   { apiGroups: [apiGroup], resources: ["nodehardwares"], verbs: [...WATCHED, "delete"] },
   { apiGroups: [apiGroup], resources: ["nodepowerprofiles"], verbs: [...WATCHED, "create", "patch", "delete"] },
-  // For SLEEP_MODE: which nodes can be woken, and which have volumes on their own disks.
+  ...(options.sleep === true ? sleepPermissions(namespace) : []),
+  { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
+  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+  { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
+  // For debug pages that are requested with a token.
+  ...tokenReviewRules,
+];
+
+/** With SLEEP_MODE other than off: which nodes can be woken, which have volumes on their own disks, and stored arrivals. */
+const sleepPermissions = (namespace: string): readonly PermissionRule[] => [
   { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: WATCHED },
   { apiGroups: [""], resources: ["persistentvolumes"], verbs: WATCHED },
   {
     namespace,
     apiGroups: [""],
     resources: ["configmaps"],
-    resourceNames: [ARRIVALS_CONFIG_MAP],
+    resourceNames: [arrivalsConfigMap],
     verbs: ["get", "patch"],
   },
+  // A name cannot limit `create`.
   { namespace, apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
-  { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
-  { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
-  { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "patch"] },
-  // For debug pages that are requested with a token.
-  ...tokenReviewRules,
 ];

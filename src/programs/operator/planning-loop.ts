@@ -1,3 +1,4 @@
+import { isAwake } from "../../core/api/index.ts";
 import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
 import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
@@ -7,6 +8,7 @@ import type { SleepEvents } from "./events/sleep-events.ts";
 import type { UnknownClassEvents } from "./events/unknown-class-events.ts";
 import type { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import type { ClusterState } from "./observe/cluster-state.ts";
+import { heartbeatCheck } from "./reconcile/heartbeats.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import type { OperatorSettings } from "./settings.ts";
 
@@ -32,7 +34,6 @@ const PAUSE_PER_PASS = 10;
 /** A pending performance pod may wait for a promotion, so its pass comes sooner, at up to a quarter of a core. */
 const URGENT_COALESCE = milliseconds(200);
 const PAUSE_PER_URGENT_PASS = 3;
-const HEARTBEAT_CHECK = milliseconds(5000);
 /** The loop counts as stalled when the last pass is this many intervals old. */
 const STALLED_INTERVALS = 3;
 const STALLED_AT_LEAST = 60_000;
@@ -117,7 +118,7 @@ export class PlanningLoop {
 
   async #refreshTwins(reconciler: Reconciler, signal: AbortSignal): Promise<void> {
     const { clock, settings } = this.#options;
-    const pause = milliseconds(Math.min(HEARTBEAT_CHECK, settings.heartbeat / 10));
+    const pause = heartbeatCheck(settings.heartbeat);
     try {
       for (;;) {
         await clock.sleep(pause, signal);
@@ -167,8 +168,10 @@ export class PlanningLoop {
     const names = new Set(nodes.keys());
     metrics.keepOnly(names);
     events.keepOnly(names);
+    let asleep = 0;
     for (const node of nodes.values()) {
       const { name, seen, decision, performancePods } = node;
+      if (!isAwake(node.twin?.status)) asleep++;
       changes.observe("state", name, seen.state);
       changes.observe("planned profile", name, node.planned);
       if (last?.nodes.get(name) === node) continue;
@@ -178,6 +181,7 @@ export class PlanningLoop {
       if (published !== undefined) metrics.recordState(published, seen.state, settings);
       if (intruders !== undefined) events.performancePodsOnEco(published, name, intruders);
     }
+    metrics.recordAsleep(asleep);
     const lists = current ? "current" : `not current: ${state.outdated.join(", ")}; no node is downgraded`;
     changes.observe("lists", "cluster", lists);
     changes.flush();

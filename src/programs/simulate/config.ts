@@ -1,9 +1,11 @@
 import type * as z from "zod";
-import { percent } from "../../core/units/index.ts";
+import { POWER_STATES } from "../../core/power/index.ts";
+import { formatDuration, milliseconds, percent, type Seconds } from "../../core/units/index.ts";
 import {
   type ConfigRule,
   choice,
   configOf,
+  duration,
   flag,
   flagsOnly,
   integer,
@@ -22,18 +24,21 @@ import {
   policies,
 } from "./contenders.ts";
 import { dropArms } from "./placement/arms.ts";
-import { ECO_MAX_SLOWDOWN } from "./queue/settings.ts";
+import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
 /** A confidence interval needs a few; 100,000 is probably a typo. */
 const MOST_SEEDS = 1000;
 
+const bootAbout = (which: string, time: Seconds): string =>
+  `Time from power on until a node ${which} is Ready, for arms with +sleep; unset = ${formatDuration(milliseconds(time * 1000))}.`;
+
 const members = {
   ...flagsOnly("What is run", {
     ARM: text({
       allowed: CONTENDER,
-      about: `Placement: ${arms.join(", ")}; unset = joulie, in drop mode shipped. ARM:POLICY adds an operator.`,
+      about: `Placement: ${arms.join(", ")}; unset = joulie, in drop mode shipped. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
     }),
     COMPARE: text({
       allowed: `a comma-separated list; the others are compared with the first; each is ${CONTENDER}`,
@@ -99,6 +104,23 @@ const members = {
         "How wrong the idle and full watts are that the energy arm scores by: 0.2 = off by up to 20 % for each model.",
     }),
   }),
+  ...flagsOnly("Sleep", {
+    BOOT_CPU: duration({ about: bootAbout("without GPUs", POWER_STATES.bootWithoutGpus.value) }),
+    BOOT_GPU: duration({ about: bootAbout("with GPUs", POWER_STATES.bootWithGpus.value) }),
+    BOOT_FAILURES: number({
+      min: 0,
+      max: 1,
+      about: `Share of boots after which a node does not come back, for arms with +sleep; unset = ${POWER_STATES.failedBoots.value}.`,
+    }),
+    SLEEP_RESERVE_QUANTILE: number({
+      min: 0,
+      max: 1,
+      about: `As the operator's variable, for arms with +sleep; unset = ${sleepSettings().reserveQuantile}.`,
+    }),
+    SLEEP_AFTER: duration({
+      about: `As the operator's variable, for arms with +sleep; unset = ${formatDuration(sleepSettings().after)}.`,
+    }),
+  }),
   ...flagsOnly("Chance and output", {
     SEED: integer({
       min: 0,
@@ -147,8 +169,21 @@ const takesPolicy = (asked: Asked): boolean => {
 /** Whether an arm or a policy is not part of the published experiment. */
 const needsQueue = (list: string | undefined, policy: Members["POLICY"]): boolean =>
   (contendersOf(list ?? "", policy) ?? []).some(
-    (contender) => !dropArms.some((arm) => arm === contender.arm) || contender.policy !== "none",
+    (contender) =>
+      !dropArms.some((arm) => arm === contender.arm) || contender.policy !== "none" || contender.sleep === true,
   );
+
+type SleepFlag = "BOOT_CPU" | "BOOT_GPU" | "BOOT_FAILURES" | "SLEEP_RESERVE_QUANTILE" | "SLEEP_AFTER";
+
+const sleepOnly = (name: SleepFlag): ConfigRule<Members> => ({
+  reads: [name, "ARM", "COMPARE", "MODE", "POLICY"],
+  holds: (asked) =>
+    asked[name] === undefined ||
+    !isReadable(asked) ||
+    (contendersFrom(asked) ?? []).some(({ sleep }) => sleep === true),
+  problem: "is set, but nodes sleep in no arm",
+  allowed: "with an arm such as energy+sleep",
+});
 
 const queueOnly = (name: "WALL_POWER" | "BOARD_SPEEDS" | "BIND_BOARDS" | "PERFORMANCE_SHARE"): ConfigRule<Members> => ({
   reads: [name, "MODE"],
@@ -183,6 +218,11 @@ export const simulateConfig = configOf(members, [
   queueOnly("BOARD_SPEEDS"),
   queueOnly("BIND_BOARDS"),
   queueOnly("PERFORMANCE_SHARE"),
+  sleepOnly("BOOT_CPU"),
+  sleepOnly("BOOT_GPU"),
+  sleepOnly("BOOT_FAILURES"),
+  sleepOnly("SLEEP_RESERVE_QUANTILE"),
+  sleepOnly("SLEEP_AFTER"),
   {
     reads: ["COMPARE", "POLICY"],
     holds: ({ COMPARE, POLICY }) => COMPARE === undefined || (contendersOf(COMPARE, POLICY)?.length ?? 2) > 1,

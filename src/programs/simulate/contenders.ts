@@ -22,24 +22,32 @@ const ENERGY_POLICY: PolicyName = "fit_aware_v1";
 export interface Contender {
   readonly arm: ArmName;
   readonly policy: PolicyName;
+  /** Empty nodes are switched off. */
+  readonly sleep?: true;
 }
 
-export const CONTENDER = `ARM or ARM:POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
+const SLEEP = "+sleep";
 
-/** Parses `joulie` or `least:static_partition`. Only the arms joulie and energy have an operator by default. */
+export const CONTENDER = `ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
+
+/** Parses `joulie`, `least:static_partition` or `energy+sleep`. Only the arms joulie and energy have caps by default. */
 export function parseContender(text: string, policyOfJoulie: PolicyName): Contender | undefined {
-  const [name, policyText, ...rest] = text.trim().split(":");
+  const [armText = "", policyText, ...rest] = text.trim().split(":");
+  const sleeps = armText.endsWith(SLEEP);
+  const name = sleeps ? armText.slice(0, -SLEEP.length) : armText;
   const arm = arms.find((candidate) => candidate === name);
   const byDefault = arm === "joulie" ? policyOfJoulie : arm === "energy" ? ENERGY_POLICY : "none";
   const policy = policyText === undefined ? byDefault : policies.find((candidate) => candidate === policyText);
-  return arm === undefined || policy === undefined || rest.length > 0 ? undefined : { arm, policy };
+  if (arm === undefined || policy === undefined || rest.length > 0) return undefined;
+  return { arm, policy, ...(sleeps && { sleep: true }) };
 }
 
 /**
  * Omits the policy for arms without an operator, and that of the energy arm if it is the usual one. The arms joulie and
  * energy always have an operator: with policy none it publishes twins but sets no caps.
  */
-export function contenderName({ arm, policy }: Contender): string {
-  if (arm === "energy" && policy === ENERGY_POLICY) return arm;
-  return policy === "none" && arm !== "joulie" && arm !== "energy" ? arm : `${arm}:${policy}`;
+export function contenderName({ arm, policy, sleep }: Contender): string {
+  const name = sleep === true ? `${arm}${SLEEP}` : arm;
+  if (arm === "energy" && policy === ENERGY_POLICY) return name;
+  return policy === "none" && arm !== "joulie" && arm !== "energy" ? name : `${name}:${policy}`;
 }

@@ -1,4 +1,4 @@
-import type { Percent } from "../../core/units/index.ts";
+import type { Milliseconds, Percent, Seconds } from "../../core/units/index.ts";
 import type { Contender } from "./contenders.ts";
 import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
@@ -30,4 +30,17 @@ export interface ExperimentOptions {
   readonly performanceShare?: number | undefined;
   readonly estimatorError?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
+  readonly sleep?: SleepOptions | undefined;
+}
+
+/** How nodes sleep and boot in arms with sleep; absent values are the defaults. */
+export interface SleepOptions {
+  /** Boot times of nodes without and with GPUs. */
+  readonly bootCpu?: Seconds | undefined;
+  readonly bootGpu?: Seconds | undefined;
+  /** Share of boots that fail. */
+  readonly failedBoots?: number | undefined;
+  readonly reserveQuantile?: number | undefined;
+  /** How long a node is empty before it sleeps. */
+  readonly after?: Milliseconds | undefined;
 }

@@ -27,6 +27,8 @@ export interface ReportFigure {
   readonly digits: number;
   /** Shown only if there are other runs. */
   readonly besideOthers?: true;
+  /** Shown only if nodes sleep in a run. */
+  readonly ofSleep?: true;
   /** Explains the title. */
   readonly about?: string;
   /**

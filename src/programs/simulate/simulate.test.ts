@@ -233,9 +233,37 @@ describe("joulie simulate in queue mode", () => {
   });
 });
 
+describe("nodes that sleep", () => {
+  const flags: RawValues = { COMPARE: "least,energy+sleep", NODES: "10", HOURS: "3", LOAD: "0.3", WALL_POWER: "true" };
+
+  it("SLP-73 every flag of sleep reaches the experiment and is printed with the result", async () => {
+    const changes: readonly (readonly [RawValues, string])[] = [
+      [{ BOOT_CPU: "20m" }, "bootCpuSec 1200"],
+      [{ BOOT_GPU: "30m" }, "bootGpuSec 1800"],
+      [{ BOOT_FAILURES: "0.9" }, "bootFailures 0.9"],
+      [{ SLEEP_RESERVE_QUANTILE: "0" }, "sleepReserveQuantile 0"],
+      [{ SLEEP_AFTER: "30m" }, "sleepAfterSec 1800"],
+    ];
+    for (const [change, condition] of changes) {
+      expect((await run({ ...flags, HOURS: "1", ...change })).out).toContain(condition);
+    }
+  });
+
+  it("SLP-73 reports sleep only where nodes sleep", async () => {
+    const { out } = await run(flags);
+    for (const title of ["asleep", "cycles", "% off", "% transitions", "wakes, pending", "wakes, reserve"])
+      expect(out).toContain(title);
+    expect((await run({ ...flags, COMPARE: "least,energy" })).out).not.toContain("asleep");
+    const runs = (await json(flags))["runs"] as Record<string, number>[];
+    const sleeping = runs.find(({ offKWh }) => offKWh !== undefined);
+    expect(sleeping).toMatchObject({ arm: "energy", sleep: true });
+    expect(sleeping?.["offKWh"]).toBeGreaterThan(0);
+  });
+});
+
 describe("validation of joulie simulate flags", () => {
   it.each<[RawValues, string]>([
-    [{ ARM: "best" }, '--arm="best" is not an arm; allowed: ARM or ARM:POLICY'],
+    [{ ARM: "best" }, '--arm="best" is not an arm; allowed: ARM, ARM+sleep or either with :POLICY'],
     [{ ARM: "least,most" }, "is not an arm"],
     [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
     [{ COMPARE: "least,least:none" }, "contains an unknown arm, or one twice"],
@@ -250,6 +278,14 @@ describe("validation of joulie simulate flags", () => {
     [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are fixed"],
     [{ CLUSTER: "mixed", MODE: "drop" }, 'is not supported by --mode="drop"'],
     [{ SEEDS: "0" }, "--seeds"],
+    [{ COMPARE: "least,least+sleep", MODE: "drop" }, "needs nodes with caps and twins"],
+    [{ COMPARE: "least,energy", BOOT_CPU: "4m" }, '--boot-cpu="4m" is set, but nodes sleep in no arm'],
+    [{ ARM: "kube", BOOT_GPU: "4m" }, "nodes sleep in no arm"],
+    [{ BOOT_FAILURES: "0.5" }, "nodes sleep in no arm"],
+    [{ SLEEP_AFTER: "1m" }, "nodes sleep in no arm"],
+    [{ SLEEP_RESERVE_QUANTILE: "0.5" }, "nodes sleep in no arm"],
+    [{ ARM: "energy+sleep", BOOT_FAILURES: "1.5" }, "--boot-failures"],
+    [{ ARM: "energy+sleep", BOOT_CPU: "soon" }, "--boot-cpu"],
     [{ NODES: "0" }, "--nodes"],
   ])("rejects %j", (flags, problem) => {
     expect(problemsOf(flags)).toHaveLength(1);

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import type { ErrorCode } from "../../core/api/index.ts";
-import type { Result } from "../../core/units/index.ts";
+import { inSeconds, type Result } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
 import { contenderName } from "./contenders.ts";
-import type { Experiment } from "./experiment.ts";
+import type { Experiment, SleepOptions } from "./experiment.ts";
 import { dropExperiment } from "./published/experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
@@ -57,6 +57,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     performanceShare: config.PERFORMANCE_SHARE,
     estimatorError: config.ESTIMATOR_ERROR,
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
+    sleep: sleepOptionsOf(config),
   };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
   const started = world.clock.monotonic();
@@ -75,9 +76,11 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     ...experiment.conditions,
     ...(TRACE === undefined ? {} : { trace: basename(TRACE) }),
   };
-  const comparison = config.COMPARE === undefined ? undefined : compare(runs, experiment.figures);
+  const sleeps = runs.some(({ contender }) => contender.sleep === true);
+  const figures = experiment.figures.filter(({ ofSleep }) => sleeps || ofSleep !== true);
+  const comparison = config.COMPARE === undefined ? undefined : compare(runs, figures);
   if (config.HTML !== undefined) {
-    const page = htmlReport({ conditions, runs, figures: experiment.figures, comparison });
+    const page = htmlReport({ conditions, runs, figures, comparison });
     const written = await world.writeFile(config.HTML, page);
     if (!written.ok) {
       world.err(
@@ -95,12 +98,18 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   }
   const facts = Object.entries(conditions).map(([name, value]) => `${name} ${legible(value)}`);
   world.out(`${printable(facts.join(", "))}\n\n`);
-  world.out(
-    comparison === undefined ? renderRuns(runs, experiment.figures) : renderComparison(comparison, experiment.figures),
-  );
+  world.out(comparison === undefined ? renderRuns(runs, figures) : renderComparison(comparison, figures));
   world.progress?.(`${seconds.toFixed(1)} s\n`);
   return 0;
 }
+
+const sleepOptionsOf = (config: SimulateConfig): SleepOptions => ({
+  bootCpu: config.BOOT_CPU && inSeconds(config.BOOT_CPU),
+  bootGpu: config.BOOT_GPU && inSeconds(config.BOOT_GPU),
+  failedBoots: config.BOOT_FAILURES,
+  reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
+  after: config.SLEEP_AFTER,
+});
 
 /** Seed by seed, so that paired runs follow each other. */
 function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly ExperimentRun[] {

@@ -170,14 +170,16 @@ describe("joulie uninstall", () => {
     expect(await count(resources.nodeTwins)).toBe(0);
   });
 
-  it("X-102 clears the annotation and the operator's Lease once the release's pods are gone", async () => {
+  it("X-102 clears the annotation and the Leases once the release's pods are gone", async () => {
     await client.mergePatch(
       resources.namespaces,
       { name: namespace },
       { metadata: { annotations: { "joulie.io/stop": "true", mine: "yes" } } },
     );
-    for (const name of ["joulie-operator", "other"])
+    for (const name of ["joulie-operator", "joulie-power", "other"])
       await client.create(resources.leases, { metadata: { name } }, { namespace });
+    for (const name of ["joulie-arrivals", "mine"])
+      await client.create(resources.configMaps, { metadata: { name } }, { namespace });
     const labelled = { name: "p", labels: { "app.kubernetes.io/instance": "joulie" } };
     const containers = [{ name: "main", image: "none" }];
     await client.create(resources.pods, { metadata: labelled, spec: { containers } }, { namespace });
@@ -187,7 +189,7 @@ describe("joulie uninstall", () => {
       namespace,
       timeout: milliseconds(60_000),
       selector: "app.kubernetes.io/instance=joulie",
-      lease: "joulie-operator",
+      leases: ["joulie-operator", "joulie-power"],
     });
     await advance(5);
     expect(await annotationsOf()).toHaveProperty(["joulie.io/stop"]);
@@ -197,5 +199,7 @@ describe("joulie uninstall", () => {
     expect(await annotationsOf()).toEqual({ mine: "yes" });
     const { items } = await client.listAll(resources.leases, { namespace });
     expect(items.map(({ metadata }) => metadata.name)).toEqual(["other"]);
+    const maps = await client.listAll(resources.configMaps, { namespace });
+    expect(maps.items.map(({ metadata }) => metadata.name)).toEqual(["mine"]);
   });
 });

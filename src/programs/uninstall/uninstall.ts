@@ -1,4 +1,4 @@
-import { annotations, labels, managedByOperator } from "../../core/api/index.ts";
+import { annotations, arrivalsConfigMap, labels, managedByOperator } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -83,24 +83,25 @@ async function endFleet(
   return poll(clock, timeout, async () => hasNoPods(client, namespace, podSelector));
 }
 
-/** Waits until the release has no more pods, then removes the stop annotation and the Lease. Returns what failed. */
+/** Waits until the release has no more pods, then removes the stop annotation and what replicas shared. Returns what failed. */
 export async function clearStop({
   client,
   clock,
   namespace,
   timeout,
   selector,
-  lease,
+  leases,
 }: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
-  /** By which one operator led. */
-  readonly lease: string;
+  /** By which one operator and one power program led. */
+  readonly leases: readonly string[];
 }): Promise<string | undefined> {
   const isGone = await poll(clock, timeout, async () => hasNoPods(client, namespace, selector));
   if (!isGone)
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
-  await deleteIfPresent(client, resources.leases, { name: lease, namespace });
+  for (const name of leases) await deleteIfPresent(client, resources.leases, { name, namespace });
+  await deleteIfPresent(client, resources.configMaps, { name: arrivalsConfigMap, namespace });
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import { doubledColumn, numberColumn } from "../columns.ts";
 import type { EnergyNode } from "./energy-node.ts";
 import { cpuLoad } from "./formula.ts";
+import { type GpuMix, unusableBoards } from "./gpu-mix.ts";
 import type { NodeLoad } from "./node-load.ts";
 
 /** One typed array per value, indexed by slot. Values that depend on neither the pod nor the time are computed on events. */
@@ -19,6 +20,8 @@ export class EnergyColumns {
   usedBoards = numberColumn();
   /** CPU power above idle with the pods that run there. */
   cpuWatts = numberColumn();
+  /** Free boards that the GPU pods of the cluster cannot use. */
+  unusable = numberColumn();
   openEnded = numberColumn();
   firstEnd = numberColumn();
   lastEnd = numberColumn();
@@ -49,6 +52,12 @@ export class EnergyColumns {
     this.lastEnd[slot] = load.lastEnd;
   }
 
+  writeUnusable(slot: number, mix: GpuMix): void {
+    const freeBoards = Math.max(0, (this.boards[slot] as number) - (this.usedBoards[slot] as number));
+    const freeCpus = Math.max(0, (this.cpus[slot] as number) - (this.usedCpus[slot] as number));
+    this.unusable[slot] = freeBoards > 0 ? unusableBoards(freeBoards, freeCpus, mix) : 0;
+  }
+
   #grow(): void {
     this.cpus = doubledColumn(this.cpus);
     this.cpuRange = doubledColumn(this.cpuRange);
@@ -62,6 +71,7 @@ export class EnergyColumns {
     this.usedCpus = doubledColumn(this.usedCpus);
     this.usedBoards = doubledColumn(this.usedBoards);
     this.cpuWatts = doubledColumn(this.cpuWatts);
+    this.unusable = doubledColumn(this.unusable);
     this.openEnded = doubledColumn(this.openEnded);
     this.firstEnd = doubledColumn(this.firstEnd);
     this.lastEnd = doubledColumn(this.lastEnd);

@@ -53,9 +53,9 @@ export const starvationJoules = (
   time: Seconds,
 ): Joules => (freeBoards > 0 && freeCpus < cpusPerFreeBoard * freeBoards ? idle * time : 0) as Joules;
 
-/** Idle energy of the share of the CPUs that stays free. */
-export const spareJoules = (freeCpus: number, cpus: number, idle: Watts, time: Seconds): Joules =>
-  ((freeCpus / cpus) * idle * time) as Joules;
+/** Idle energy of the share of the CPUs or of the boards that stays free. */
+export const spareJoules = (free: number, all: number, idle: Watts, time: Seconds): Joules =>
+  ((free / all) * idle * time) as Joules;
 
 /** Larger values are errors, and would make the joules infinite. */
 const MOST_PUE = 10;

@@ -70,8 +70,10 @@ export function unusableBoards(freeBoards: number, freeCpus: number, { boards, c
     const size = boards[kind] as number;
     const cpusEach = cpus[kind] as number;
     const byBoards = Math.floor(freeBoards / size + ROUNDING);
-    const byCpus = cpusEach > 0 ? Math.floor(freeCpus / cpusEach + ROUNDING) : byBoards;
-    unusable += (share[kind] as number) * (freeBoards - size * Math.min(byBoards, byCpus));
+    // A division only where the CPUs may be too few.
+    const pods =
+      freeCpus >= byBoards * cpusEach ? byBoards : Math.min(byBoards, Math.floor(freeCpus / cpusEach + ROUNDING));
+    unusable += (share[kind] as number) * (freeBoards - size * pods);
   }
   return unusable;
 }

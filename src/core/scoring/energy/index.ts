@@ -13,4 +13,4 @@ export {
   marginalJoules,
   type UnknownEnergy,
 } from "./oracle.ts";
-export { defaultEnergySettings, type EnergySettings, type EnergyWeights } from "./settings.ts";
+export { defaultEnergySettings, type EnergySettings, type EnergyWeights, energySettings } from "./settings.ts";

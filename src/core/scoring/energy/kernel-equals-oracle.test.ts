@@ -91,6 +91,7 @@ const randomSettings = (c: Chance): EnergySettings => ({
         fragmentation: c.pick([0, 1, 2]),
         starvation: c.pick([0, 1]),
         spare: c.pick([0, 0.1, 1]),
+        spareBoards: c.pick([0, 0.1, 1]),
       },
 });
 

@@ -60,6 +60,8 @@ export class EnergyKernel extends ScoringKernel {
   readonly #nodeOfPod = new Map<string, string>();
   readonly #gpuMix = new GpuMixCounter();
   #joules = new Float64Array(64);
+  /** The mix for which the column `unusable` is valid. */
+  #countedMix: GpuMix | undefined;
 
   constructor(scoring: ScoringSettings, settings: EnergySettings) {
     super(scoring);
@@ -112,13 +114,14 @@ export class EnergyKernel extends ScoringKernel {
    */
   joulesMany(slots: Int32Array, pod: PlacedPod, out: Float64Array): void {
     const { cpus, cpuRange, boards, wattsPerBoard, cpusPerFreeBoard, slowdown, idle, saved, restSlope } = this.#energy;
-    const { usedCpus, usedBoards, cpuWatts, openEnded, firstEnd, lastEnd } = this.#energy;
+    const { usedCpus, usedBoards, cpuWatts, openEnded, firstEnd, lastEnd, unusable } = this.#energy;
     const { updatedAt, budget, drawn, pue } = this.columns;
     const { stalenessThreshold } = this.#scoring;
     const { weights, cpuUtilisation, duration: standard } = this.#settings;
     const { now } = this.batch;
     const { demand } = pod;
     const mix = this.#gpuMix.mix;
+    if (this.#countedMix !== mix) this.#countUnusable(mix);
     const duration = pod.duration ?? standard;
     const withGpus = demand.gpus.size > 0;
     const { units, boardsPerUnit } = this.boardsOf(slots, demand.gpus);
@@ -165,24 +168,27 @@ export class EnergyKernel extends ScoringKernel {
       }
       let fragmentation = 0;
       let starvation = 0;
+      let spare = 0;
+      if (weights.spareBoards === 0 || boardCount === 0)
+        spare = weights.spare * spareJoules(freeCpus, size, idleWatts, time);
       if (boardCount > 0) {
-        const freeBefore = Math.max(0, boardCount - usedBefore);
         const freeBoards = Math.max(0, boardCount - (usedBefore + askedBoards));
         fragmentation =
           weights.fragmentation *
           fragmentationJoules(
-            unusableBoards(freeBefore, Math.max(0, size - used), mix),
+            unusable[slot] as number,
             unusableBoards(freeBoards, freeCpus, mix),
             boardCount,
             idleWatts,
             time,
           );
+        if (weights.spareBoards !== 0)
+          spare = weights.spareBoards * spareJoules(freeBoards, boardCount, idleWatts, time);
         if (!withGpus) {
           const needed = cpusPerFreeBoard[slot] as number;
           starvation = weights.starvation * starvationJoules(freeCpus, freeBoards, needed, idleWatts, time);
         }
       }
-      const spare = weights.spare * spareJoules(freeCpus, size, idleWatts, time);
       out[i] = (running + awake + fragmentation + starvation + spare) * pueFactor(pue[slot] as number);
     }
   }
@@ -240,5 +246,13 @@ export class EnergyKernel extends ScoringKernel {
     this.#loads[slot] = load;
     this.#gpuMix.count(load.gpuJobs, 1);
     this.#energy.writeLoad(slot, node, load, this.#settings.cpuUtilisation);
+    if (this.#countedMix !== undefined) this.#energy.writeUnusable(slot, this.#countedMix);
+  }
+
+  /** The boards that are unusable now depend on the pods of the whole cluster. */
+  #countUnusable(mix: GpuMix): void {
+    for (let slot = 0; slot < this.end; slot++)
+      if (this.#nodes[slot] !== undefined) this.#energy.writeUnusable(slot, mix);
+    this.#countedMix = mix;
   }
 }

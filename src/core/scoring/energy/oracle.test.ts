@@ -13,7 +13,7 @@ import {
   type MarginalJoules,
   marginalJoules,
 } from "./oracle.ts";
-import { defaultEnergySettings, type EnergySettings } from "./settings.ts";
+import { defaultEnergySettings, type EnergySettings, energySettings } from "./settings.ts";
 
 const NOW = instant(Date.UTC(2026, 2, 1, 12));
 const context: EnergyContext = {
@@ -63,7 +63,7 @@ function joulesOf(
 }
 const only = (weights: Partial<EnergySettings["weights"]>): EnergySettings => ({
   ...defaultEnergySettings,
-  weights: { awake: 0, fragmentation: 0, starvation: 0, spare: 0, ...weights },
+  weights: { awake: 0, fragmentation: 0, starvation: 0, spare: 0, spareBoards: 0, ...weights },
 });
 
 describe("the marginal joules of a pod", () => {
@@ -118,6 +118,17 @@ describe("the marginal joules of a pod", () => {
     const onFull = joulesOf(cpuPod(4), { hardware: epyc, pods: [running(100)] }, settings);
     const onEmpty = joulesOf(cpuPod(4), { hardware: epyc, pods: [] }, settings);
     expect(onFull.spare).toBeLessThan(onEmpty.spare);
+  });
+
+  it("SLP-72 with sleep, prefer a busy node to one that could sleep, and the GPU node with fewer free boards", () => {
+    const sleeping = energySettings({ sleeps: true });
+    const total = (pods: readonly RunningPod[], pod: PlacedPod, view = hgx) =>
+      joulesOf(pod, { hardware: view, pods }, sleeping);
+    const used = (boards: number) => running(8, { demand: { cpuCores: 8, gpus: gpus(boards) } });
+    expect(total([running(4)], cpuPod(4), epyc).awake).toBe(0);
+    expect(total([], cpuPod(4), epyc).awake).toBeGreaterThan(0);
+    expect(total([used(6)], gpuPod(1)).joules).toBeLessThan(total([used(2)], gpuPod(1)).joules);
+    expect(energySettings().weights).toMatchObject({ awake: 0, spareBoards: 0 });
   });
 
   it("count a node's idle power if a pod without GPUs starves its free boards", () => {

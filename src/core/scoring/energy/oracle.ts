@@ -108,7 +108,11 @@ export function marginalJoules(
   const starvation = joules(
     withGpus ? 0 : weights.starvation * starvationJoules(freeCpus, freeBoards, node.cpusPerFreeBoard, node.idle, time),
   );
-  const spare = joules(weights.spare * spareJoules(freeCpus, node.cpus, node.idle, time));
+  const spare = joules(
+    weights.spareBoards !== 0 && node.boards > 0
+      ? weights.spareBoards * spareJoules(freeBoards, node.boards, node.idle, time)
+      : weights.spare * spareJoules(freeCpus, node.cpus, node.idle, time),
+  );
   const pue = facilityMetrics ? pueFactor(Math.max(1, twin?.pue ?? 1)) : 1;
   return {
     addedWatts: added,

@@ -1,4 +1,5 @@
-import { type Seconds, seconds, type Watts, watts } from "../../units/index.ts";
+import { POWER_STATES } from "../../power/index.ts";
+import { type Seconds, seconds, type Watts } from "../../units/index.ts";
 
 /** Weights of the terms of a pod's marginal joules. 0 turns a term off. */
 export interface EnergyWeights {
@@ -11,8 +12,16 @@ export interface EnergyWeights {
   readonly fragmentation: number;
   /** Idle power of a GPU node on which a pod without GPUs leaves too few cores for the free boards. */
   readonly starvation: number;
-  /** Idle power of the share of the CPUs that stays free: prefers full nodes. */
+  /**
+   * Idle power of the share of the CPUs that stays free: prefers full nodes, so that large pods find room. With 0.1 instead of
+   * 1 a nearly idle cluster saves half a percent more, and a nearly full one makes large pods wait half as long again.
+   */
   readonly spare: number;
+  /**
+   * Idle power of the share of the boards that stays free: prefers full GPU nodes, so that others can sleep. It counts on GPU
+   * nodes instead of `spare`; if it is 0, free CPUs count there as well.
+   */
+  readonly spareBoards: number;
 }
 
 export interface EnergySettings {
@@ -38,6 +47,12 @@ export const defaultEnergySettings: EnergySettings = {
   gpuUtilisation: 0.7,
   coresPerFreeBoard: 16,
   boardSpeeds: true,
-  offWatts: { withoutGpus: watts(10), withGpus: watts(50) },
-  weights: { awake: 0, fragmentation: 1, starvation: 1, spare: 0.1 },
+  offWatts: { withoutGpus: POWER_STATES.offWithoutGpus.value, withGpus: POWER_STATES.offWithGpus.value },
+  weights: { awake: 0, fragmentation: 1, starvation: 1, spare: 1, spareBoards: 0 },
 };
+
+/** If nodes sleep, a pod that keeps one awake costs the idle power of that node, and full GPU nodes let others sleep. */
+export const energySettings = ({ sleeps = false }: { readonly sleeps?: boolean | undefined } = {}): EnergySettings =>
+  sleeps
+    ? { ...defaultEnergySettings, weights: { ...defaultEnergySettings.weights, awake: 1, spareBoards: 1 } }
+    : defaultEnergySettings;

@@ -138,6 +138,20 @@ describe("EventRecorder", () => {
     await recorder.stop();
   });
 
+  it("writes the Events of a change of all nodes at its rate limit, and none when nothing happens any more", async () => {
+    const { clock, api, recorder } = make();
+    for (let node = 0; node < 500; node++)
+      recorder.record({ ...note, regarding: { ...note.regarding, name: `node-${node}` } });
+    await clock.advanceAsync(ms(0));
+    expect(api.requests).toHaveLength(200);
+    for (let second = 0; second < 31; second++) await clock.advanceAsync(ms(1000));
+    expect(api.requests).toHaveLength(500);
+    for (let second = 0; second < 600; second++) await clock.advanceAsync(ms(1000));
+    expect(api.requests).toHaveLength(500);
+    expect(recorder.dropped).toBe(0);
+    await recorder.stop();
+  });
+
   it("warns once when writes are forbidden, keeps trying, and never blocks callers", async () => {
     const { clock, api, recorder, lines } = make();
     api.fault = () => ({ answer: 403, message: "may not" });

@@ -28,6 +28,9 @@ export interface EventRecorderOptions {
   readonly burst?: number;
 }
 
+/** How often deferred events are tried again. */
+const DRAIN = milliseconds(1000);
+
 /** An event and its count. */
 interface Series {
   readonly first: EventNote;
@@ -46,10 +49,13 @@ interface Series {
 export class EventRecorder {
   readonly #options: Required<EventRecorderOptions>;
   readonly #series = new Map<string, Series>();
+  /** First Events of series that the rate limit deferred, oldest first. */
+  readonly #deferred = new Set<Series>();
   readonly #limit: CallLimit;
   readonly #run: string;
   #names = 0;
   #timer: Timer | undefined;
+  #drainTimer: Timer | undefined;
   #dropped = 0;
   #complained = false;
   #stopped = false;
@@ -60,8 +66,9 @@ export class EventRecorder {
       seriesInterval: milliseconds(60_000),
       seriesEnd: milliseconds(360_000),
       capacity: 1000,
-      perSecond: 2,
-      burst: 50,
+      // A change of the policy concerns all nodes at once: the Events about 500 nodes are written within half a minute.
+      perSecond: 10,
+      burst: 200,
       ...options,
     };
     const { clock, perSecond, burst } = this.#options;
@@ -97,7 +104,7 @@ export class EventRecorder {
     this.#series.delete(key);
     if (this.#series.size >= capacity) this.#evict();
     this.#series.set(key, series);
-    if (known === undefined) this.#write(series);
+    if (known === undefined && !this.#write(series)) this.#defer(series);
     this.#arm();
   }
 
@@ -105,6 +112,8 @@ export class EventRecorder {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#drainTimer?.cancel();
+    this.#deferred.clear();
     // Writes in flight do not include later counts.
     await Promise.all(this.#writes);
     for (const series of this.#series.values()) this.#writeOrDrop(series);
@@ -115,9 +124,24 @@ export class EventRecorder {
   #evict(): void {
     for (const [key, series] of this.#series) {
       this.#series.delete(key);
+      this.#deferred.delete(series);
       if (series.count > series.written) this.#dropped++;
       return;
     }
+  }
+
+  /** Writes it as soon as the rate limit allows, and not with the counts once per interval: then it would come minutes late. */
+  #defer(series: Series): void {
+    this.#deferred.add(series);
+    const drain = () => {
+      this.#drainTimer = undefined;
+      for (const first of this.#deferred) {
+        if (!this.#write(first)) break;
+        this.#deferred.delete(first);
+      }
+      if (this.#deferred.size > 0) this.#drainTimer = this.#options.clock.after(DRAIN, drain, { background: true });
+    };
+    this.#drainTimer ??= this.#options.clock.after(DRAIN, drain, { background: true });
   }
 
   #arm(): void {
@@ -140,8 +164,9 @@ export class EventRecorder {
     for (const [key, series] of this.#series) {
       if (elapsed(series.lastSeen, now) >= seriesEnd) {
         this.#series.delete(key);
+        this.#deferred.delete(series);
         this.#writeOrDrop(series);
-      } else if (series.count > series.written) this.#write(series);
+      } else if (series.count > series.written && !this.#deferred.has(series)) this.#write(series);
     }
   }
 

@@ -11,6 +11,8 @@ export interface WatchdogOptions {
   readonly clock: Clock;
   /** Maximum silence before the watch is restarted. */
   readonly limit: Milliseconds;
+  /** The same until the first data. Default: `limit`. */
+  readonly firstLimit?: Milliseconds;
   readonly probe: () => Promise<ProbeResult>;
   /** Ends the watch, with the probe's error or undefined after too long a silence. */
   readonly giveUp: (error: Error | undefined) => void;
@@ -29,18 +31,34 @@ const LONGEST_GRACE = 15_000;
  */
 export class IdleWatchdog {
   readonly #options: WatchdogOptions;
+  #limit: Milliseconds;
   #heardAt: MonotonicInstant;
   #timer: Timer | undefined;
+  #probing = false;
   #stopped = false;
 
   constructor(options: WatchdogOptions) {
+    const { clock, limit, firstLimit = limit } = options;
     this.#options = options;
-    this.#heardAt = options.clock.monotonic();
+    this.#limit = firstLimit;
+    this.#heardAt = clock.monotonic();
     this.#listen();
   }
 
-  heard(): void {
+  /** The server opened the watch. */
+  opened(): void {
     this.#heardAt = this.#options.clock.monotonic();
+  }
+
+  /** The watch received data. */
+  heard(): void {
+    const { clock, limit } = this.#options;
+    this.#heardAt = clock.monotonic();
+    if (this.#limit === limit) return;
+    this.#limit = limit;
+    if (this.#probing || this.#stopped) return;
+    this.#timer?.cancel();
+    this.#listen();
   }
 
   stop(): void {
@@ -50,23 +68,26 @@ export class IdleWatchdog {
 
   /** A timer that fires early waits for the rest, which is cheaper than a new timer per event. */
   #listen(): void {
-    const { clock, limit } = this.#options;
-    const rest = this.#heardAt + limit * ASK_AFTER - clock.monotonic();
-    this.#timer = clock.after(milliseconds(Math.max(0, rest)), () => {
-      if (this.#heardAt + limit * ASK_AFTER > clock.monotonic()) this.#listen();
+    const { clock } = this.#options;
+    const due = () => this.#heardAt + this.#limit * ASK_AFTER;
+    this.#timer = clock.after(milliseconds(Math.max(0, due() - clock.monotonic())), () => {
+      if (due() > clock.monotonic()) this.#listen();
       else void this.#doubt();
     });
   }
 
   async #doubt(): Promise<void> {
-    const { clock, limit, probe, giveUp } = this.#options;
+    const { clock, probe, giveUp } = this.#options;
+    const limit = this.#limit;
     const heardAt = this.#heardAt;
     let finding: ProbeResult;
+    this.#probing = true;
     try {
       finding = await probe();
     } catch (error) {
       finding = error instanceof Error ? error : new Error(String(error));
     }
+    this.#probing = false;
     if (this.#stopped) return;
     // Ignores the probe if the watch received data meanwhile.
     if (this.#heardAt !== heardAt) this.#listen();

@@ -256,6 +256,8 @@ describe("Reflector", () => {
     const { clock, api, reflector, told: reported } = make({ idleLimit: ms(limit) });
     reflector.start();
     await clock.advanceAsync(ms(1));
+    api.bookmark();
+    await clock.advanceAsync(ms(1));
     for (const watcher of api.watchers) watcher.freeze();
     api.put(node("a"), labelled("x"));
     await clock.advanceAsync(ms(asked - 2));
@@ -343,6 +345,36 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
+  // A server leaves out bookmarks that are not newer than the start of the watch.
+  it("sends no probe while the first bookmark of a quiet kind takes two minutes, after the start and after every renewal", async () => {
+    const { clock, api, reflector, watches, lists } = make({ idleLimit: ms(90_000) });
+    reflector.start();
+    for (let renewal = 1; renewal <= 3; renewal++) {
+      for (let second = 0; second < 600; second++) {
+        api.put(LEASE, {});
+        if (second >= 120 && second % 60 === 1) api.bookmark();
+        await clock.advanceAsync(ms(1000));
+      }
+      expect([watches(), lists()]).toEqual([renewal, 1]);
+      for (const watcher of api.watchers) watcher.end();
+      await clock.advanceAsync(ms(1000));
+    }
+    await reflector.stop();
+  });
+
+  it("replaces a new watch that stays silent for three minutes", async () => {
+    const { clock, api, reflector, watches } = make({ idleLimit: ms(90_000) });
+    reflector.start();
+    const opened: number[] = [];
+    for (let second = 0; second <= 182; second++) {
+      opened.push(watches());
+      api.put(LEASE, {});
+      await clock.advanceAsync(ms(1000));
+    }
+    expect([opened[179], opened[182]]).toEqual([1, 2]);
+    await reflector.stop();
+  });
+
   it.each([
     [20_000, 20],
     [60_000, 60],
@@ -351,12 +383,14 @@ describe("Reflector", () => {
     const { clock, api, reflector, watches, paths } = make({ idleLimit: ms(limit) });
     reflector.start();
     const opened: number[] = [];
-    for (let second = 0; second <= 2 * after; second++) {
+    for (let second = 0; second <= 2 * after + 5; second++) {
+      // A new watch has more time; see above.
+      if (second === 1 || second === after + 3) api.bookmark();
       opened.push(watches());
       api.put(LEASE, {});
       await clock.advanceAsync(ms(1000));
     }
-    expect([opened[after - 1], opened[after + 1], opened[2 * after - 1]]).toEqual([1, 2, 2]);
+    expect([opened[after], opened[after + 2], opened[2 * after + 2]]).toEqual([1, 2, 2]);
     expect(watches()).toBe(3);
     expect(paths().filter((path) => path.includes("limit=500"))).toHaveLength(1);
     await reflector.stop();

@@ -45,6 +45,11 @@ export interface ReflectorOptions<Value, Index extends string> {
 
 /** Servers send a bookmark every minute, so a longer silence is suspicious. The watchdog asks after three quarters of it. */
 const LONGEST_SILENCE = milliseconds(90_000);
+/**
+ * Of a new watch. Servers leave out bookmarks that are not newer than the start of the watch: without a change of the kind in the
+ * first minute, the first bookmark comes after two. A probe before that would be a list, and 5,000 agents would send it together.
+ */
+const LONGEST_FIRST_SILENCE = milliseconds(180_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 const OBJECT_UNREADABLE: ErrorCode = "JOULIE_E_OBJECT_UNREADABLE";
@@ -212,6 +217,8 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
+      // A shorter limit has its own reason.
+      firstLimit: this.#idleLimit < LONGEST_SILENCE ? this.#idleLimit : LONGEST_FIRST_SILENCE,
       probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };
@@ -225,7 +232,7 @@ export class Reflector<Value, Index extends string = never> {
       const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
       this.#openedAt = clock.monotonic();
       this.#heard();
-      watchdog.heard();
+      watchdog.opened();
       for await (const batch of events) {
         if (abort.signal.aborted) break;
         this.#heard();

@@ -5,7 +5,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
 import { HttpError } from "../server/http-error.ts";
 import type { ClusterCache, KnownNode } from "../state/cluster-cache.ts";
-import { type Candidates, type ExtenderRequest, filterReply, prioritizeReply } from "../wire/index.ts";
+import { type Candidates, type ExtenderRequest, filterReply, LastNames, prioritizeReply } from "../wire/index.ts";
 import { type Decision, type DecisionLog, podName } from "./decision-log.ts";
 import type { EnergyScorer } from "./energy-scorer.ts";
 
@@ -36,6 +36,7 @@ const MAX_RESOURCE_LENGTH = 253 + 1 + 63;
 /** Answers filter and prioritize requests synchronously from the cache, and records each decision. */
 export class Decider {
   readonly #options: DeciderOptions;
+  readonly #lastNames = new LastNames();
 
   constructor(options: DeciderOptions) {
     this.#options = options;
@@ -46,13 +47,16 @@ export class Decider {
     const scoredPod = this.#readPod(pod);
     const { workloadClass } = scoredPod;
     const { slots, codes } = decisions.workspace(candidates.count);
-    candidates.slots(state.kernel, slots);
+    this.#findSlots(candidates, slots);
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i] as number;
       codes[i] = workloadClass === "standard" ? state.standardRejection(slot) : this.#rejectionOf(candidates, i, slot);
     }
     this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
-    return { workloadClass, chunks: filterReply(candidates, codes, rejections) };
+    const { chunks, accepted } = filterReply(candidates, codes, rejections);
+    if (candidates.kind === "names" && accepted[0] !== undefined)
+      this.#lastNames.keep(accepted[0], state.kernel.slotsVersion, slots, codes);
+    return { workloadClass, chunks };
   }
 
   prioritize({ pod, candidates }: ExtenderRequest): ExtenderReply {
@@ -61,7 +65,7 @@ export class Decider {
     const scoredPod = this.#readPod(pod);
     const { workloadClass, demand } = scoredPod;
     const { slots, scores } = decisions.workspace(candidates.count);
-    candidates.slots(state.kernel, slots);
+    this.#findSlots(candidates, slots);
     // Once per request: freshness and pressure depend on the current time.
     const batch = kernel.beginBatch(clock.now());
     const energy = scorer?.score(pod, scoredPod, slots, scores);
@@ -71,6 +75,12 @@ export class Decider {
     this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, energy, best });
     if (energy !== undefined && best[0] !== undefined) scorer?.assume(pod, energy, best[0].node.name);
     return { workloadClass, chunks: prioritizeReply(candidates, scores) };
+  }
+
+  #findSlots(candidates: Candidates, slots: Int32Array): void {
+    const { kernel } = this.#options.state;
+    const isKnown = candidates.kind === "names" && this.#lastNames.read(candidates.list, kernel.slotsVersion, slots);
+    if (!isKnown) candidates.slots(kernel, slots);
   }
 
   #readPod(value: unknown): ScoredPod {

@@ -75,6 +75,29 @@ describe("/prioritize", () => {
     expect(await scores({ cpu: "16", gpu: "1" })).toBe(Math.round(0.7 * (100 - 40.125) + cooling));
   });
 
+  it("SCH-02 scores the names that filter accepted as it scores them on their own", async () => {
+    const asked = pod("performance", { cpu: "8" });
+    const names = ["eco", "fast", "draining", "absent", "twinless", "old"];
+    const { NodeNames } = await extender.filter(asked, names);
+    expect(NodeNames).toEqual(["fast", "absent", "twinless", "old"]);
+    const afterFilter = await extender.scores(asked, NodeNames ?? []);
+    const others = await extender.scores(asked, (NodeNames ?? []).toReversed());
+    expect(afterFilter).toEqual(others);
+    expect(afterFilter["fast"]).not.toBe(afterFilter["old"]);
+  });
+
+  it("SCH-02 scores a node that came after the filter reply by its own twin", async () => {
+    const asked = pod("standard", { cpu: "8" });
+    const names = ["twinless", "late"];
+    await extender.filter(asked, names);
+    const before = await extender.scores(asked, names);
+    await harness.createNode("late");
+    await harness.hardware("late", big);
+    await harness.twin("late", { ...measured({ measuredNodePowerW: 0, nodeCappedPowerW: 4000 }) });
+    await harness.until(async () => (await extender.scores(asked, names))["late"] !== before["late"]);
+    expect(await extender.scores(asked, ["late"])).toEqual({ late: (await extender.scores(asked, names))["late"] });
+  });
+
   it("SCH-31 SCH-57 standard pods prefer eco nodes and avoid draining ones", async () => {
     const standard = await extender.scores(pod("standard"), ["eco", "draining"]);
     expect(standard).toEqual({ eco: 92, draining: 62 });

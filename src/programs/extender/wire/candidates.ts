@@ -18,6 +18,8 @@ export interface SlotIndex {
   slotOf(name: string): number;
 }
 
+const EMPTY = Buffer.alloc(0);
+
 /**
  * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
  * is read into the same table; later use throws instead of returning the nodes of another pod.
@@ -93,6 +95,20 @@ export class Candidates {
     return (end < 0 ? ~end : end) + 1;
   }
 
+  /** The length of all quoted names; in a request with names also of what separates them. */
+  get quotedNameBytes(): number {
+    if (this.kind === "names") return this.list.length;
+    let bytes = 0;
+    for (let i = 0; i < this.count; i++) bytes += this.quotedNameEnd(i) - this.quotedNameStart(i);
+    return bytes;
+  }
+
+  /** All candidates as the request spells them, from the first to the last, with what separates them. */
+  get list(): Buffer {
+    const { count } = this.#currentTable();
+    return count === 0 ? EMPTY : this.body.subarray(this.startOf(0), this.endOf(count - 1));
+  }
+
   /** Writes the slot of each candidate to the same position in `out`, -1 for an unknown name. */
   slots(index: SlotIndex, out: Int32Array): void {
     const { count } = this.#currentTable();
@@ -102,8 +118,7 @@ export class Candidates {
       return;
     }
     // One JSON.parse of the list is faster than a Buffer.toString for each name.
-    const list = `[${this.body.toString("utf8", this.startOf(0), this.endOf(count - 1))}]`;
-    const names = JSON.parse(list) as readonly string[];
+    const names = JSON.parse(`[${this.list.toString("utf8")}]`) as readonly string[];
     for (let i = 0; i < count; i++) out[i] = index.slotOf(names[i] as string);
   }
 

@@ -49,9 +49,13 @@ describe("replies", () => {
         });
         const both = requests(names, seed);
         const rest = { FailedNodes: {}, FailedAndUnresolvableNodes: failed, Error: "" };
-        expect(parsed(filterReply(both.names, codes, reasons))).toEqual({ Nodes: null, NodeNames: keptNames, ...rest });
+        expect(parsed(filterReply(both.names, codes, reasons).chunks)).toEqual({
+          Nodes: null,
+          NodeNames: keptNames,
+          ...rest,
+        });
         const items = nodes(names).filter((_, i) => codes[i] === 0);
-        expect(parsed(filterReply(both.nodes, codes, reasons))).toEqual({
+        expect(parsed(filterReply(both.nodes, codes, reasons).chunks)).toEqual({
           Nodes: { metadata: {}, items },
           NodeNames: null,
           ...rest,
@@ -67,7 +71,7 @@ describe("replies", () => {
     const body = Buffer.from(new TextEncoder().encode(`{"Pod":{},"Nodes":{"items":[ ${items} ]}}`).buffer);
     const { candidates } = readRequest(body);
     const itemsOf = (codes: readonly number[]) => {
-      const pieces = filterReply(candidates, Uint8Array.from(codes), reasons);
+      const pieces = filterReply(candidates, Uint8Array.from(codes), reasons).chunks;
       const text = Buffer.concat(pieces).toString();
       return { slices: pieces.filter((piece) => piece.buffer === body.buffer), text };
     };
@@ -81,9 +85,9 @@ describe("replies", () => {
 
   it("returns an empty list, not null, if every candidate is rejected", () => {
     const both = requests(["a"], 1);
-    const reply = parsed(filterReply(both.names, Uint8Array.of(1), reasons)) as FilterResult;
+    const reply = parsed(filterReply(both.names, Uint8Array.of(1), reasons).chunks) as FilterResult;
     expect(reply).toMatchObject({ NodeNames: [], Nodes: null });
-    expect(parsed(filterReply(both.nodes, Uint8Array.of(1), reasons))).toMatchObject({
+    expect(parsed(filterReply(both.nodes, Uint8Array.of(1), reasons).chunks)).toMatchObject({
       NodeNames: null,
       Nodes: { items: [] },
     });

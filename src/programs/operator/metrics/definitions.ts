@@ -36,6 +36,11 @@ export const definitions = {
     "Pending performance pods by what fit_aware_v1 has for them: room on a performance node, a node that it promotes, or no node. Absent with other policies.",
     ["fit"],
   ),
+  nodesAsleep: gauge(
+    "joulie_operator_nodes_asleep",
+    "Managed nodes that are not on, by NodeTwin.status.power: asleep, on their way there, waking or failed.",
+    [],
+  ),
   writeErrors: counter("joulie_operator_write_errors_total", "Failed writes, by kind.", ["kind"]),
   writes: counter(
     "joulie_operator_writes_total",

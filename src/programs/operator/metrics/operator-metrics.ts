@@ -25,6 +25,7 @@ export class OperatorMetrics {
       transitions: nodes.counter(definitions.transitions),
       intruders: nodes.gauge(definitions.intruders).column(),
       pendingPods: metrics.gauge(definitions.pendingPods),
+      asleep: metrics.gauge(definitions.nodesAsleep),
       writeErrors: metrics.counter(definitions.writeErrors),
       writes: metrics.counter(definitions.writes),
       dropped: metrics.counter(definitions.samplesDropped),
@@ -40,6 +41,10 @@ export class OperatorMetrics {
     this.#series.cpuDensity.set(row, shape.density.cpu);
     this.#series.gpuDensity.set(row, shape.density.gpu);
     this.#series.intruders.set(row, intruders);
+  }
+
+  recordAsleep(count: number): void {
+    this.#series.asleep.set({}, count);
   }
 
   /** What fit_aware_v1 found for pending performance pods; undefined with other policies. */

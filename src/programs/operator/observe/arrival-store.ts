@@ -1,9 +1,9 @@
+import { arrivalsConfigMap } from "../../../core/api/index.ts";
 import { ArrivalHistory, decodeArrivals, encodeArrivals, type RecordedArrivals } from "../../../core/fit/index.ts";
 import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { ARRIVALS_CONFIG_MAP } from "../permissions.ts";
 
 export interface ArrivalStoreOptions {
   readonly client: KubeClient;
@@ -17,6 +17,8 @@ export interface ArrivalStoreOptions {
 }
 
 const KEY = "arrivals.json";
+/** Sooner than the rest, so that an operator that is often restarted stores something. */
+const FIRST_SAVE = milliseconds(10_000);
 const SAVE_EVERY = milliseconds(300_000);
 /** A ConfigMap holds at most 1 MiB. */
 const MOST_CHARACTERS = 500_000;
@@ -26,13 +28,13 @@ const CALL = { timeout: milliseconds(10_000) } as const;
 export const sleepArrivals = (): ArrivalHistory => new ArrivalHistory(milliseconds(60_000));
 
 /** The ConfigMap as an operator stores it that has watched the arrival of these pods. */
-export function arrivalsConfigMap(
+export function storedArrivals(
   pods: Iterable<Parameters<ArrivalHistory["record"]>[0]>,
   now: Instant,
 ): { readonly name: string; readonly data: Readonly<Record<string, string>> } {
   const arrivals = sleepArrivals();
   for (const pod of pods) arrivals.record(pod);
-  return { name: ARRIVALS_CONFIG_MAP, data: dataOf(arrivals, now) };
+  return { name: arrivalsConfigMap, data: dataOf(arrivals, now) };
 }
 
 const dataOf = (arrivals: ArrivalHistory, now: Instant): Readonly<Record<string, string>> => ({
@@ -52,8 +54,8 @@ export class ArrivalStore {
     const { clock } = this.#options;
     try {
       await this.#load(signal);
-      for (;;) {
-        await clock.sleep(SAVE_EVERY, signal);
+      for (let pause = FIRST_SAVE; ; pause = SAVE_EVERY) {
+        await clock.sleep(pause, signal);
         await this.#save(signal);
       }
     } catch (error) {
@@ -64,7 +66,7 @@ export class ArrivalStore {
   async #load(signal: AbortSignal): Promise<void> {
     const { client, log, namespace, arrivals, onRestored } = this.#options;
     try {
-      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      const at = { name: arrivalsConfigMap, namespace };
       const { data } = await client.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
         resources.configMaps,
         at,
@@ -87,7 +89,7 @@ export class ArrivalStore {
     if (!mayWrite()) return;
     try {
       const data = dataOf(arrivals, clock.now());
-      const at = { name: ARRIVALS_CONFIG_MAP, namespace };
+      const at = { name: arrivalsConfigMap, namespace };
       await client.apply(resources.configMaps, at, { data }, { ...CALL, signal, force: true });
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, "pod arrivals cannot be stored; retrying in five minutes");

@@ -3,65 +3,121 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { Heartbeats } from "./heartbeats.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
-const at = (minutes: number) => instant(NOW + minutes * 60_000);
-const written = (minutes: number) => new Date(at(minutes)).toISOString();
-const names = Array.from({ length: 200 }, (_, index) => `node-${index}`);
+const INTERVAL = 225;
+const CHECK = 5;
+const at = (seconds: number) => instant(NOW + seconds * 1000);
+const iso = (seconds: number) => new Date(at(seconds)).toISOString();
+const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
+const heartbeats = () => new Heartbeats(milliseconds(INTERVAL * 1000));
+
+/** Twins that are written two seconds after they were chosen. */
+const DELAY = 2;
+const NODES = 1000;
+const LONGEST_GAP = INTERVAL + CHECK + DELAY;
+
+class Cluster {
+  readonly heartbeats = heartbeats();
+  readonly written: Map<string, number>;
+  longestGap = 0;
+
+  constructor(count: number, writtenAt: (index: number) => number = () => 0) {
+    this.written = new Map(names(count).map((name, index) => [name, writtenAt(index)]));
+  }
+
+  /** Checks from `from` to `to`; returns the number of refreshes of each check. */
+  run(from: number, to: number, others: (second: number) => Iterable<string> = () => []): number[] {
+    const counts: number[] = [];
+    let queued: string[] = [];
+    for (let second = from; second < to; second += CHECK) {
+      for (const name of queued) this.#write(name, second - CHECK + DELAY);
+      for (const name of others(second)) this.#write(name, second - 1);
+      const twins = Array.from(this.written, ([name, last]) => ({ name, lastUpdated: iso(last) }));
+      queued = this.heartbeats.choose(twins, at(second));
+      counts.push(queued.length);
+    }
+    for (const name of queued) this.#write(name, to - CHECK + DELAY);
+    return counts;
+  }
+
+  #write(name: string, second: number): void {
+    this.longestGap = Math.max(this.longestGap, second - (this.written.get(name) ?? 0));
+    this.written.set(name, second);
+  }
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
 describe("Heartbeats", () => {
-  const beats = () => new Heartbeats(milliseconds(10 * 60_000));
-  const dueAt = (minutes: number, lastUpdated = written(0)) => {
-    const own = beats();
-    return names.filter((name) => own.isDue(name, lastUpdated, at(minutes))).length;
-  };
-
-  /** Minutes at which a node is refreshed over an hour, if each write takes three seconds. */
-  const refreshes = (name: string) => {
-    const own = beats();
-    const minutes: number[] = [];
-    for (let now = 0, last = 0; now < 60; now += 0.05) {
-      if (!own.isDue(name, written(last), at(now))) continue;
-      minutes.push(now);
-      last = now + 0.05;
-    }
-    return minutes;
-  };
-
-  it("X-55 are due after 45 to 100 % of the interval", () => {
-    expect(dueAt(4.4)).toBe(0);
-    expect(dueAt(10)).toBe(200);
+  it.each([
+    ["after all twins were written at once", () => 0],
+    ["after the twins were written over one minute", (index: number) => -(index % 60)],
+    ["after the twins were written over the whole interval", (index: number) => -((index * 7919) % INTERVAL)],
+  ])("X-55 come at an even rate of one per twin and interval %s", (_, writtenAt) => {
+    const cluster = new Cluster(NODES, writtenAt);
+    const counts = cluster.run(0, 8 * INTERVAL);
+    const share = (NODES * CHECK) / INTERVAL;
+    for (const count of counts) expect(count).toBeLessThan(1.2 * share);
+    expect(sum(counts)).toBeLessThanOrEqual(8 * NODES);
+    expect(cluster.longestGap).toBeLessThanOrEqual(LONGEST_GAP);
   });
 
-  it("X-55 come once per interval, spread evenly over it after all twins were written at once", () => {
-    const perMinute = Array<number>(10).fill(0);
-    for (const name of names) {
-      const [, second = 0, ...later] = refreshes(name);
-      expect(later.length).toBeLessThanOrEqual(5);
-      for (const [index, minute] of later.entries()) expect(minute - second).toBeCloseTo(10 * (index + 1), 0);
-      const slot = Math.floor(second % 10);
-      perMinute[slot] = (perMinute[slot] ?? 0) + 1;
-    }
-    for (const count of perMinute) {
-      expect(count).toBeGreaterThan(5);
-      expect(count).toBeLessThan(40);
-    }
+  it("X-55 keep a few twins fresh", () => {
+    const cluster = new Cluster(3);
+    expect(sum(cluster.run(0, 10 * INTERVAL))).toBeLessThanOrEqual(3 * 10);
+    expect(cluster.longestGap).toBeLessThanOrEqual(LONGEST_GAP);
   });
 
-  it("are due at the same time in every replica", () => {
-    expect(refreshes("n")).toEqual(refreshes("n"));
+  it("X-55 leave out twins that change more often than the interval", () => {
+    const cluster = new Cluster(100);
+    cluster.run(0, INTERVAL);
+    const busy = names(50);
+    const counts = cluster.run(INTERVAL, 5 * INTERVAL, (second) =>
+      busy.filter((_, index) => (second + index * CHECK) % 60 === 0),
+    );
+    // The other 50 are refreshed once per interval, not twice.
+    expect(sum(counts)).toBeLessThan(1.3 * 50 * 4);
+    expect(cluster.longestGap).toBeLessThanOrEqual(LONGEST_GAP);
+  });
+
+  it("catch up evenly after a pause", () => {
+    const cluster = new Cluster(NODES);
+    const counts = cluster.run(INTERVAL - 75, INTERVAL + CHECK);
+    for (const count of counts) expect(Math.abs(count - (NODES * CHECK) / 80)).toBeLessThan(6);
+    expect(sum(counts)).toBe(NODES);
+  });
+
+  it("are requested once until the twin was written", () => {
+    const own = heartbeats();
+    const twins = [{ name: "n", lastUpdated: iso(0) }];
+    expect(own.choose(twins, at(INTERVAL))).toEqual(["n"]);
+    expect(own.choose(twins, at(INTERVAL + 5))).toEqual([]);
+    expect(own.isDue("n", iso(0), at(INTERVAL + 5))).toBe(true);
+    expect(own.isDue("n", iso(INTERVAL), at(INTERVAL + 5))).toBe(false);
+  });
+
+  it("are due for a chosen twin before its interval has passed, until it was written", () => {
+    const own = heartbeats();
+    const twins = names(INTERVAL).map((name) => ({ name, lastUpdated: iso(0) }));
+    const chosen = own.choose(twins, at(0));
+    expect(chosen).toHaveLength(4);
+    expect(twins.filter(({ name }) => own.isDue(name, iso(0), at(5))).map(({ name }) => name)).toEqual(chosen);
+    expect(twins.filter(({ name }) => own.isDue(name, iso(4), at(5)))).toEqual([]);
   });
 
   it("are due at once if lastUpdated is far in the future or invalid", () => {
-    expect(dueAt(0, written(9.9))).toBe(0);
-    expect(dueAt(0, written(10))).toBe(200);
-    expect(dueAt(0, "yesterday")).toBe(200);
+    const own = heartbeats();
+    expect(own.isDue("n", iso(INTERVAL - 1), at(0))).toBe(false);
+    for (const wrong of [iso(INTERVAL), "yesterday", ""]) {
+      expect(own.isDue("n", wrong, at(0))).toBe(true);
+      expect(heartbeats().choose([{ name: "n", lastUpdated: wrong }], at(0))).toEqual(["n"]);
+    }
   });
 
-  it("may be due while no refresh is known, and then by the last known one", () => {
-    const own = beats();
-    expect(own.mayBeDue("n", at(0))).toBe(true);
-    own.isDue("n", written(0), at(0));
-    expect([own.mayBeDue("n", at(4)), own.mayBeDue("n", at(10))]).toEqual([false, true]);
+  it("forget nodes that are gone", () => {
+    const own = heartbeats();
+    const twins = [{ name: "n", lastUpdated: iso(0) }];
+    own.choose(twins, at(INTERVAL));
     own.keepOnly(new Set(["other"]));
-    expect(own.mayBeDue("n", at(4))).toBe(true);
+    expect(own.choose(twins, at(INTERVAL + 5))).toEqual(["n"]);
   });
 });

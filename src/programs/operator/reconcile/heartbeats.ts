@@ -1,47 +1,90 @@
-import { nextHeartbeat } from "../../../core/control/index.ts";
-import { type Instant, instant, type Milliseconds } from "../../../core/units/index.ts";
+import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 
-interface Schedule {
+/** A twin that the operator may refresh. */
+export interface PublishedTwin {
+  readonly name: string;
   readonly lastUpdated: string;
-  readonly notBefore: Instant;
-  readonly due: Instant;
 }
 
-/** When unchanged twins are refreshed. The due time is computed once per refresh, because every pass asks for it. */
+interface Known extends PublishedTwin {
+  readonly at: Instant;
+  /** Writes for other reasons since the last refresh. */
+  readonly changes: number;
+  /** Its refresh was requested. */
+  chosen: boolean;
+}
+
+/** A twin that changed this often without a refresh in between will change again before it needs one. */
+const CHANGES_OF_A_BUSY_NODE = 4;
+const LONGEST_CHECK = 5000;
+
+/** How often the operator looks for due heartbeats. */
+export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
+  milliseconds(Math.min(LONGEST_CHECK, interval / 10));
+
+/**
+ * Decides when unchanged twins are refreshed: after the interval, or earlier if too many would come due together. So 5,000
+ * twins that were all written at once are refreshed one after the other from then on, and none more than once per interval.
+ */
 export class Heartbeats {
   readonly #interval: Milliseconds;
-  readonly #schedules = new Map<string, Schedule>();
+  /** How often `choose` is called. */
+  readonly #checkInterval: Milliseconds;
+  readonly #known = new Map<string, Known>();
 
   constructor(interval: Milliseconds) {
     this.#interval = interval;
+    this.#checkInterval = heartbeatCheck(interval);
   }
 
+  /** Whether this version of the twin must be written again although nothing changed. */
   isDue(name: string, lastUpdated: string, now: Instant): boolean {
-    let schedule = this.#schedules.get(name);
-    if (schedule?.lastUpdated !== lastUpdated) {
-      schedule = this.#scheduleAfter(name, lastUpdated);
-      this.#schedules.set(name, schedule);
-    }
-    return !isBeforeDue(now, schedule);
+    const known = this.#known.get(name);
+    if (known?.lastUpdated !== lastUpdated) return this.#isOverdue(instant(Date.parse(lastUpdated)), now);
+    return known.chosen || this.#isOverdue(known.at, now);
   }
 
-  /** A cheap check for use between passes. It does not notice that another writer changed lastUpdated. */
-  mayBeDue(name: string, now: Instant): boolean {
-    const schedule = this.#schedules.get(name);
-    return schedule === undefined || !isBeforeDue(now, schedule);
+  /** Names the twins to refresh now. */
+  choose(twins: readonly PublishedTwin[], now: Instant): string[] {
+    const candidates: Known[] = [];
+    for (const twin of twins) {
+      let known = this.#known.get(twin.name);
+      if (known?.lastUpdated !== twin.lastUpdated) {
+        const changes = known === undefined || known.chosen ? 0 : known.changes + 1;
+        known = { ...twin, at: instant(Date.parse(twin.lastUpdated)), changes, chosen: false };
+        this.#known.set(twin.name, known);
+      }
+      if (!known.chosen) candidates.push(known);
+    }
+    // A time that is invalid or far in the future counts as overdue.
+    const overdue = candidates.filter(({ at }) => this.#isOverdue(at, now));
+    const later = candidates
+      .filter(({ at, changes }) => changes < CHANGES_OF_A_BUSY_NODE && !this.#isOverdue(at, now))
+      .toSorted((one, other) => one.at - other.at);
+    const early = later.slice(0, this.#earlyRefreshes(later, overdue.length, now));
+    return [...overdue, ...early].map((known) => {
+      known.chosen = true;
+      return known.name;
+    });
+  }
+
+  /** How many of the twins, which are sorted by age, are refreshed before their interval has passed. */
+  #earlyRefreshes(later: readonly Known[], overdue: number, now: Instant): number {
+    let perMs = 0;
+    // The rate at which the first n twins are refreshed by the check after their interval, for every n.
+    for (const [index, { at }] of later.entries()) {
+      const left = at + this.#interval + this.#checkInterval - now;
+      perMs = Math.max(perMs, (overdue + index + 1) / left);
+    }
+    return Math.max(0, Math.floor(perMs * this.#checkInterval) - overdue);
   }
 
   keepOnly(nodes: { has(name: string): boolean }): void {
-    for (const name of this.#schedules.keys()) if (!nodes.has(name)) this.#schedules.delete(name);
+    for (const name of this.#known.keys()) if (!nodes.has(name)) this.#known.delete(name);
   }
 
-  /** A lastUpdated far in the future comes from a wrong clock. `notBefore` keeps it from delaying the refresh. */
-  #scheduleAfter(name: string, lastUpdated: string): Schedule {
-    const at = instant(Date.parse(lastUpdated));
-    const due = nextHeartbeat(name, at, this.#interval);
-    return { lastUpdated, notBefore: instant(at - this.#interval), due };
+  /** A time that is invalid, or so far in the future that the clock of its writer was wrong, counts as overdue. */
+  #isOverdue(at: Instant, now: Instant): boolean {
+    return !(now > at - this.#interval && now < at + this.#interval);
   }
 }
-
-/** False if lastUpdated could not be parsed. */
-const isBeforeDue = (now: Instant, { notBefore, due }: Schedule): boolean => now > notBefore && now < due;

@@ -8,7 +8,7 @@ import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
 import type { ClusterState } from "../observe/cluster-state.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
-import { Heartbeats } from "./heartbeats.ts";
+import { Heartbeats, type PublishedTwin } from "./heartbeats.ts";
 import { NodeDiffer } from "./node-differ.ts";
 import type { PendingWrites } from "./pending-writes.ts";
 import { PlanWriter } from "./plan-writer.ts";
@@ -99,13 +99,14 @@ export class Reconciler {
   refreshDueTwins(): void {
     const { state, clock, mayWrite } = this.#options;
     if (!mayWrite()) return;
-    const now = clock.now();
+    const twins: PublishedTwin[] = [];
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // The work queue retries failed nodes with backoff.
-      if (!this.#heartbeats.mayBeDue(name, now) || this.#failures.has(name)) continue;
+      if (this.#failures.has(name)) continue;
       const lastUpdated = state.twin(name)?.status?.lastUpdated;
-      if (lastUpdated !== undefined && this.#heartbeats.isDue(name, lastUpdated, now)) this.#queue.add(name);
+      if (lastUpdated !== undefined) twins.push({ name, lastUpdated });
     }
+    for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
   async stop(): Promise<void> {

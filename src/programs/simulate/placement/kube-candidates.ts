@@ -2,8 +2,7 @@ import { type KubeResources, kubeScore, nodesToScore } from "../../../core/scori
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
-
-import { hasBoardFor, type PlacementNodes } from "./placement-nodes.ts";
+import { admits, type PlacementNodes } from "./placement-nodes.ts";
 
 /** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */
 const MEMORY_PER_CORE = 4 * 2 ** 30;
@@ -47,8 +46,7 @@ export class KubeDefaultScheduler {
     for (; seen < count && found < this.#limit; seen++) {
       const node = (this.#start + seen) % count;
       const free = freeCores[node] as number;
-      if (free < kind.cores || (freeGpus[node] as number) < kind.gpus || !hasBoardFor(this.#nodes, node, kind))
-        continue;
+      if (free < kind.cores || (freeGpus[node] as number) < kind.gpus || !admits(this.#nodes, node, kind)) continue;
       found++;
       const allocatable = this.#allocatable[node] as KubeResources;
       const score = kubeScore(allocatable, resourcesOf(this.#nodes.shape(node).cores - free), pod);

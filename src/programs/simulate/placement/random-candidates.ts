@@ -2,7 +2,7 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
-import { hasBoardFor, type PlacementNodes } from "./placement-nodes.ts";
+import { admits, type PlacementNodes } from "./placement-nodes.ts";
 
 /**
  * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
@@ -57,6 +57,6 @@ export class RandomCandidates implements FittingNodes {
     const { freeCores, freeGpus } = this.#nodes;
     const { cores, gpus } = this.#kind;
     const fits = (freeCores[node] as number) >= cores && (freeGpus[node] as number) >= gpus;
-    return fits && hasBoardFor(this.#nodes, node, this.#kind);
+    return fits && admits(this.#nodes, node, this.#kind);
   }
 }

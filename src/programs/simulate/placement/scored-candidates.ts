@@ -2,7 +2,7 @@ import { ANY_BOARD } from "../trace/trace.ts";
 import type { ScoreParts } from "./arms.ts";
 import type { FittingNodes } from "./candidates.ts";
 import type { JobKindRequest } from "./job-kinds.ts";
-import { hasBoardFor, type PlacementNodes } from "./placement-nodes.ts";
+import { admits, type PlacementNodes } from "./placement-nodes.ts";
 import { marginalWatts } from "./power.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
@@ -81,15 +81,15 @@ export class ScoredCandidates implements FittingNodes {
         (ofTrend[node] as number);
       scores[at] = Math.min(highest, Math.max(lowest, score));
     }
-    if (this.#kind.board !== ANY_BOARD) this.#excludeOtherBoards();
+    if (this.#kind.board !== ANY_BOARD || this.#nodes.tainted !== undefined) this.#exclude();
     this.#contest.rebuild();
   }
 
-  /** Apart from the loop above, which has no time for it. */
-  #excludeOtherBoards(): void {
+  /** Excludes nodes with taints and other boards. Apart from the loop above, which has no time for it. */
+  #exclude(): void {
     const { scores } = this.#contest;
     for (let at = 0; at < scores.length; at++) {
-      if (!hasBoardFor(this.#nodes, this.#first + at, this.#kind)) scores[at] = Number.NEGATIVE_INFINITY;
+      if (!admits(this.#nodes, this.#first + at, this.#kind)) scores[at] = Number.NEGATIVE_INFINITY;
     }
   }
 
@@ -108,7 +108,7 @@ export class ScoredCandidates implements FittingNodes {
     const { freeCores, freeGpus, power } = this.#nodes;
     const { cores, gpus } = this.#kind;
     if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) return Number.NEGATIVE_INFINITY;
-    if (!hasBoardFor(this.#nodes, node, this.#kind)) return Number.NEGATIVE_INFINITY;
+    if (!admits(this.#nodes, node, this.#kind)) return Number.NEGATIVE_INFINITY;
     const { peakWatts, ofNode, ofStrandedGpus, ofTrend } = this.#columns;
     const { headroomWeight, lowest, highest } = this.#parts;
     const peak = peakWatts[node] as number;

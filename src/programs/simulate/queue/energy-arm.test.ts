@@ -85,7 +85,7 @@ describe("energy per work in the window", () => {
     const perCore = (4 * 580 + 560) / 512;
     expect(to.ratedJoules - from.ratedJoules).toBeCloseTo(32 * perCore * 400, 6);
     const { figures } = queueRunFigures(inside);
-    expect(figures["windowKWhPerWork"]).toBeCloseTo((to.joules - from.joules) / (32 * perCore * 400), 9);
+    expect(figures["windowKWhPerWork"]).toBeCloseTo((to.energy.total - from.energy.total) / (32 * perCore * 400), 9);
     // Reading the meters changes nothing.
     const { figures: unread } = queueRunFigures(simulateQueue(setup, least));
     expect(figures["itKWh"]).toBe(unread["itKWh"]);

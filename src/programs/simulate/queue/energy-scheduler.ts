@@ -2,7 +2,7 @@ import type { PodDemand, WorkloadClass } from "../../../core/demand/index.ts";
 import type { EnergyKernel, PlacedPod } from "../../../core/scoring/index.ts";
 import type { FittingNodes } from "../placement/candidates.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
-import { hasBoardFor } from "../placement/placement-nodes.ts";
+import { admits } from "../placement/placement-nodes.ts";
 import type { TraceJob } from "./jobs.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
@@ -54,7 +54,7 @@ export class EnergyScheduler {
     let found = 0;
     for (let node = 0; node < count; node++) {
       if ((freeCores[node] as number) < kind.cores || (freeGpus[node] as number) < kind.gpus) continue;
-      if (!hasBoardFor(this.#site, node, kind)) continue;
+      if (!admits(this.#site, node, kind)) continue;
       const slot = this.#slots[node] as number;
       if (this.#kernel.filter(slot, workloadClass) !== 0) continue;
       this.#candidates[found] = slot;

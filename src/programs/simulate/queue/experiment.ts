@@ -25,8 +25,9 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
     performanceShare,
     estimatorError = 0,
     ecoMaxSlowdown,
+    sleep,
   } = options;
-  const machines = machinesOf(cluster, nodes, { boardSpeeds });
+  const machines = machinesOf(cluster, nodes, { boardSpeeds, bootCpu: sleep?.bootCpu, bootGpu: sleep?.bootGpu });
   const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
   const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
   const gpus = machines.reduce((sum, machine) => sum + boardsOfFullSpeed(machine), 0);
@@ -45,6 +46,11 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
       ...(bindBoards && { bindBoards: "on" }),
       ...(estimatorError > 0 && { estimatorError }),
       ...(ecoMaxSlowdown !== undefined && { ecoMaxSlowdown }),
+      ...(sleep?.bootCpu !== undefined && { bootCpuSec: sleep.bootCpu }),
+      ...(sleep?.bootGpu !== undefined && { bootGpuSec: sleep.bootGpu }),
+      ...(sleep?.failedBoots !== undefined && { bootFailures: sleep.failedBoots }),
+      ...(sleep?.reserveQuantile !== undefined && { sleepReserveQuantile: sleep.reserveQuantile }),
+      ...(sleep?.after !== undefined && { sleepAfterSec: sleep.after / 1000 }),
     },
     expectedJobs: trace?.length ?? expectedJobs(workload),
     traceOf: (seed) => {
@@ -65,6 +71,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
           window: [endSec * WARM_UP, endSec],
           estimatorError,
           ecoMaxSlowdown,
+          sleep,
         },
         contender,
         onProgress,

@@ -2,7 +2,7 @@ import type { PodDemand, WorkloadClass } from "../../../core/demand/index.ts";
 import type { ScoringKernel } from "../../../core/scoring/index.ts";
 import type { FittingNodes } from "../placement/candidates.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
-import { hasBoardFor } from "../placement/placement-nodes.ts";
+import { admits } from "../placement/placement-nodes.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
@@ -60,7 +60,7 @@ export class JoulieCandidates implements FittingNodes {
     const { cores, gpus } = this.#kind;
     const freeCores = this.#site.freeCores[node] as number;
     if (freeCores < cores || (this.#site.freeGpus[node] as number) < gpus) return Number.NEGATIVE_INFINITY;
-    if (!hasBoardFor(this.#site, node, this.#kind)) return Number.NEGATIVE_INFINITY;
+    if (!admits(this.#site, node, this.#kind)) return Number.NEGATIVE_INFINITY;
     if (this.#kernel.filter(this.#slots[node] as number, this.#class) !== 0) return Number.NEGATIVE_INFINITY;
     const leastAllocated = Math.floor(((freeCores - cores) * 100) / this.#site.shape(node).cores);
     return EXTENDER_WEIGHT * (this.#points[node] as number) + leastAllocated;

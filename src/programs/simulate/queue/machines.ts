@@ -2,6 +2,7 @@ import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
+import type { Seconds } from "../../../core/units/index.ts";
 import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
 
 /** Properties shared by all nodes of one kind. */
@@ -53,13 +54,16 @@ const NODES_PER_RACK = 20;
 export interface MachineOptions {
   /** Jobs take longer on slower boards. */
   readonly boardSpeeds?: boolean | undefined;
+  /** Boot times of nodes without and with GPUs. */
+  readonly bootCpu?: Seconds | undefined;
+  readonly bootGpu?: Seconds | undefined;
 }
 
 /** Generates the nodes of a cluster group by group; the last group absorbs rounding. */
 export function machinesOf(
   cluster: keyof typeof groups,
   count: number,
-  { boardSpeeds = false }: MachineOptions = {},
+  { boardSpeeds = false, ...boots }: MachineOptions = {},
 ): ClusterMachine[] {
   const machines: ClusterMachine[] = [];
   const boards = [...new Set(groups[cluster].flatMap(({ gpu }) => gpu?.model ?? []))];
@@ -68,7 +72,7 @@ export function machinesOf(
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
     const end = index === groups[cluster].length - 1 ? count : Math.round(count * share);
-    const kind = machineKindOf(group, boards, boardSpeeds ? fastest : undefined);
+    const kind = machineKindOf(group, boards, boardSpeeds ? fastest : undefined, boots);
     while (machines.length < end) machines.push(machineOf(kind, machines.length));
   }
   return machines;
@@ -82,15 +86,22 @@ const discoveredOf = ({ cpu, gpu }: Group): NodeHardwareStatus => ({
 const hardwareOf = (group: Group): HardwareView => hardwareView({ metadata: { name: "" } }, discoveredOf(group));
 
 /** `fastest`: TFLOPS of the cluster's fastest board; absent = all boards count as equally fast. */
-function machineKindOf(group: Group, models: readonly string[], fastest: number | undefined): MachineKind {
+function machineKindOf(
+  group: Group,
+  models: readonly string[],
+  fastest: number | undefined,
+  { bootCpu, bootGpu }: MachineOptions,
+): MachineKind {
   const discovered = discoveredOf(group);
   const hardware = hardwareOf(group);
   const boards = hardware.gpu;
+  const model = nodeModelOf(hardware, boards === undefined || fastest === undefined ? 1 : boards.perf / fastest);
+  const bootTime = (boards === undefined ? bootCpu : bootGpu) ?? model.states.bootTime;
   return {
     // With the cores: the simulated nodes offer cores, while planning takes a node's allocatable CPUs for threads.
     discovered: { ...discovered, cpu: { ...discovered.cpu, totalCores: hardware.cpu.totalCores } },
     hardware,
-    model: nodeModelOf(hardware, boards === undefined || fastest === undefined ? 1 : boards.perf / fastest),
+    model: { ...model, states: { ...model.states, bootTime } },
     board: group.gpu === undefined ? NO_BOARD : models.indexOf(group.gpu.model),
     shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
   };
@@ -111,6 +122,7 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
         resourceVersion: "1",
         labels: {
           [labels.managed]: "true",
+          [labels.maySleep]: "true",
           [labels.rack]: rack,
           ...(product !== undefined && { [BOARD_LABEL]: product }),
         },

@@ -1,14 +1,16 @@
+import type { Need } from "../../../core/sleep/index.ts";
 import { quantile } from "../report/quantile.ts";
 import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
-import type { ClusterEnergy } from "./simulated-cluster.ts";
+import type { ClusterEnergy, NodeState } from "./simulated-cluster.ts";
 
 /** Energy and work up to a moment. */
 export interface ProgressMark {
   readonly atSec: number;
-  readonly joules: number;
+  readonly energy: ClusterEnergy;
   /** Joules that the work would take at the rating of the cores and boards that jobs hold; see `ratedWatts`. */
   readonly ratedJoules: number;
+  readonly sleeps: number;
 }
 
 /** Raw results of a run. */
@@ -27,6 +29,16 @@ export interface QueueRunRecord {
   readonly idleWatts: number;
   readonly wattsByMinute: Float64Array;
   readonly peakWatts: number;
+  readonly nodes: number;
+  /** Only in arms with sleep. */
+  readonly sleep?: SleepRecord | undefined;
+}
+
+interface SleepRecord {
+  readonly sleeps: number;
+  readonly failedBoots: number;
+  /** By what the woken nodes were needed for. */
+  readonly wakes: Readonly<Record<Need | "other", number>>;
 }
 
 /** A performance job misses its SLO if waiting plus running takes this much longer than at full speed. */
@@ -34,6 +46,7 @@ const SLO_SLOWDOWN = 1.05;
 /** Lower bound for durations in slowdowns, so that short jobs do not dominate. */
 const SHORTEST_SEC = 10;
 const KWH = 3.6e6;
+const DAY_SEC = 86_400;
 
 export const queueFigures: readonly ReportFigure[] = [
   {
@@ -94,6 +107,27 @@ export const queueFigures: readonly ReportFigure[] = [
   },
   { key: "ranLongerMostPct", title: "at most %", digits: 1, about: "the same of the job that was slowed most" },
   { key: "makespanHours", title: "hours", digits: 2 },
+  {
+    key: "asleepMean",
+    title: "asleep",
+    digits: 1,
+    ofSleep: true,
+    about:
+      "mean number of nodes that were off; this and the next three columns are from a third of the arrival time to its end",
+  },
+  { key: "cyclesPerNodeDay", title: "cycles", digits: 2, ofSleep: true, about: "sleeps per node and day" },
+  { key: "offPct", title: "% off", digits: 2, ofSleep: true, about: "share of the energy that nodes drew while off" },
+  {
+    key: "transitionPct",
+    title: "% transitions",
+    digits: 2,
+    ofSleep: true,
+    about: "share of the energy that nodes drew while they shut down, booted or hung after a failed boot",
+  },
+  { key: "wakesForPending", title: "wakes, pending", digits: 1, ofSleep: true, about: "nodes woken for pending jobs" },
+  { key: "wakesForReserve", title: "wakes, reserve", digits: 1, ofSleep: true, about: "nodes woken for the reserve" },
+  { key: "wakesForOther", title: "wakes, other", digits: 1, ofSleep: true },
+  { key: "failedBoots", title: "failed boots", digits: 1, ofSleep: true },
 ];
 
 export function queueRunFigures(story: QueueRunRecord): {
@@ -153,7 +187,7 @@ export function queueRunFigures(story: QueueRunRecord): {
       jobs: trace.length,
       completed: waits.length,
       windowKWhPerWork:
-        opened && closed && ratio(closed.joules - opened.joules, closed.ratedJoules - opened.ratedJoules),
+        opened && closed && ratio(closed.energy.total - opened.energy.total, closed.ratedJoules - opened.ratedJoules),
       windowHours: opened && closed && (closed.atSec - opened.atSec) / 3600,
       unfinished: trace.length - waits.length,
       coreHours: coreSeconds / 3600,
@@ -182,7 +216,40 @@ export function queueRunFigures(story: QueueRunRecord): {
       ranLongerMostPct: (ranLongest - 1) * 100,
       makespanHours: endSec / 3600,
       idleKW: idleWatts / 1000,
+      ...sleepFigures(story),
     }),
+  };
+}
+
+const NOTHING_YET: Pick<ProgressMark, "atSec" | "sleeps"> & { readonly energy: undefined } = {
+  atSec: 0,
+  sleeps: 0,
+  energy: undefined,
+};
+
+/** Without a window of the whole run. */
+function sleepFigures({ sleep, marks, endSec, energy, nodes }: QueueRunRecord): Record<string, number | undefined> {
+  if (sleep === undefined) return {};
+  const [opened, closed] = marks;
+  const first = opened && closed ? opened : NOTHING_YET;
+  const last = closed ?? { atSec: endSec, energy, sleeps: sleep.sleeps };
+  const time = last.atSec - first.atSec;
+  const joulesIn = (...states: readonly NodeState[]): number =>
+    states.reduce((sum, state) => sum + last.energy.byState[state] - (first.energy?.byState[state] ?? 0), 0);
+  const total = last.energy.total - (first.energy?.total ?? 0);
+  const { pending, waiting, reserve, learning, family, zone, swap, other } = sleep.wakes;
+  return {
+    asleepMean: ratio(last.energy.offSeconds - (first.energy?.offSeconds ?? 0), time),
+    cyclesPerNodeDay: ratio((last.sleeps - first.sleeps) * DAY_SEC, nodes * time),
+    offPct: ratio(joulesIn("off") * 100, total),
+    transitionPct: ratio(joulesIn("stopping", "waking", "failed") * 100, total),
+    wakesForPending: pending + waiting,
+    wakesForReserve: reserve + learning,
+    wakesForOther: family + zone + swap + other,
+    failedBoots: sleep.failedBoots,
+    ...Object.fromEntries(
+      (["off", "stopping", "waking", "failed"] as const).map((state) => [`${state}KWh`, energy.byState[state] / KWH]),
+    ),
   };
 }
 

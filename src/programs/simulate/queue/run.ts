@@ -1,12 +1,14 @@
-import { defaultEnergySettings, defaultScoringSettings, EnergyKernel } from "../../../core/scoring/index.ts";
+import { POWER_STATES } from "../../../core/power/index.ts";
+import { defaultScoringSettings, EnergyKernel, energySettings } from "../../../core/scoring/index.ts";
 import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
+import type { SleepOptions } from "../experiment.ts";
 import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
 import { indexJobKinds } from "../placement/job-kinds.ts";
 import { KubeDefaultScheduler } from "../placement/kube-candidates.ts";
 import { NodeScoreParts } from "../placement/node-score-parts.ts";
-import { hasBoardFor } from "../placement/placement-nodes.ts";
+import { admits } from "../placement/placement-nodes.ts";
 import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
@@ -18,7 +20,7 @@ import type { ClusterMachine } from "./machines.ts";
 import { misjudgedBy } from "./misjudged-hardware.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { ratedWatts } from "./rated-work.ts";
-import { AGENT_SEC, PASS_SEC, RETRY_SEC, TRIGGER_SEC } from "./settings.ts";
+import { AGENT_SEC, PASS_SEC, RETRY_SEC, sleepSettings, TRIGGER_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedOperator } from "./simulated-operator.ts";
 
@@ -34,6 +36,8 @@ export interface QueueSetup {
   readonly estimatorError?: number | undefined;
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
+  /** For arms with sleep. */
+  readonly sleep?: SleepOptions | undefined;
 }
 
 /** After this time without a running job, waiting jobs can never start. */
@@ -81,12 +85,14 @@ class Simulation {
   #peakWatts = 0;
   #now = 0;
   #triggeredPass = Number.POSITIVE_INFINITY;
+  /** A node has become usable since the last try of all jobs. */
+  #hasWoken = false;
   #done = 0;
 
-  constructor(setup: QueueSetup, { arm, policy }: Contender) {
+  constructor(setup: QueueSetup, { arm, policy, sleep: sleeps }: Contender) {
     const { trace, machines, seed, atWall, window, ecoMaxSlowdown } = setup;
     this.#trace = trace;
-    const site = new SimulatedCluster(machines, atWall);
+    const site = new SimulatedCluster(machines, atWall, sleeps);
     this.#site = site;
     this.#ratedWatts = ratedWatts(machines);
     this.#window = [...(window ?? [])];
@@ -101,10 +107,16 @@ class Simulation {
         ({ shape, board }) => shape.cores >= cores && shape.gpus >= gpus && (needed === ANY_BOARD || board === needed),
       ),
     );
+    const sleep = sleeps && {
+      seed,
+      failedBoots: setup.sleep?.failedBoots ?? POWER_STATES.failedBoots.value,
+      settings: sleepSettings(setup.sleep),
+      onChange: (node: number, isUntainted: boolean) => this.#powerChanged(node, isUntainted),
+    };
     if (arm === "energy") {
-      const kernel = new EnergyKernel(defaultScoringSettings, defaultEnergySettings);
+      const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
-      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds, ecoMaxSlowdown });
+      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds, ecoMaxSlowdown, sleep });
       const scheduler = new EnergyScheduler(
         site,
         kernel,
@@ -116,7 +128,7 @@ class Simulation {
     }
     if (arm === "joulie") {
       // It needs twins, so it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
+      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, sleep });
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
@@ -124,7 +136,9 @@ class Simulation {
       return;
     }
     this.#operator =
-      policy === "none" ? undefined : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown });
+      policy === "none" && sleep === undefined
+        ? undefined
+        : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, sleep });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
@@ -145,11 +159,22 @@ class Simulation {
     let nextAgents = Number.POSITIVE_INFINITY;
     let nextTry = Number.POSITIVE_INFINITY;
     let busyAt = 0;
+    let triesAll = false;
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
       const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
       const nextMark = this.#window[0] ?? Number.POSITIVE_INFINITY;
-      this.#now = Math.min(arrival, this.#site.nextAt, nextPass, this.#triggeredPass, nextAgents, nextTry, nextMark);
+      this.#now = Math.min(
+        arrival,
+        this.#site.nextAt,
+        nextPass,
+        this.#triggeredPass,
+        nextAgents,
+        nextTry,
+        nextMark,
+        this.#operator?.power?.nextAt ?? Number.POSITIVE_INFINITY,
+      );
       this.#settle();
+      this.#operator?.power?.advance(this.#now);
       if (nextMark <= this.#now) this.#mark();
       if (nextAgents <= this.#now) {
         nextAgents = Number.POSITIVE_INFINITY;
@@ -165,6 +190,8 @@ class Simulation {
         // An agent that is about to look at its target does not start again.
         nextAgents = Math.min(nextAgents, this.#now + AGENT_SEC);
         nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
+        triesAll ||= this.#hasWoken;
+        this.#hasWoken = false;
         if (isDue) this.#readMeters();
         this.#pass();
       }
@@ -175,10 +202,12 @@ class Simulation {
       if (nextTry <= this.#now) {
         nextTry = Number.POSITIVE_INFINITY;
         // Nodes may have become performance nodes.
-        if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => performance);
+        const all = triesAll;
+        if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => all || performance);
+        triesAll = false;
       }
       this.#place();
-      if (this.#operator?.fitsPods === true && this.#hasWaiting(firstNew, arrived)) {
+      if (this.#hasWaiting(firstNew, arrived)) {
         this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
       }
       this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
@@ -194,12 +223,27 @@ class Simulation {
     this.#operator?.arrived(job, kind, this.#now);
   }
 
-  /** Whether a performance job that just arrived has no node. */
+  /** Whether a job that just arrived has no node, and the operator may find one for it. */
   #hasWaiting(first: number, end: number): boolean {
+    if (this.#operator === undefined) return false;
+    const { fitsPods, power } = this.#operator;
+    const anyClass = power !== undefined && !power.allAwake;
+    if (!fitsPods && !anyClass) return false;
     for (let job = first; job < end; job++) {
-      if (this.#trace.performance[job] === 1 && Number.isNaN(this.#startedAt[job])) return true;
+      if (!Number.isNaN(this.#startedAt[job])) continue;
+      if (anyClass || this.#trace.performance[job] === 1) return true;
     }
     return false;
+  }
+
+  /** The taint of a node or the power in its twin has changed. */
+  #powerChanged(node: number, isUntainted: boolean): void {
+    this.#changed(node);
+    if (!isUntainted) return;
+    this.#unblockFitting(node);
+    // The operator sees the twin and publishes another class than asleep.
+    this.#hasWoken = true;
+    this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
   }
 
   /** Processes all events that are due. */
@@ -210,16 +254,21 @@ class Simulation {
   #happen(): void {
     const happened = this.#site.processNextEvent();
     if (happened === undefined) return;
-    const { node, ended } = happened;
+    const { node, ended, switched } = happened;
     this.#changed(node);
+    if (switched !== undefined) this.#operator?.power?.switched(node, switched, this.#now);
     if (ended === undefined) return;
     this.#energy?.ended(ended);
     this.#operator?.ended(ended.index);
     this.#endedAt[ended.index] = this.#now;
     this.#done++;
+    this.#unblockFitting(node);
+  }
+
+  #unblockFitting(node: number): void {
     const cores = this.#site.freeCores[node] as number;
     const gpus = this.#site.freeGpus[node] as number;
-    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus && hasBoardFor(this.#site, node, kind));
+    this.#backlog.unblock((kind) => cores >= kind.cores && gpus >= kind.gpus && admits(this.#site, node, kind));
   }
 
   /** Records energy and work so far: of jobs that ended, and of those that run. */
@@ -234,7 +283,9 @@ class Simulation {
     this.#site.visitRunning(this.#now, ({ index }, left) => {
       ratedJoules += this.#ratedWatts(this.#trace, index) * ((durationSec[index] as number) - left);
     });
-    this.#marks.push({ atSec: this.#now, joules: this.#site.energyUntil(this.#now).total, ratedJoules });
+    const energy = this.#site.energyUntil(this.#now);
+    const power = this.#operator?.power;
+    this.#marks.push({ atSec: this.#now, energy, ratedJoules, sleeps: power?.sleeps ?? 0 });
   }
 
   #enforce(): void {
@@ -282,6 +333,7 @@ class Simulation {
   }
 
   story(): QueueRunRecord {
+    const power = this.#operator?.power;
     return {
       trace: this.#trace,
       placedOn: this.#placedOn,
@@ -293,6 +345,8 @@ class Simulation {
       idleWatts: this.#site.totalWatts,
       wattsByMinute: Float64Array.from(this.#wattsByMinute),
       peakWatts: this.#peakWatts,
+      nodes: this.#site.count,
+      ...(power && { sleep: { sleeps: power.sleeps, failedBoots: power.failures, wakes: this.#operator.wakes } }),
     };
   }
 }

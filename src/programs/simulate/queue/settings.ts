@@ -2,9 +2,11 @@ import { gpuProductLabels, labels } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
 import { type PolicySettings, profileCaps } from "../../../core/policy/index.ts";
+import type { SleepSettings } from "../../../core/sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
-import { milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
+import { type Instant, instant, milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
+import type { SleepOptions } from "../experiment.ts";
 
 /**
  * Of an installed operator with fit_aware_v1, as docs/guides/energy.md sets it. Empty nodes of the reserve draw the same power
@@ -26,7 +28,12 @@ const policyOf = (name: PolicyName): PolicySettings => ({
  * Default settings of an installed operator, except that power comes from exact meters instead of agents, and that
  * fit_aware_v1 has bounded eco caps.
  */
-export const planningSettings = (policy: PolicyName, ecoMaxSlowdown: Percent = ECO_MAX_SLOWDOWN): PlanningSettings => ({
+export const planningSettings = (
+  policy: PolicyName,
+  ecoMaxSlowdown: Percent = ECO_MAX_SLOWDOWN,
+  sleep?: SleepSettings,
+): PlanningSettings => ({
+  sleep,
   eligibility: {
     selector: [{ key: labels.managed, operator: "In", values: ["true"] }],
     reservedLabel: labels.reserved,
@@ -54,6 +61,17 @@ export const planningSettings = (policy: PolicyName, ecoMaxSlowdown: Percent = E
   agentHeartbeat,
   readingsFreshFor: milliseconds(300_000),
 });
+
+/** Of an installed operator with SLEEP_MODE=on. */
+export const sleepSettings = ({ reserveQuantile = 0.99, after }: SleepOptions = {}): SleepSettings => ({
+  mode: "on",
+  after: after ?? milliseconds(600_000),
+  reserveQuantile,
+});
+
+/** Start of all simulations; the date is arbitrary. */
+const START = Date.UTC(2026, 0, 1);
+export const instantAt = (sec: number): Instant => instant(START + sec * 1000);
 
 /** Seconds between operator passes, and until an agent has applied the result. */
 export const PASS_SEC = 60;

@@ -1,3 +1,4 @@
+import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import { totalPower } from "../placement/node-score-parts.ts";
@@ -8,8 +9,11 @@ import { roundToMillicores } from "../trace/millicores.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 
-/** A node is empty, or runs jobs under caps below its full power, or runs them at full speed. */
-export const nodeStates = ["empty", "eco", "full"] as const;
+/**
+ * A node that is on is empty, or runs jobs under caps below its full power, or runs them at full speed. The others are states
+ * of its power.
+ */
+export const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
 export type NodeState = (typeof nodeStates)[number];
 
 /** Joules since the start. */
@@ -20,6 +24,8 @@ export interface ClusterEnergy {
   readonly gpu: number;
   /** Parts of the total, by the state of the node. */
   readonly byState: Readonly<Record<NodeState, number>>;
+  /** Seconds that nodes were off, summed over all nodes. */
+  readonly offSeconds: number;
 }
 
 /** The machines and their running jobs, simulated event by event. Times are seconds since the start. */
@@ -32,6 +38,7 @@ export class SimulatedCluster implements PlacementNodes {
   readonly power: Float64Array;
   /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
+  readonly tainted: Uint8Array | undefined;
   running = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #nodes: readonly SimulatedNode<TraceJob>[];
@@ -41,12 +48,12 @@ export class SimulatedCluster implements PlacementNodes {
   /** Reported power: at the wall, or of packages and boards. */
   readonly #draws: Float64Array;
   readonly #states: NodeState[];
-  readonly #byState: Record<NodeState, number> = { empty: 0, eco: 0, full: 0 };
+  readonly #byState = Object.fromEntries(nodeStates.map((state) => [state, 0])) as Record<NodeState, number>;
   /** Joules of each node that are counted in a state. */
   readonly #counted: Float64Array;
 
-  /** `atWall`: reports the power and energy of whole servers. */
-  constructor(machines: readonly ClusterMachine[], atWall = false) {
+  /** `atWall`: reports the power and energy of whole servers. `sleeps`: nodes may have taints and be switched off. */
+  constructor(machines: readonly ClusterMachine[], atWall = false, sleeps = false) {
     this.#machines = machines;
     this.#atWall = atWall;
     this.count = machines.length;
@@ -57,6 +64,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.board = Int8Array.from(machines, ({ board }) => board);
     this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
     this.performanceJobs = new Int32Array(this.count);
+    this.tainted = sleeps ? new Uint8Array(this.count) : undefined;
     this.#events = new TournamentTree(this.count);
     this.#events.rebuild();
     this.#states = machines.map(() => "empty");
@@ -77,14 +85,18 @@ export class SimulatedCluster implements PlacementNodes {
     return node === -1 ? Number.POSITIVE_INFINITY : -(this.#events.scores[node] as number);
   }
 
-  /** Processes the next event. Returns the node, and the job if one ended. */
-  processNextEvent(): { node: number; ended?: TraceJob } | undefined {
+  /** Processes the next event. Returns the node, and the job if one ended, or its power if it was switched. */
+  processNextEvent(): { node: number; ended?: TraceJob; switched?: NodePowerState } | undefined {
     const index = this.#events.best();
     if (index === -1) return undefined;
     const at = seconds(-(this.#events.scores[index] as number));
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const happening = node.advance(at);
     this.#refresh(index);
+    if (happening?.kind === "switched") {
+      this.#enterState(index, node);
+      return { node: index, switched: happening.power };
+    }
     if (happening?.kind !== "finished") return { node: index };
     const { job } = happening;
     this.running--;
@@ -113,6 +125,29 @@ export class SimulatedCluster implements PlacementNodes {
     this.#refresh(index);
   }
 
+  powerOf(index: number): NodePowerState {
+    return (this.#nodes[index] as SimulatedNode<TraceJob>).power;
+  }
+
+  bootSecondsOf(index: number): number {
+    return (this.#machines[index] as ClusterMachine).model.states.bootTime;
+  }
+
+  jobsOn(index: number): number {
+    return (this.#nodes[index] as SimulatedNode<TraceJob>).jobCount;
+  }
+
+  /** Switches a machine. It must be empty: a simulated power program that takes power from jobs has an error. */
+  switchPower(index: number, how: "shutDown" | "cutPower" | "switchOn" | "failToSwitchOn", at: number): void {
+    const node = this.#broughtTo(index, at);
+    if (node.jobCount > 0) throw new Error(`node ${index} would lose power at ${at} s with ${node.jobCount} jobs`);
+    if (how === "shutDown") node.shutDown();
+    else if (how === "cutPower") node.cutPower();
+    else node.switchOn(how === "failToSwitchOn");
+    this.#enterState(index, node);
+    this.#refresh(index);
+  }
+
   /**
    * Advances a node to a time. All earlier events must be processed, otherwise a job would end unnoticed and keep its
    * cores.
@@ -129,16 +164,18 @@ export class SimulatedCluster implements PlacementNodes {
     let total = 0;
     let cpu = 0;
     let gpu = 0;
+    let offSeconds = 0;
     const byState = { ...this.#byState };
     for (const [index, node] of this.#nodes.entries()) {
       node.advance(seconds(at));
       cpu += node.cpuJoules;
       gpu += node.gpuJoules;
+      offSeconds += node.offSeconds;
       const joules = this.#reportedJoules(node);
       total += joules;
       byState[this.#states[index] as NodeState] += joules - (this.#counted[index] as number);
     }
-    return { total, cpu, gpu, byState };
+    return { total, cpu, gpu, byState, offSeconds };
   }
 
   /** Calls `visit` with every running job and its remaining work, in seconds at full speed, at a time without pending events. */
@@ -151,7 +188,7 @@ export class SimulatedCluster implements PlacementNodes {
 
   /** Counts the energy so far in the state that ends, if the state changes. */
   #enterState(index: number, node: SimulatedNode<TraceJob>): void {
-    const next = node.jobCount === 0 ? "empty" : isCapped(node.caps, node.model) ? "eco" : "full";
+    const next = stateOf(node);
     const last = this.#states[index] as NodeState;
     if (next === last) return;
     const joules = this.#reportedJoules(node);
@@ -174,6 +211,12 @@ export class SimulatedCluster implements PlacementNodes {
     this.#draws[index] = this.#reportedWatts(node);
     this.#events.set(index, -(node.nextAt ?? Number.POSITIVE_INFINITY));
   }
+}
+
+function stateOf({ power, jobCount, caps, model }: SimulatedNode<TraceJob>): NodeState {
+  if (power !== "on") return power;
+  if (jobCount === 0) return "empty";
+  return isCapped(caps, model) ? "eco" : "full";
 }
 
 /** Whether a cap is below what a package or board draws at full load. */

@@ -6,24 +6,23 @@ import {
   type PlanningSettings,
   PowerTrends,
   planCluster,
+  type SleepObservations,
   statusToPublish,
 } from "../../../core/planning/index.ts";
 import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
+import { type Need, SleepMemory, type SleepSettings } from "../../../core/sleep/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
-import { type Instant, instant, type Percent, watts } from "../../../core/units/index.ts";
+import { type Instant, milliseconds, type Percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
 import { capsFor } from "./caps.ts";
 import type { ClusterMachine } from "./machines.ts";
-import { HEARTBEAT_MS, planningSettings } from "./settings.ts";
+import { HEARTBEAT_MS, instantAt, planningSettings } from "./settings.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedPods } from "./simulated-pods.ts";
+import { type SimulatedPowerOptions, SimulatedPowerProgram } from "./simulated-power.ts";
 import { SimulatedSnapshot } from "./simulated-snapshot.ts";
-
-/** Start of all simulations; the date is arbitrary. */
-const START = Date.UTC(2026, 0, 1);
-const instantAt = (seconds: number): Instant => instant(START + seconds * 1000);
 
 const facility = { site: {}, zones: new Map(), racks: new Map() };
 
@@ -40,6 +39,14 @@ interface FittedJobs {
   readonly ecoMaxSlowdown?: Percent | undefined;
 }
 
+/** Nodes that sleep. */
+export interface SimulatedSleep extends SimulatedPowerOptions {
+  readonly settings: SleepSettings;
+}
+
+/** As the operator's. */
+const ARRIVAL_SLOT = milliseconds(60_000);
+
 /**
  * Runs the operator's planning pass on simulated nodes and publishes the plans by the operator's rules. Writes take effect
  * at once. Agents apply the last published caps when `enforce` is called.
@@ -52,8 +59,24 @@ export class SimulatedOperator {
   readonly #settings: PlanningSettings;
   readonly #snapshot: SimulatedSnapshot;
   readonly #arrivals = new ArrivalHistory();
-  /** With fit_aware_v1 only. */
+  readonly #sleep: SleepObservations | undefined;
+  /** Absent if no node sleeps. */
+  readonly power: SimulatedPowerProgram | undefined;
+  /** Wakes by what the node was needed for. */
+  readonly wakes: Record<Need | "other", number> = {
+    pending: 0,
+    waiting: 0,
+    reserve: 0,
+    family: 0,
+    learning: 0,
+    zone: 0,
+    swap: 0,
+    other: 0,
+  };
+  /** With fit_aware_v1 or sleep only. */
   readonly #pods: SimulatedPods | undefined;
+  /** Whether a performance pod without a node triggers a pass. */
+  readonly fitsPods: boolean;
   readonly #power = new Map<string, PowerReading>();
   readonly #trends = new PowerTrends();
   readonly #cache = new PlanCache();
@@ -74,24 +97,43 @@ export class SimulatedOperator {
       seenBy = (hardware) => hardware,
       kinds,
       ecoMaxSlowdown,
-    }: SimulatedExtender & FittedJobs = {},
+      sleep,
+    }: SimulatedExtender & FittedJobs & { readonly sleep?: SimulatedSleep | undefined } = {},
   ) {
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
-    this.#settings = planningSettings(policy, ecoMaxSlowdown);
-    const byFit = policy === "fit_aware_v1" && kinds !== undefined;
-    this.#pods = byFit ? new SimulatedPods(kinds, machines, this.#arrivals) : undefined;
+    this.#settings = planningSettings(policy, ecoMaxSlowdown, sleep?.settings);
+    this.fitsPods = policy === "fit_aware_v1" && kinds !== undefined;
+    const allArrivals = sleep && new ArrivalHistory(ARRIVAL_SLOT);
+    this.#pods =
+      kinds !== undefined && (this.fitsPods || sleep !== undefined)
+        ? new SimulatedPods(kinds, machines, this.#arrivals, allArrivals)
+        : undefined;
     this.#snapshot = new SimulatedSnapshot(machines, site, this.#pods);
+    if (sleep !== undefined && allArrivals !== undefined) {
+      const power = new SimulatedPowerProgram(machines, site, this.#snapshot, {
+        ...sleep,
+        onChange: (node, isUntainted) => {
+          const { name } = machines[node] as ClusterMachine;
+          kernel.upsertTwin(name, this.#snapshot.twin(name)?.status);
+          sleep.onChange(node, isUntainted);
+        },
+      });
+      this.power = power;
+      this.#sleep = {
+        current: true,
+        known: true,
+        endpoint: (name) => power.endpoint(name),
+        hasLocalVolume: () => false,
+        arrivals: allArrivals,
+        memory: new SleepMemory(),
+      };
+    }
     for (const { name, hardware, node } of machines) {
       kernel.upsertHardware(name, seenBy(hardware));
       kernel.upsertLabels(name, node.metadata.labels);
     }
-  }
-
-  /** Whether a performance pod without a node triggers a pass. */
-  get fitsPods(): boolean {
-    return this.#pods !== undefined;
   }
 
   arrived(job: number, kind: number, at: number): void {
@@ -120,9 +162,15 @@ export class SimulatedOperator {
       trends: this.#trends,
       cache: this.#cache,
       arrivals: this.#arrivals,
+      sleep: this.#sleep,
       now,
     });
-    for (const node of plan.nodes.values()) this.#publish(node, now);
+    for (const { verdict, need } of plan.sleep?.nodes.values() ?? [])
+      if (verdict === "wake") this.wakes[need ?? "other"]++;
+    for (const node of plan.nodes.values()) {
+      this.#publish(node, now);
+      this.power?.want(node.name, node.spec.power?.state ?? "on", at);
+    }
     this.kernel.beginBatch(now);
   }
 
@@ -144,10 +192,12 @@ export class SimulatedOperator {
       last === undefined ||
       last.next.state !== next.state ||
       last.next.caps !== next.caps ||
-      (last.spec !== spec && !hasSameCaps(last.spec, spec));
+      (last.spec !== spec && !hasSameCaps(last.spec, spec)) ||
+      last.spec.power?.state !== spec.power?.state;
     if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isWorthPublishing(twin?.status, plan.status)) return;
     this.#published.set(name, { next, spec, at: now });
-    const status = statusToPublish(plan, twin?.status, now);
+    const { power } = twin?.status ?? {};
+    const status = { ...statusToPublish(plan, twin?.status, now), ...(power && { power }) };
     this.#snapshot.writeTwin({ metadata: { name }, spec, status });
     this.kernel.upsertTwin(name, status);
     if (!isNewSpec) return;

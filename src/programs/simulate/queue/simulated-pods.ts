@@ -14,9 +14,17 @@ export class SimulatedPods {
   readonly #kinds: readonly PodOfKind[];
   readonly #pods = new Map<number, PodSummary>();
   readonly #created = new Map<number, Instant>();
+  readonly #byNode = new Map<string, Map<number, PodSummary>>();
   readonly #arrivals: ArrivalHistory;
+  readonly #allArrivals: ArrivalHistory | undefined;
 
-  constructor(kinds: readonly JobKindRequest[], machines: readonly ClusterMachine[], arrivals: ArrivalHistory) {
+  /** `allArrivals` records pods of all classes, `arrivals` only performance pods. */
+  constructor(
+    kinds: readonly JobKindRequest[],
+    machines: readonly ClusterMachine[],
+    arrivals: ArrivalHistory,
+    allArrivals?: ArrivalHistory,
+  ) {
     const products = new Map<number, string>();
     for (const { board, node } of machines) products.set(board, node.metadata.labels?.[BOARD_LABEL] ?? "");
     const anyNode = {};
@@ -32,10 +40,13 @@ export class SimulatedPods {
         performanceSensitive: performance,
         demand: { cpuCores: cores, gpus: new Map(gpuAmounts), unreadable: [] },
         requests: podRequests(new Map([["cpu", cores], ...gpuAmounts])),
-        ...(performance && { nodes: board === ANY_BOARD ? anyNode : (bound.get(board) ?? anyNode) }),
+        ...((performance || allArrivals !== undefined) && {
+          nodes: board === ANY_BOARD ? anyNode : (bound.get(board) ?? anyNode),
+        }),
       };
     });
     this.#arrivals = arrivals;
+    this.#allArrivals = allArrivals;
   }
 
   arrived(job: number, kind: number, at: Instant): void {
@@ -43,21 +54,32 @@ export class SimulatedPods {
     this.#pods.set(job, pod);
     this.#created.set(job, at);
     if (pod.performanceSensitive) this.#arrivals.record(pod);
+    this.#allArrivals?.record(pod);
   }
 
   bound(job: number, kind: number, node: string, at: Instant): void {
     const createdAt = this.#created.get(job) ?? at;
-    this.#pods.set(job, {
+    const pod: PodSummary = {
       ...(this.#kinds[kind] as PodOfKind),
       node,
       createdAt,
       ...(at - createdAt >= QUEUED_AFTER && { waitedUntil: at }),
-    });
+    };
+    this.#pods.set(job, pod);
+    const others = this.#byNode.get(node);
+    if (others === undefined) this.#byNode.set(node, new Map([[job, pod]]));
+    else others.set(job, pod);
   }
 
   ended(job: number): void {
+    const node = this.#pods.get(job)?.node;
+    if (node !== undefined) this.#byNode.get(node)?.delete(job);
     this.#pods.delete(job);
     this.#created.delete(job);
+  }
+
+  on(node: string): Iterable<PodSummary> {
+    return this.#byNode.get(node)?.values() ?? [];
   }
 
   all(): Iterable<PodSummary> {

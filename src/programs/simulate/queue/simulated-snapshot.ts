@@ -42,6 +42,12 @@ export class SimulatedSnapshot implements ClusterSnapshot {
     this.#twins.set(twin.metadata.name, twin);
   }
 
+  /** Only the power program writes this part of the status. */
+  writePower(name: string, power: NonNullable<NodeTwin["status"]>["power"]): void {
+    const twin = this.#twins.get(name);
+    if (twin !== undefined) this.#twins.set(name, { ...twin, status: { ...twin.status, power } });
+  }
+
   writeNode(node: SnapshotNode): void {
     this.#nodes.set(node.metadata.name, node);
   }
@@ -65,6 +71,10 @@ export class SimulatedSnapshot implements ClusterSnapshot {
   }
 
   *podsOn(name: string): Iterable<PodSummary> {
+    if (this.#allPods !== undefined) {
+      yield* this.#allPods.on(name);
+      return;
+    }
     for (const pod of this.pods()) if (pod.node === name) yield pod;
   }
 

@@ -117,8 +117,12 @@ const STATES: Readonly<Record<(typeof nodeStates)[number], string>> = {
   empty: "empty nodes",
   eco: "busy under caps",
   full: "busy at full speed",
+  off: "off",
+  stopping: "shutting down",
+  waking: "booting",
+  failed: "failed boots",
 };
-const STATE_COLOURS = ["#bbbbbb", "#009e73", "#d55e00"] as const;
+const STATE_COLOURS = ["#bbbbbb", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#e69f00", "#000000"] as const;
 
 function energyByState(arms: readonly Arm[]): string {
   const parts = arms.map((arm) =>

@@ -1,0 +1,140 @@
+// Sleeping nodes when programs are killed, switches are dead, machines fail and users interfere, on a real control plane.
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { apiVersion } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { releaseFromWake, testWake, wake } from "../../src/programs/power/index.ts";
+import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { HALF, NODES, type Program, pause, SleepScene, soon } from "./sleep-scene.ts";
+
+describe("sleep under faults on a real control plane with 50 simulated nodes", () => {
+  let plane: ControlPlane;
+  let scene: SleepScene;
+  let operator: Program;
+  let power: Program;
+  beforeAll(async () => {
+    plane = await startControlPlane({ scheduler: {}, controllerManager: true });
+    scene = await SleepScene.open(plane);
+    power = scene.power;
+  });
+  afterAll(async () => {
+    await scene?.close();
+    await plane?.stop();
+  });
+
+  const running = async () => (await scene.pods()).filter(({ status }) => status.phase === "Running").length;
+  const machine = (name: string) => {
+    const found = scene.fleet.datacenter.machine(name);
+    if (found === undefined) throw new Error(`no ${name}`);
+    return found;
+  };
+  const stateOf = async (name: string) => (await scene.twin(name)).status?.power?.state ?? "on";
+  const isTainted = async (name: string) => {
+    const { spec } = await plane.api.get<{ readonly spec: object }>(`/api/v1/nodes/${name}`);
+    return JSON.stringify(spec).includes("joulie.io/asleep");
+  };
+  const step = (name: string) => `"step":"${name}"`;
+
+  it("SLP-22 the power program is killed after each step of a sleep, and the operator between its decisions", async () => {
+    operator = scene.startOperator();
+    for (const name of ["taint", "count", "shutdown"]) {
+      await power.killAfterWrite(step(name));
+      power = scene.startPower();
+    }
+    await operator.kill();
+    operator = scene.startOperator();
+    await scene.settles(HALF);
+    expect(await scene.violations()).toEqual([]);
+  });
+
+  it("SLP-22 the power program is killed after each step of a wake, the operator after its first wake", async () => {
+    const dies = operator.killAfterWrite('"power":{"state":"on"');
+    await scene.createPods("burst", 200, scene.coresForAll(205));
+    await dies;
+    operator = scene.startOperator();
+    for (const name of ["on", "ready", "untaint"]) {
+      await power.killAfterWrite(step(name));
+      power = scene.startPower();
+    }
+    await vi.waitUntil(async () => (await running()) === 200, soon);
+    expect(await scene.violations()).toEqual([]);
+    await scene.deletePods();
+    await scene.settles(HALF);
+  });
+
+  it("SLP-14 SLP-15 a dead BMC and a machine that never returns fail alone, and a proven wake clears them", async () => {
+    const [dead = "", hung = ""] = scene.off();
+    const path = `/apis/${apiVersion}/powerendpoints/${dead}`;
+    const address = async (url: string) => plane.api.mergePatch(path, { spec: { redfish: { address: url } } });
+    await address("http://127.0.0.1:1");
+    const hanging = machine(hung);
+    const switchOn = hanging.switchOn.bind(hanging);
+    hanging.switchOn = () => switchOn(true);
+    const cpu = scene.coresForAll(205);
+    const room = Array.from(scene.fleet.datacenter.machines())
+      .filter(({ spec }) => spec.name !== dead && spec.name !== hung)
+      .reduce((sum, { spec }) => sum + Math.floor(spec.cores / cpu), 0);
+    await scene.createPods("more", room + 8, cpu);
+    await vi.waitUntil(async () => (await running()) === room, soon);
+    await vi.waitUntil(async () => (await stateOf(dead)) === "failed" && (await stateOf(hung)) === "failed", soon);
+    expect([await isTainted(dead), await isTainted(hung)]).toEqual([true, true]);
+    const events = await plane.api.get<{ readonly items: readonly { readonly reason: string }[] }>(
+      "/apis/events.k8s.io/v1/events",
+    );
+    expect(events.items.filter(({ reason }) => reason === "WakeFailed").length).toBeGreaterThanOrEqual(2);
+    expect(await running()).toBe(room);
+    // The administrator repairs both.
+    hanging.switchOn = switchOn;
+    await address(scene.fleet.url);
+    const options = { client: scene.client(), clock: systemClock, timeout: milliseconds(60_000) };
+    const [first, second] = await Promise.all([
+      testWake({ ...options, node: dead }),
+      testWake({ ...options, node: hung }),
+    ]);
+    expect([first.proven, second.proven]).toEqual([true, true]);
+    await vi.waitUntil(async () => (await running()) === room + 8, soon);
+    expect(await scene.violations()).toEqual([]);
+  });
+
+  it("SLP-20 while the API server is away nothing is switched off, and work goes on after it", async () => {
+    await scene.deletePods();
+    await vi.waitUntil(() => scene.off().length > 3, soon);
+    await plane.apiserver.kill();
+    await pause(1);
+    const before = scene.cuts;
+    await pause(5);
+    expect(scene.cuts).toBe(before);
+    await plane.apiserver.start();
+    await scene.settles(HALF);
+    expect(await scene.violations()).toEqual([]);
+  });
+
+  it("SLP-17 a machine that was switched on by hand is used", async () => {
+    const [name = ""] = scene.off();
+    scene.fleet.datacenter.press(machine(name), "on");
+    await vi.waitUntil(async () => (await stateOf(name)) === "on" && !(await isTainted(name)), soon);
+    expect(machine(name).power).toBe("on");
+  });
+
+  it("SLP-18 a node that is deleted or loses its label while asleep is woken", async () => {
+    await scene.settles(HALF);
+    const [deleted = "", unlabelled = ""] = scene.off();
+    await plane.kubectl(["delete", "node", deleted, "--wait=false"]);
+    await plane.kubectl(["label", "node", unlabelled, "joulie.io/may-sleep-"]);
+    await vi.waitUntil(() => [deleted, unlabelled].every((name) => machine(name).power === "on"), soon);
+    await vi.waitUntil(async () => !(await isTainted(unlabelled)), soon);
+    // Its kubelet registers the deleted node again.
+    await vi.waitUntil(async () => !(await isTainted(deleted).catch(() => true)), soon);
+    expect(await scene.violations()).toEqual([]);
+  });
+
+  it("SLP-16 `joulie wake --all` wakes every node, also without the operator", async () => {
+    await operator.kill();
+    const client = scene.client();
+    expect(await wake({ client, clock: systemClock, timeout: milliseconds(60_000) })).toBeUndefined();
+    const isOn = Array.from(scene.fleet.datacenter.machines()).filter(({ power: state }) => state === "on");
+    expect(isOn).toHaveLength(NODES);
+    await releaseFromWake(client);
+    expect(await scene.violations()).toEqual([]);
+  });
+});

@@ -1,0 +1,111 @@
+// An extender: filters by twins, scores by hardware, and with SCORING=energy by running pods.
+import { apiVersion } from "../../src/core/api/index.ts";
+import { extenderConfig } from "../../src/programs/extender/config.ts";
+import { runExtender } from "../../src/programs/extender/start.ts";
+import { freePorts } from "../controlplane/ports.ts";
+import type { ScenarioRun, StartedProgram } from "./run.ts";
+
+const prefix = `/apis/${apiVersion}`;
+const performancePod = {
+  metadata: { name: "p", namespace: "default", uid: "u", annotations: { "joulie.io/workload-class": "performance" } },
+  spec: { containers: [{ name: "main", resources: { requests: { cpu: "8" } } }] },
+};
+
+interface Extender extends StartedProgram {
+  readonly metricsUrl: () => string;
+  /** The answer of kube-scheduler's call. */
+  readonly ask: (verb: "filter" | "prioritize", pod: object, names: readonly string[]) => Promise<unknown>;
+}
+
+async function startExtender(run: ScenarioRun, variables: Readonly<Record<string, string>> = {}): Promise<Extender> {
+  const [port = 0] = await freePorts(1);
+  const program = run.start(
+    extenderConfig,
+    { EXTENDER_ADDR: `127.0.0.1:${port}`, ...variables },
+    async (config, world, signal) => runExtender(config, world, signal),
+  );
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    ...program,
+    metricsUrl: program.url,
+    url: () => url,
+    ask: async (verb, Pod, NodeNames) => {
+      const body = JSON.stringify({ Pod, NodeNames });
+      const headers = { "content-type": "application/json" };
+      return (await fetch(`${url}/${verb}`, { method: "POST", headers, body })).json();
+    },
+  };
+}
+
+async function publish(run: ScenarioRun, name: string, profile: string): Promise<void> {
+  const status = { schedulableClass: profile, lastUpdated: new Date().toISOString(), predictedPowerHeadroomScore: 50 };
+  await run.plane.api.mergePatch(`${prefix}/nodetwins/${name}/status`, { status });
+}
+
+async function createNode(run: ScenarioRun, name: string, profile: string): Promise<void> {
+  await run.createNode(name);
+  const spec = { nodeName: name, profile };
+  await run.create(`${prefix}/nodetwins`, { apiVersion, kind: "NodeTwin", metadata: { name }, spec });
+  await publish(run, name, profile);
+}
+
+export async function extenderLife(run: ScenarioRun): Promise<void> {
+  await decide(run, await startExtender(run));
+}
+
+/** With SCORING=energy the extender counts the pods of each node. */
+export async function energyExtenderLife(run: ScenarioRun): Promise<void> {
+  const node = `busy-${run.id}`;
+  await createNode(run, node, "performance");
+  const place = async (name: string) =>
+    run.create("/api/v1/namespaces/default/pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: `${name}-${run.id}` },
+      spec: { nodeName: node, containers: [{ name: "main", image: "none" }] },
+    });
+  await place("early");
+  const extender = await startExtender(run, { SCORING: "energy" });
+  const count = async () => {
+    const page = await (await fetch(`${extender.metricsUrl()}/metrics`)).text();
+    return Number(/^joulie_scheduler_pods (\d+)$/m.exec(page)?.[1]);
+  };
+  await run.until("it counts the pods that run", async () => (await count()) > 0);
+  const before = await count();
+  await place("late");
+  await run.until("it counts a new pod", async () => (await count()) > before);
+  await decide(run, extender);
+}
+
+async function decide(run: ScenarioRun, extender: Extender): Promise<void> {
+  const [eco, bare] = [`eco-${run.id}`, `bare-${run.id}`];
+  await createNode(run, eco, "eco");
+  await createNode(run, bare, "performance");
+  await run.until("the extender is ready", async () => (await fetch(`${extender.url()}/readyz`)).status === 200);
+  const answer = async () => JSON.stringify(await extender.ask("filter", performancePod, [eco]));
+  await run.until("it rejects an eco node", async () =>
+    (await answer()).includes(`"FailedAndUnresolvableNodes":{"${eco}"`),
+  );
+  await run.untilDebugPage(extender, "/debug/decisions");
+  await publish(run, eco, "performance");
+  await run.until("it accepts the node when it leaves eco", async () => (await answer()).includes(`["${eco}"]`));
+
+  const page = async (name: string) => (await fetch(`${extender.url()}/debug/scoring?node=${name}`)).text();
+  const [ecoBefore, bareBefore] = [hardwareOn(await page(eco)), hardwareOn(await page(bare))];
+  await run.create(`${prefix}/nodehardwares`, {
+    apiVersion,
+    kind: "NodeHardware",
+    metadata: { name: bare },
+    spec: { nodeName: bare },
+  });
+  const cpu = { rawModel: "AMD EPYC 9654 96-Core Processor", sockets: 2, totalCores: 192 };
+  await run.plane.api.mergePatch(`${prefix}/nodehardwares/${bare}/status`, { status: { cpu } });
+  await run.until("it reads published hardware", async () => hardwareOn(await page(bare)) !== bareBefore);
+  const labels = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654-96-Core-Processor", "joulie.io/hw.cpu-sockets": "2" };
+  await run.plane.api.mergePatch(`/api/v1/nodes/${eco}`, { metadata: { labels } });
+  await run.until("it reads a node's labels", async () => hardwareOn(await page(eco)) !== ecoBefore);
+}
+
+/** The part of the page that does not depend on time. */
+const hardwareOn = (page: string): string =>
+  String((JSON.parse(page) as { cpuMaxWattsTotal?: number }).cpuMaxWattsTotal);
