@@ -139,8 +139,6 @@ export class DemoMonitor {
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
-    // The tests before the first job were no sleeps, and saved nothing.
-    this.observer.sleeps.restart();
     this.#before = this.#options.simulator.datacenter.totals;
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),

@@ -31,6 +31,8 @@ import {
   schedulerSettings,
   sleeps,
 } from "./settings.ts";
+import type { SleepHistory } from "./sleep-history.ts";
+import { askForWakeProofs, nodesToProve } from "./wake-proofs.ts";
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
@@ -57,6 +59,8 @@ type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** A test of a node begins with its taint. */
+const PROOFS_BEGIN = milliseconds(1000);
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -128,9 +132,26 @@ export class DemoPrograms {
     const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
     const random = seededRandom(config.SEED + 1);
     const { name, data } = lastDayArrivals({ fleet, load: LOADS.sleep, random, now: clock.now() });
+    await (await this.#client()).create(
+      resources.configMaps,
+      { metadata: { name }, data },
+      { namespace: DEMO_NAMESPACE },
+    );
+  }
+
+  /** Asks the power program to prove wakes, and waits a moment until it begins: no job may be placed on these nodes before. */
+  async proveWakes(history: SleepHistory, { datacenter }: RunningFleet, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const names = nodesToProve(datacenter.machines());
+    for (const name of names) history.expectTest(name);
+    await askForWakeProofs(names, { client: await this.#client(), ioClock: systemClock, now: clock.now() }, signal);
+    await systemClock.sleep(PROOFS_BEGIN, signal);
+  }
+
+  async #client(): Promise<KubeClient> {
     const transport = await this.connect();
-    const client = new KubeClient({ transport, clock: systemClock, random: systemRandom, fieldManager: "joulie-demo" });
-    await client.create(resources.configMaps, { metadata: { name }, data }, { namespace: DEMO_NAMESPACE });
+    const names = { fieldManager: "joulie-demo", userAgent: "joulie-demo" };
+    return new KubeClient({ transport, clock: systemClock, random: systemRandom, ...names, limit: CALLS });
   }
 
   /** Waits for the extender first: without it every pod would fail and back off. */

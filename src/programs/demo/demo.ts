@@ -102,7 +102,10 @@ async function runUntil(
     await Promise.race([
       cast.failed,
       ...(plane.failed === undefined ? [] : [plane.failed]),
-      Promise.all([play(running, cast, started, over), show(running, screen, { ...world, pages }, viewKeys, over)]),
+      Promise.all([
+        play(running, cast, { ...started, sleeps: sleeps(config, plane) }, over),
+        show(running, screen, { ...world, pages }, viewKeys, over),
+      ]),
     ]);
     return running.summary(interrupted.aborted);
   } finally {
@@ -134,13 +137,14 @@ async function planeOf(
 async function play(
   stage: DemoMonitor,
   cast: DemoPrograms,
-  { simulator, ports }: RunningPrograms,
+  { simulator, ports, sleeps: maySleep }: RunningPrograms & { readonly sleeps: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await waitUntil(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    if (maySleep) await cast.proveWakes(stage.observer.sleeps, simulator, signal);
     await waitUntil(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
     await systemClock.sleep(PLANNING, signal);
     await cast.startScheduler(ports, signal);

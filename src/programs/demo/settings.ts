@@ -26,10 +26,10 @@ export interface ProgramPorts {
 const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" };
 
 /** Share of all cores and GPUs that jobs request. Sleep is for clusters that are not full. */
-export const LOADS = { usual: 0.5, sleep: 0.3 };
-/** No boot fails: a node that hangs would hold up the start of the demo. */
-const SLEEPING_FLEET = { SLEEP: "true", PROVE_WAKES: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.2" };
-/** Proving wakes takes about ten minutes of simulated time. Below this speed it would hold up the start too long. */
+export const LOADS = { usual: 0.5, sleep: 0.25 };
+/** No boot fails: a test that hangs would take most of a short run. */
+const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.2" };
+/** A wake takes minutes of simulated time. Below this speed nothing would be seen of it. */
 const SLEEP_SPEED = 20;
 
 /**
@@ -117,7 +117,7 @@ export const powerSettings = ({ SPEED: speed }: DemoConfig, { power }: ProgramPo
     // Schedulers notice the taint in real time.
     SLEEP_SETTLE: `${Math.ceil(Math.max(10, speed))}s`,
     SWITCH_POLL_INTERVAL: `${Math.ceil(Math.max(10, speed / 2))}s`,
-    // All wakes are proven at the same time, before the first job.
+    // All wakes are proven at the same time.
     SWITCH_CONCURRENCY: "64",
   });
 
