@@ -28,7 +28,7 @@ const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" 
 /** Share of all cores and GPUs that jobs request. Sleep is for clusters that are not full. */
 export const LOADS = { usual: 0.5, sleep: 0.25 };
 /** No boot fails: a test that hangs would take most of a short run. */
-const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.2" };
+const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.35" };
 /** A wake takes minutes of simulated time. Below this speed nothing would be seen of it. */
 const SLEEP_SPEED = 20;
 
