@@ -48,7 +48,10 @@ export async function startApiThread(): Promise<ApiThread> {
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());
   const found = await Promise.race([serving.promise, failed.promise]);
-  const setTime = ({ now, speed }: SimulatedTime): void => worker.postMessage({ now, speed });
+  const setTime = ({ now, speed }: SimulatedTime): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+    worker.postMessage({ now, speed });
+  };
   return { ...found, failed: failed.promise, load: threadLoad(worker.performance), setTime, close };
 }
 
