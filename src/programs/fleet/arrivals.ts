@@ -79,7 +79,8 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
 function* batchOf(stream: Stream, at: Seconds, options: ArrivalOptions): Generator<JobArrival> {
   const wanted = (options.batchShare ?? 0) * stream.capacity;
   const [kind] = stream.jobs;
-  for (let asked = 0; asked < wanted && kind !== undefined; ) {
+  if (kind === undefined) return;
+  for (let asked = 0; asked < wanted; ) {
     const job = arrivalOf(stream, kind, at, options);
     asked += job.gpus?.count ?? job.cores;
     yield job;

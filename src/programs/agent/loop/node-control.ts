@@ -49,8 +49,8 @@ export interface TickInput {
   readonly intent: Intent;
   readonly route: Route;
   readonly view: HardwareView;
-  /** The machine was switched on and may not answer yet. That is no failure. */
-  readonly booting?: boolean;
+  /** The machine boots or shuts down and may not answer. That is no failure. */
+  readonly mayBeSilent?: boolean;
 }
 
 /** Whether the node has HTTP services and none of them answered. */
@@ -94,7 +94,7 @@ export class NodeControl {
     return this.#cpu.dvfs;
   }
 
-  async tick({ intent: asked, route, view, booting = false }: TickInput, signal: AbortSignal): Promise<NodeTick> {
+  async tick({ intent: asked, route, view, mayBeSilent = false }: TickInput, signal: AbortSignal): Promise<NodeTick> {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // CPU and GPU parts run in parallel, so a GPU driver that hangs does not delay the CPUs.
@@ -104,7 +104,7 @@ export class NodeControl {
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
     // Writes would fail too, and the next ones would then be delayed.
     const intent: Intent =
-      booting && isUnresponsive(known) ? { kind: "hold", why: "the machine boots and does not answer yet" } : asked;
+      mayBeSilent && isUnresponsive(known) ? { kind: "hold", why: "the machine boots or shuts down" } : asked;
     if (intent.kind === "hold") {
       const { power } = await this.#gpuTask.run(usesHost ? HOLD_TIMEOUT : undefined, known, async () => ({
         power: { ...known, gpu: await gpuPower },

@@ -89,8 +89,9 @@ export class NodeRunner {
     this.#routing = routing;
     const found = await this.#options.discover(facts, routing, this.#last);
     this.#view = found.view;
+    const power = facts.twin?.status?.power?.state;
     const tick = await control.tick(
-      { intent, route: routing.route, view: found.view, booting: facts.twin?.status?.power?.state === "waking" },
+      { intent, route: routing.route, view: found.view, mayBeSilent: power === "waking" || power === "stopping" },
       signal,
     );
     this.#last = tick;

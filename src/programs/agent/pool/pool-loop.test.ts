@@ -146,6 +146,22 @@ describe("pool mode", () => {
     await harness.until(() => isCapped("node-1"));
   });
 
+  it("SLP-54 still sets caps while a machine is about to shut down: pods may have been bound to it a moment ago", async () => {
+    await add(names(1));
+    pool({ RECONCILE_INTERVAL: "5s" });
+    await harness.until(() => isCapped("node-0"));
+    await harness
+      .client("joulie-power")
+      .apply(
+        resources.nodeTwins,
+        { name: "node-0" },
+        { status: { power: { state: "stopping", since: "2030-01-01T00:00:00Z" } } },
+        { subresource: "status" },
+      );
+    await harness.target("node-0", { cpu: { packagePowerCapWatts: 300 } });
+    await harness.until(() => service.nodes.get("node-0")?.capWatts === 300);
+  });
+
   it("SLP-54 caps a machine within two ticks after it has booted, however long that took, and reports no error until then", async () => {
     await add(names(1));
     const agent = pool({ RECONCILE_INTERVAL: "5s" });

@@ -235,16 +235,18 @@ export class PoolLoop {
     const { runner } = slot;
     const power = view.facts(runner.name).twin?.status?.power?.state;
     // A machine loses its limits with its power: they are set again, and there is nothing to restore.
-    if (power === "stopping" || power === "off" || power === "waking") this.#dropEntries(runner.name);
+    if (power === "off" || power === "waking") this.#dropEntries(runner.name);
     // A machine that is off cannot answer, and that is no error. Its first tick after that comes in time.
-    if (power === "stopping" || power === "off") {
+    if (power === "off") {
       slot.silent = 0;
       return;
     }
     try {
       const tick = await runner.tick(forceStop);
-      // A machine that boots is asked at every tick, so that its caps are set as soon as it answers.
-      slot.silent = isUnresponsive(tick.power) && power !== "waking" ? slot.silent + 1 : 0;
+      // A machine that boots is asked at every tick, so that its caps are set as soon as it answers. One that shuts down may
+      // still run pods that were bound a moment ago; then it stays on, and its caps must be right.
+      const mayBeSilent = power === "waking" || power === "stopping";
+      slot.silent = isUnresponsive(tick.power) && !mayBeSilent ? slot.silent + 1 : 0;
     } catch (err) {
       if (this.#stop.signal.aborted) return;
       log.error({ err, node: runner.name }, "node tick failed; retrying at the next tick");
