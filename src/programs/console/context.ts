@@ -1,3 +1,4 @@
+import { CodedError } from "../../core/api/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
 
@@ -18,4 +19,10 @@ export interface Screen {
 }
 
 /** A command failed for a reason that the user can act on; the text says what to do. */
-export class ConsoleError extends Error {}
+export class ConsoleError extends CodedError {
+  override readonly name = "ConsoleError";
+
+  constructor(message: string) {
+    super("JOULIE_E_CONSOLE", message);
+  }
+}
