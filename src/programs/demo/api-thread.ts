@@ -24,7 +24,7 @@ export interface ApiThread extends Serving {
 }
 
 /** A point of simulated time, and how fast it passes. */
-export interface SimulatedTime {
+interface SimulatedTime {
   readonly now: Instant;
   readonly speed: number;
 }

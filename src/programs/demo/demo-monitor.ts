@@ -31,9 +31,10 @@ import { EvaluatedTime } from "./evaluated-time.ts";
 import { PowerHistory } from "./power-history.ts";
 import { repeatEvery } from "./repeat.ts";
 import { isEnergy } from "./settings.ts";
+import type { SleepFigures } from "./sleep-figures.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import type { DemoSummary } from "./summary.ts";
-import type { EnergyFigures, SleepFigures, ViewData } from "./view-data.ts";
+import type { EnergyFigures, ViewData } from "./view-data.ts";
 
 export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
   readonly config: DemoConfig;

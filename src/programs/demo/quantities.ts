@@ -1,5 +1,4 @@
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
-import type { SleepFigures } from "./view-data.ts";
 
 export const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
 export const kilowattHours = (joules: number): string => `${(joules / 3.6e6).toFixed(1)} kWh`;
@@ -13,19 +12,6 @@ export const speedText = (speed: number): string =>
   speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
 
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
-
-/** What slept and woke, and who waited for it. */
-export function sleepText({ sleeps, wakes, failedWakes, ...waits }: SleepFigures): string {
-  const { podsThatWaited, longestWaitSeconds: longest, longestPerformanceWaitSeconds: performance } = waits;
-  const failed = failedWakes > 0 ? `, ${failedWakes} failed` : "";
-  const waited =
-    longest === undefined
-      ? "no pod waited for a wake"
-      : `${counted(podsThatWaited, "pod")} waited for a wake, longest ${minutes(longest)}${performance === undefined ? "" : ` (performance ${minutes(performance)})`}`;
-  return `${counted(sleeps, "sleep")}, ${counted(wakes, "wake")}${failed}; ${waited}`;
-}
-
-const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
 
 /** Minutes and seconds, such as 1:05. */
 export function clockText(length: Milliseconds): string {

@@ -3,8 +3,8 @@ import { printable } from "../../platform/log/index.ts";
 import type { DemoCheck } from "./checks.ts";
 import type { DrainCounts } from "./class-history.ts";
 import type { PodCounts } from "./cluster-observer.ts";
-import { kilowattHours, sleepText } from "./quantities.ts";
-import type { SleepFigures } from "./view-data.ts";
+import { kilowattHours } from "./quantities.ts";
+import { type SleepFigures, sleepText } from "./sleep-figures.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {

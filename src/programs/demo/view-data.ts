@@ -4,6 +4,7 @@ import type { DrainingNode, PodCounts } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
 import type { RackTiles } from "./node-tiles.ts";
 import type { PowerPoint } from "./power-chart.ts";
+import type { SleepFigures } from "./sleep-figures.ts";
 
 /** The data shown by the live view. */
 export interface ViewData {
@@ -30,20 +31,6 @@ export interface ViewData {
   readonly news: readonly DecisionFeedItem[];
   /** The demo's last own message. */
   readonly notice: string | undefined;
-}
-
-export interface SleepFigures {
-  /** Nodes that are asleep now. */
-  readonly asleep: number;
-  /** Since the first jobs. */
-  readonly sleeps: number;
-  readonly wakes: number;
-  readonly failedWakes: number;
-  /** Pods for which the operator woke a node. */
-  readonly podsThatWaited: number;
-  /** In simulated time, until the pod was bound; undefined if none waited. */
-  readonly longestWaitSeconds: number | undefined;
-  readonly longestPerformanceWaitSeconds: number | undefined;
 }
 
 /** Energy since the first jobs could be placed. */

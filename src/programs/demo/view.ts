@@ -4,7 +4,8 @@ import type { DrainingNode } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
 import { countStates, type NodeState, nodeStates, type RackTiles, renderTiles, stateMarks } from "./node-tiles.ts";
 import { renderPowerChart } from "./power-chart.ts";
-import { clockText, counted, kilowattHours, kilowatts, sleepText, speedText, timeOfDay } from "./quantities.ts";
+import { clockText, counted, kilowattHours, kilowatts, speedText, timeOfDay } from "./quantities.ts";
+import { sleepText } from "./sleep-figures.ts";
 import { label, renderLine, roomBesideLabel, type Segment, type Style, type TextLine } from "./text-line.ts";
 import type { EnergyFigures, ViewData } from "./view-data.ts";
 

@@ -160,6 +160,7 @@ describe("pool mode", () => {
       );
     await harness.target("node-0", { cpu: { packagePowerCapWatts: 300 } });
     await harness.until(() => service.nodes.get("node-0")?.capWatts === 300);
+    expect(isCapped("node-0")).toBe(false);
   });
 
   it("SLP-54 caps a machine within two ticks after it has booted, however long that took, and reports no error until then", async () => {
