@@ -78,6 +78,11 @@ export class PowerReports {
     this.#tell(view, "Warning", "WakeFailed", "Wake", `${message}; ${remedy}`);
   }
 
+  notRestarted(view: NodeView, message: string): void {
+    this.#wakes.inc({ result: "failed" });
+    this.#tell(view, "Warning", "NotRestarted", "Wake", `${message}; correct its spec`);
+  }
+
   cameBack(view: NodeView): void {
     const note = "the node came back after a failed wake; pods may run again, but it does not sleep";
     this.#tell(view, "Normal", "NodeAwake", "Wake", note);

@@ -105,6 +105,18 @@ describe("joulie uninstall", () => {
     expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
   });
 
+  it("SLP-23 removes the taint of a sleeping node whose PowerEndpoint was deleted, and no other taint", async () => {
+    await createNode("a");
+    const own = { key: "mine", effect: "NoSchedule" };
+    const taints = [{ key: "joulie.io/asleep", effect: "NoSchedule" }, own];
+    await client.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    const result = start();
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await client.get(resources.nodes, { name: "a" })).toMatchObject({ spec: { taints: [own] } });
+    expect(await labelsOf("a")).toEqual({ [labels.managed]: "true", mine: "yes" });
+  });
+
   it("X-102 keeps objects when asked to", async () => {
     await createNode("a");
     const result = start({ keepObjects: true });

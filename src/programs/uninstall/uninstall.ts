@@ -1,4 +1,4 @@
-import { annotations, arrivalsConfigMap, labels, managedByOperator } from "../../core/api/index.ts";
+import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -69,7 +69,7 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   }
   if (options.fleet !== undefined && !(await endFleet(options, options.fleet)))
     return `the pod of Deployment ${options.fleet.name} still runs after ${formatDuration(timeout)}`;
-  await removeLabels(options);
+  await removeLabelsAndTaints(options);
   if (!keepObjects) await removeObjects(client);
   return undefined;
 }
@@ -144,13 +144,23 @@ function hasConfirmed({ status }: ReportedTwin, namespace: string): boolean {
   );
 }
 
-async function removeLabels({ client, labels: keys }: UninstallOptions): Promise<void> {
-  const { items } = await client.listAll(resources.nodes);
-  for (const { metadata } of items) {
+type TaintedNode = KubeObject & { readonly spec?: { readonly taints?: readonly { readonly key: string }[] } };
+
+/** A node keeps the taint if its PowerEndpoint was deleted while it slept. Nothing would remove it later. */
+async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions): Promise<void> {
+  const { items } = await client.listAll<TaintedNode>(resources.nodes);
+  for (const { metadata, spec: { taints = [] } = {} } of items) {
     const present = keys.filter((key) => metadata.labels?.[key] !== undefined);
-    if (present.length === 0) continue;
+    const others = taints.filter(({ key }) => key !== asleepTaint.key);
+    const isTainted = others.length < taints.length;
+    if (present.length === 0 && !isTainted) continue;
     const none = Object.fromEntries(present.map((key) => [key, null]));
-    await client.mergePatch(resources.nodes, { name: metadata.name }, { metadata: { labels: none } });
+    // Taints are one list, so the write names the version that it was read from.
+    const { resourceVersion } = metadata;
+    const patch = isTainted
+      ? { metadata: { labels: none, resourceVersion }, spec: { taints: others } }
+      : { metadata: { labels: none } };
+    await client.mergePatch(resources.nodes, { name: metadata.name }, patch);
   }
 }
 
