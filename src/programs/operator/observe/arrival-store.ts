@@ -41,7 +41,7 @@ const dataOf = (arrivals: ArrivalHistory, now: Instant): Readonly<Record<string,
   [KEY]: encodeArrivals(arrivals.recorded(now), MOST_CHARACTERS),
 });
 
-/** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts anew. */
+/** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts empty. */
 export class ArrivalStore {
   readonly #options: ArrivalStoreOptions;
 
@@ -73,14 +73,15 @@ export class ArrivalStore {
         { ...CALL, signal },
       );
       const stored = decodeArrivals(data?.[KEY] ?? "");
-      if (stored === undefined) log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting anew");
+      if (stored === undefined)
+        log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting with an empty history");
       else {
         arrivals.restore(stored);
         onRestored?.(instant(firstSlot(stored) * stored.slot));
       }
     } catch (err) {
       if (signal.aborted || isApiError(err, "notFound")) return;
-      log.warn({ err }, "stored pod arrivals cannot be read; starting anew");
+      log.warn({ err }, "stored pod arrivals cannot be read; starting with an empty history");
     }
   }
 
