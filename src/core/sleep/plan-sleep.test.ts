@@ -230,7 +230,7 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(woken, "blocked")).toHaveLength(100);
   });
 
-  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness counts anew afterwards", () => {
+  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness starts again afterwards", () => {
     const nodes = many(6);
     const memory = emptyForLong(nodes);
     const blind = plan(nodes, { memory, current: false });

@@ -105,8 +105,7 @@ export class NodeReconciler {
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     const isDue = node?.ready === true || this.#machines.isRefreshDue(name);
-    if (isDue && (await this.#machines.read(one)) === "on")
-      return this.#wake.begin(one, "another hand switched the machine on");
+    if (isDue && (await this.#machines.read(one)) === "on") return this.#wake.begin(one, "it was switched on by hand");
     return this.#machines.untilRefresh(name);
   }
 

@@ -64,7 +64,7 @@ export class WakeSteps {
     const isRetry = (operation.attempt ?? 1) > 1;
     if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
       return settings.pollInterval;
-    // What is known now comes from before the boot. Only if another hand has switched on a machine that was off, a heartbeat after
+    // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
     const isByHand = state === "on" && phaseOf(rest, false) === "off";

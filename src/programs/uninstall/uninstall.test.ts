@@ -105,6 +105,21 @@ describe("joulie uninstall", () => {
     expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
   });
 
+  it("SLP-23 waits for a node that fell asleep before the power program saw the annotation", async () => {
+    await createNode("a");
+    await report("a", "applied", "210 W per package");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    const result = start();
+    await advance(5);
+    const slept = { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } };
+    await client.mergePatch(resources.powerEndpoints, { name: "a" }, { status: slept }, { subresource: "status" });
+    await report("a", "none", `no cap requested; ${stoppedBy(namespace)}`);
+    await advance(60);
+    expect(result.ended).toBe(false);
+    expect(await count(resources.nodeTwins)).toBe(1);
+  });
+
   it("SLP-23 removes the taint of a sleeping node whose PowerEndpoint was deleted, and no other taint", async () => {
     await createNode("a");
     const own = { key: "mine", effect: "NoSchedule" };
