@@ -137,7 +137,7 @@ export function nodeListOf(
     text: (wide) =>
       nodes.length === 0
         ? "No nodes found.\n"
-        : renderColumns(nodes, nodeColumns, { columns: screen.columns, wide, headers }),
+        : renderColumns(nodes, nodeColumns, { columns: wide ? undefined : screen.columns, wide, headers }),
     value: () => asList(nodes),
     names: () => nodes.map(({ name }) => `node/${name}`),
   };
