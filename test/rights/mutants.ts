@@ -56,7 +56,7 @@ export class RoleMutants {
   /** Without a watch a program lists again and again: changes arrive late, and the API server has more to do. */
   #listedAgain(right: string, run: ScenarioRun): string | undefined {
     const [verb, resource = ""] = right.split(" ");
-    const isMore = (run.lists.get(resource) ?? 0) > (this.#lists?.get(resource) ?? 0) + 1;
+    const isMore = (run.lists.get(resource) ?? 0) > (this.#lists?.get(resource) ?? 0);
     return verb === "watch" && isMore ? `${resource} are listed only at the start` : undefined;
   }
 

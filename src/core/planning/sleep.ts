@@ -55,6 +55,7 @@ function sleepNodeOf(
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
   const hostname = node.metadata.labels?.[HOSTNAME] ?? name;
+  const state = isReal ? (twin?.status?.power?.state ?? "on") : "on";
   const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
   return {
     name,
@@ -66,7 +67,8 @@ function sleepNodeOf(
     ready: isReady(node),
     cordoned: node.spec?.unschedulable === true,
     wanted,
-    state: isReal ? (twin?.status?.power?.state ?? "on") : "on",
+    state,
+    lost: sleep.known && endpoint === undefined && state !== "on",
     lastReason: isReal ? twin?.spec.power?.reason : undefined,
     pods,
     asked,

@@ -25,7 +25,7 @@ const failed = (result: ControlReceipt["result"]) => (node: NodeSummary) =>
   node.receipts.some((receipt) => receipt.result === result);
 const messageOf = (nodes: readonly NodeSummary[], result: ControlReceipt["result"]): string => {
   const text = nodes[0]?.receipts.find((receipt) => receipt.result === result)?.message;
-  return text === undefined || text === "" ? "" : `: ${text}`;
+  return text === undefined || text === "" ? "." : `: ${text.replace(/\.$/, "")}.`;
 };
 
 export function nodeProblems(

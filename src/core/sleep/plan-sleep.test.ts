@@ -206,6 +206,18 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(plan([...nodes, ...others]), "sleep")).toHaveLength(38);
   });
 
+  it("SLP-43 counts empty nodes that never sleep among those that stay empty", () => {
+    const never = many(3, { asked: false, barrier: "x" }, "o");
+    const nodes = [node("x"), ...never];
+    const memory = emptyForLong(nodes);
+    memory.since = NOW;
+    expect(withVerdict(plan(nodes, { memory }), "sleep")).toEqual(["x"]);
+    const busy = [node("x"), ...many(3, { asked: false, barrier: "x", pods: 1 }, "o")];
+    const other = emptyForLong(busy);
+    other.since = NOW;
+    expect(withVerdict(plan(busy, { memory: other }), "sleep")).toEqual([]);
+  });
+
   it("SLP-44 a node sleeps at most 8 times a day", () => {
     expect(withVerdict(plan([...many(3), node("x", { cyclesToday: 8 })]), "sleep")).not.toContain("x");
     expect(withVerdict(plan([...many(3), node("x", { cyclesToday: 7, idle: watts(500) })]), "sleep")).toContain("x");
@@ -230,7 +242,7 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(woken, "blocked")).toHaveLength(100);
   });
 
-  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness counts anew afterwards", () => {
+  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness starts again afterwards", () => {
     const nodes = many(6);
     const memory = emptyForLong(nodes);
     const blind = plan(nodes, { memory, current: false });
@@ -270,6 +282,15 @@ describe("which nodes may sleep", () => {
 });
 
 describe("what wakes nodes", () => {
+  it("SLP-46 wakes another node for a pod that would fit on a node without a PowerEndpoint", () => {
+    const barrier = "it has no PowerEndpoint";
+    const lost = node("a", { wanted: "on", state: "off", ready: false, barrier, lost: true });
+    const busy = many(3, { pods: 1, asked: false });
+    const full = busy.map(({ name }) => pod(16, { on: name }));
+    const result = plan([...busy, lost, node("s", asleep)], { pods: [...full, pod(8)] });
+    expect(withVerdict(result, "wake")).toEqual(["s"]);
+  });
+
   const busy = (count: number, options: Options = {}) => ({
     nodes: many(count, { pods: 1, asked: false, ...options }, "busy"),
     pods: many(count, {}, "busy").map(({ name }) => pod(16, { on: name })),

@@ -85,7 +85,7 @@ export interface Wanted {
   readonly state: "on" | "off";
   /** Switch off and on once, because a user asked for a test. */
   readonly test: boolean;
-  /** Someone asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
+  /** A user asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
   readonly explicit: boolean;
   readonly reason: string;
 }

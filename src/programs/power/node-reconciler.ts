@@ -5,7 +5,7 @@ import { lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
 import { type ConditionText, withCondition } from "./conditions.ts";
 import { MachineCaller } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
-import { phaseOf } from "./phase.ts";
+import { endAfter, phaseOf } from "./phase.ts";
 import { SleepSteps } from "./sleep-steps.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { WakeSteps } from "./wake-steps.ts";
@@ -88,7 +88,8 @@ export class NodeReconciler {
     if (!wanted.test) {
       const { lastWake, lastSleep } = endpoint.status;
       const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
-      const rest = last + settings.awakeAtLeast - now;
+      // A time far ahead of a clock that was set back does not count.
+      const rest = Math.abs(last - now) < settings.awakeAtLeast ? last + settings.awakeAtLeast - now : 0;
       if (rest > 0) return milliseconds(rest);
     }
     const state = await this.#machines.read(one);
@@ -104,8 +105,7 @@ export class NodeReconciler {
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     const isDue = node?.ready === true || this.#machines.isRefreshDue(name);
-    if (isDue && (await this.#machines.read(one)) === "on")
-      return this.#wake.begin(one, "another hand switched the machine on");
+    if (isDue && (await this.#machines.read(one)) === "on") return this.#wake.begin(one, "it was switched on by hand");
     return this.#machines.untilRefresh(name);
   }
 
@@ -118,7 +118,10 @@ export class NodeReconciler {
     const hasReported = report === undefined || Date.parse(report) > failedAt;
     if (node?.ready === true && hasReported) {
       await api.setTaint(name, false, signal);
-      await this.#status.write(one, { powerState: "on", lastWake: { at: isoTime(now), result: "succeeded" } });
+      await this.#status.write(one, {
+        powerState: "on",
+        lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "succeeded" },
+      });
       await this.#status.publish(one, "on");
       reports.cameBack(one);
       return NOW;

@@ -11,6 +11,7 @@ import {
   sinceStart,
   sinceStep,
 } from "./node-case.ts";
+import { endAfter } from "./phase.ts";
 import { NotEmpty, runsPods } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { WakeSteps } from "./wake-steps.ts";
@@ -147,7 +148,7 @@ export class SleepSteps {
     await status.write(one, {
       operation: undefined,
       powerState: "off",
-      lastSleep: { at: isoTime(now), seconds: took, result: "succeeded" },
+      lastSleep: { at: endAfter(endpoint.status.lastWake, now), seconds: took, result: "succeeded" },
       cyclesToday: cyclesOn(isoTime(now), endpoint.status) + 1,
     });
     await status.publish(one, "off");

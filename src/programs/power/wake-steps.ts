@@ -1,5 +1,5 @@
 import type { PowerOperation } from "../../core/api/index.ts";
-import { formatDuration, isoTime, seconds } from "../../core/units/index.ts";
+import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
 import { type ConditionText, withCondition } from "./conditions.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
@@ -12,7 +12,7 @@ import {
   sinceStart,
   sinceStep,
 } from "./node-case.ts";
-import { phaseOf } from "./phase.ts";
+import { endAfter, phaseOf } from "./phase.ts";
 import { NotEmpty } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { WakeTest } from "./wake-test.ts";
@@ -64,7 +64,7 @@ export class WakeSteps {
     const isRetry = (operation.attempt ?? 1) > 1;
     if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
       return settings.pollInterval;
-    // What is known now comes from before the boot. Only if another hand has switched on a machine that was off, a heartbeat after
+    // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
     const isByHand = state === "on" && phaseOf(rest, false) === "off";
@@ -123,7 +123,7 @@ export class WakeSteps {
     await status.write(one, {
       operation: undefined,
       wakeProven: false,
-      lastWake: { at: isoTime(now), result: "failed" },
+      lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "failed" },
       conditions: [...withCondition(status.latest(one), proven, now)],
     });
     await status.publish(one, "failed");
@@ -149,7 +149,7 @@ export class WakeSteps {
     await status.write(one, {
       operation: undefined,
       powerState: "on",
-      lastWake: { at: isoTime(now), seconds: took, result: "succeeded" },
+      lastWake: { at: endAfter(endpoint.status.lastSleep, now), seconds: took, result: "succeeded" },
       ...((proves || isSameBoot) && {
         wakeProven: proves,
         ...(proves && generation !== undefined && { provenGeneration: generation }),
