@@ -29,6 +29,7 @@ process.exitCode = await run(process.argv.slice(2), programs, {
   machine: { isTerminal: process.stdout.isTTY, exists: existsSync },
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  columns: process.stdout.columns,
 });
 // The program has ended. A hung driver call would otherwise keep the process alive.
 const { systemClock } = await import("./platform/clock/index.ts");

@@ -11,6 +11,7 @@ const readers = ["*.md", "docs/**/*.md", "charts/**/*.{md,yaml,yml,tpl,txt,json}
 /** Upper-case names that a page may use although no program reads them as a variable. */
 const notOurs: Readonly<Record<string, string>> = {
   CI: "set by CI services; the tests read it",
+  KUBECONFIG: "read by kubectl and Joulie",
   NO_COLOR: "a convention of terminals that libraries follow",
   MALLOC_ARENA_MAX: "read by the C library",
   NODE_OPTIONS: "read by Node itself",
@@ -55,6 +56,25 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--key-file",
   "--whole-nodes",
   "--energy",
+  "--sort-by", // of the console's commands, which read no variables
+  "--filter",
+  "--once",
+  "--no-headers",
+  "--context",
+  "--installation",
+  "--extender-weight",
+  "--profile",
+  "--cpu-cap",
+  "--gpu-cap",
+  "--for",
+  "--window",
+  "--interval",
+  "--price",
+  "--currency",
+  "--carbon",
+  "--pue",
+  "--file",
+  "--watch",
 ]);
 
 const NAME = "[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+";

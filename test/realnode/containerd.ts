@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { ProgramSpec } from "../controlplane/server-process.ts";
 import { run } from "./command.ts";
 import type { Network } from "./network.ts";
+import { buildGo, buildOwnImage } from "./own-image.ts";
 
 const pauseImage = "localhost/pause:1";
 
@@ -79,16 +80,8 @@ const podNetwork = (own: string) => ({
 });
 
 async function buildPause(own: string): Promise<string> {
-  const archive = join(own, "pause.tar");
   const binary = join(own, "pause");
-  const source = join(import.meta.dirname, "pause", "pause.go");
-  await run("go", ["build", "-trimpath", "-ldflags=-s -w", "-o", binary, source], { env: { CGO_ENABLED: "0" } });
-  const storage = ["--storage-driver", "vfs", "--root", join(own, "buildah"), "--runroot", join(own, "buildah-run")];
-  const buildah = async (...args: string[]) => (await run("buildah", [...storage, ...args])).trim();
-  const container = await buildah("from", "scratch");
-  await buildah("copy", "--quiet", container, binary, "/pause");
-  await buildah("config", "--entrypoint", '["/pause"]', "--user", "65535:65535", container);
-  await buildah("commit", "--quiet", "--rm", container, pauseImage);
-  await buildah("push", "--quiet", pauseImage, `docker-archive:${archive}:${pauseImage}`);
-  return archive;
+  await buildGo(join(import.meta.dirname, "pause", "pause.go"), binary);
+  const files = new Map([["/pause", binary]]);
+  return buildOwnImage(own, { name: pauseImage, files, entrypoint: ["/pause"], user: "65535:65535" });
 }

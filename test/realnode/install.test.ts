@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parse } from "yaml";
@@ -7,6 +7,7 @@ import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts"
 import { Installation, isReady, namespace, type Pod, programOf } from "./installation.ts";
 import { mountsUnder } from "./leftovers.ts";
 import type { RealNode } from "./node.ts";
+import { buildSchedulerImage } from "./own-image.ts";
 import { startPrometheus } from "./prometheus.ts";
 
 const service = `/api/v1/namespaces/${namespace}/services/joulie-scheduler-extender`;
@@ -277,6 +278,35 @@ describe("helm install on a real node", () => {
     });
     const { metadata } = await node.api.get<Named>(`/api/v1/namespaces/${namespace}`);
     expect(metadata.annotations ?? {}).not.toHaveProperty(["joulie.io/stop"]);
+  });
+
+  it("places pods by power with a second kube-scheduler, where the cluster's own cannot be changed", async () => {
+    const image = "localhost/kube-scheduler:test";
+    const folder = join(node.folder, "scheduler-image");
+    mkdirSync(folder);
+    await node.importImage(await buildSchedulerImage(folder, image));
+    const resources = { requests: { cpu: "50m", memory: "64Mi" } };
+    await joulie.label("true");
+    await joulie.install({ mode: "enforce", scheduler: { enabled: true, image, resources } });
+    // This cluster has no DNS.
+    const aliases = [{ ip: await extenderAddress(), hostnames: [`joulie-scheduler-extender.${namespace}.svc`] }];
+    const patch = JSON.stringify({ spec: { template: { spec: { hostAliases: aliases } } } });
+    await node.kubectl(["patch", "deployment/joulie-scheduler", "--namespace", namespace, "--patch", patch]);
+    await node.kubectl(["rollout", "status", "deployment/joulie-scheduler", "--namespace", namespace, "--timeout=90s"]);
+    await node.until("the node is eco", async () => (await joulie.twin()).status?.schedulableClass === "eco");
+    for (const workloadClass of ["standard", "performance"])
+      await createPod(workloadClass, { schedulerName: "joulie-scheduler" });
+    await node.until("the standard pod runs", async () => (await phase("standard")) === "Running");
+    await node.until("the extender rejects the performance pod", async () => {
+      const { stdout } = await node.kubectl(["describe", "pod", "performance"]);
+      expect(stdout).toMatch(/FailedScheduling.*joulie-scheduler.*eco/);
+      return true;
+    });
+    expect(await phase("performance")).toBe("Pending");
+    for (const name of ["standard", "performance"]) await deletePod(name);
+    await joulie.uninstall();
+    await joulie.runs();
+    expect(await objectsOf(node)).toEqual([]);
   });
 
   it("X-66 shares simulated nodes among the agents of a pool, each node to one agent", async () => {

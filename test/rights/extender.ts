@@ -27,7 +27,7 @@ async function startExtender(run: ScenarioRun, variables: Readonly<Record<string
   const url = `http://127.0.0.1:${port}`;
   return {
     ...program,
-    metricsUrl: program.url,
+    metricsUrl: () => /"metrics":"([^"]+)"/.exec(program.logs.join(""))?.[1] ?? "",
     url: () => url,
     ask: async (verb, Pod, NodeNames) => {
       const body = JSON.stringify({ Pod, NodeNames });

@@ -32,7 +32,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   const { api } = run.plane;
   const { workloadNamespace } = run.names;
   await ensureNamespace(api, workloadNamespace);
-  const nodePrefix = `sim-${run.id}-`;
+  const nodePrefix = `sim-${run.id}`;
   let fleet: RunningFleet | undefined;
   const program = run.start(
     fleetConfig,
@@ -88,7 +88,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   }
   await run.until("jobs run", async () => (await pods()).some(({ status }) => status.phase === "Running"));
   await run.until("jobs end", async () => {
-    const page = await (await fetch(`${fleet?.metricsUrl}/metrics`)).text();
+    const page = await (await fetch(`${fleet?.url}/metrics`)).text();
     return /pod_writes_total\{what="succeeded"\} [1-9]/.test(page);
   });
   const running = (await pods()).find(({ status }) => status.phase === "Running")?.metadata.name ?? "";

@@ -70,7 +70,11 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
   };
   /** A node stays awake for some minutes after a wake. */
   const forgetWake = async (name: string) => {
-    const status = { lastWake: { at: "2020-01-01T00:00:00Z" }, lastSleep: { at: "2019-01-01T00:00:00Z" } };
+    const result = "succeeded";
+    const status = {
+      lastWake: { at: "2020-01-01T00:00:00Z", result },
+      lastSleep: { at: "2019-01-01T00:00:00Z", result },
+    };
     await api.mergePatch(`${endpoint(name)}/status`, { status });
   };
   const follow = async (online: boolean) => {

@@ -213,6 +213,7 @@ describe("the names of the contract", () => {
         expectedDuration: "joulie.io/expected-duration",
         stop: "joulie.io/stop",
         keepAwake: "joulie.io/keep-awake",
+        pinUntil: "joulie.io/pin-until",
         testPower: "joulie.io/test-power",
       },
       declaredHardwareLabels: {

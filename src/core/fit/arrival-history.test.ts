@@ -33,6 +33,14 @@ describe("reserve", () => {
     expect(coresOf(recorded, 0)).toBe(0);
   });
 
+  it("POL-31 takes the later one of two busiest windows, by any way to compute it", () => {
+    const wide = podRequests(new Map([["cpu", 2]]));
+    const recorded = history([WINDOW, wide], [3 * WINDOW, small], [3 * WINDOW + 1, small], [9 * WINDOW, small]);
+    const latest = [{ requests: wide, nodes: anywhere, count: 1 }];
+    expect(recorded.reserve(1, NOW)).toEqual(latest);
+    expect(recorded.reserve(0.999, NOW)).toEqual(latest);
+  });
+
   it("POL-31 counts windows without arrivals", () => {
     // One busy window of a hundred: its pods are above the 0.9 quantile.
     expect(coresOf(history([99 * WINDOW, small], [WINDOW, large]), 0.9)).toBe(0);
@@ -67,5 +75,23 @@ describe("reserve", () => {
     recorded.record({ requests: small, nodes: anywhere });
     recorded.record({ createdAt: NOW });
     expect(recorded.reserve(1, NOW)).toEqual([]);
+  });
+});
+
+describe("largest", () => {
+  const pods = podRequests(new Map([["nvidia.com/gpu", 8]]));
+
+  it("POL-31 is the largest pod of the last day, with GPUs and without", () => {
+    const recorded = history([10 * WINDOW, small], [20 * WINDOW, large], [1, small], [2, gpu], [30 * WINDOW, pods]);
+    expect(recorded.largest(NOW)).toEqual([
+      { requests: pods, nodes: anywhere, count: 1 },
+      { requests: large, nodes: anywhere, count: 1 },
+    ]);
+  });
+
+  it("POL-31 forgets arrivals of more than a day ago, and ignores times ahead of the clock", () => {
+    expect(history([86_400 + WINDOW, large], [-2 * WINDOW, large]).largest(NOW)).toEqual([]);
+    const [only] = history([86_400 + WINDOW, large], [-2 * WINDOW, large], [1, small]).largest(NOW);
+    expect(only?.requests).toBe(small);
   });
 });

@@ -1,6 +1,6 @@
 import type { NodeConstraint, PodPool, PodRequests, PodSummary } from "../demand/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../units/index.ts";
-import type { PodGroup } from "./pod-groups.ts";
+import { type PodGroup, podSize } from "./pod-groups.ts";
 
 /**
  * How long a pending performance pod waits for a promoted node: the watch, a planning pass, the writes, the scheduler's next
@@ -22,6 +22,8 @@ interface Slot {
   readonly groups: CountedShape[];
   /** Cores in the CPU pool, GPUs in the GPU pool. */
   size: number;
+  largest: PodGroup;
+  largestSize: number;
 }
 
 type Slots = Map<number, Slot>;
@@ -57,12 +59,14 @@ export class ArrivalHistory {
 
   #add(slot: number, { requests, nodes, count }: PodGroup): void {
     const slots = this.#slots[requests.gpus > 0 ? "gpu" : "cpu"];
+    const one: PodGroup = { requests, nodes, count: 1 };
     let found = slots.get(slot);
     if (found === undefined) {
       if (slots.size >= 2 * this.#slotsPerDay) this.#forgetOldest(slots);
-      slots.set(slot, (found = { groups: [], size: 0 }));
+      slots.set(slot, (found = { groups: [], size: 0, largest: one, largestSize: podSize(one) }));
     }
     const { groups } = found;
+    if (podSize(one) > found.largestSize) Object.assign(found, { largest: one, largestSize: podSize(one) });
     const same = groups.find((group) => group.requests === requests && group.nodes === nodes);
     const group = same ?? (groups.length < MOST_SHAPES ? undefined : groups.at(-1));
     const { requests: counted } = group ?? { requests };
@@ -100,6 +104,19 @@ export class ArrivalHistory {
     const chosen = windowAt(sizes, place);
     const slots = Array.from({ length: perWindow }, (_, index) => this.#slots[pool].get(chosen * perWindow + index));
     return merged(slots.flatMap((slot) => slot?.groups ?? []));
+  }
+
+  /** The largest pod of each pool that arrived during the last day. */
+  largest(now: Instant): readonly PodGroup[] {
+    const last = this.#slotOf(now);
+    return (["gpu", "cpu"] as const).flatMap((pool) => {
+      let most: Slot | undefined;
+      for (const [slot, entry] of this.#slots[pool]) {
+        if (slot <= last - this.#slotsPerDay || slot > last) continue;
+        if (most === undefined || entry.largestSize > most.largestSize) most = entry;
+      }
+      return most?.largest ?? [];
+    });
   }
 
   /** For storage: all slots that are certainly complete. */

@@ -54,7 +54,8 @@ export function pendingGroups(
   return largestFirst(groups);
 }
 
-const sizeOf = ({ requests }: PodGroup): number => requests.gpus * 1e6 + (requests.amounts.get("cpu") ?? 0);
+/** By GPUs, then by CPUs. */
+export const podSize = ({ requests }: PodGroup): number => requests.gpus * 1e6 + (requests.amounts.get("cpu") ?? 0);
 
 /** A text that differs for different shapes. */
 export const shapeKey = ({ requests, nodes }: PodGroup): string =>
@@ -62,7 +63,7 @@ export const shapeKey = ({ requests, nodes }: PodGroup): string =>
 
 /** Large pods first: small ones fit into what they leave. The order of equal ones does not depend on the order of pods. */
 export function largestFirst<Group extends PodGroup>(groups: readonly Group[]): readonly Group[] {
-  const keyed = groups.map((group) => ({ group, size: sizeOf(group), key: shapeKey(group) }));
+  const keyed = groups.map((group) => ({ group, size: podSize(group), key: shapeKey(group) }));
   return keyed.toSorted((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1)).map(({ group }) => group);
 }
 

@@ -20,7 +20,7 @@ export function managedNodesIn(input: PlanningInput, queued: QueuedPools): Manag
 
 function managedNodeOf(
   node: SnapshotNode,
-  { snapshot, settings, cache }: PlanningInput,
+  { snapshot, settings, cache, now }: PlanningInput,
   queued: QueuedPools,
 ): ManagedNode | undefined {
   const { name } = node.metadata;
@@ -28,11 +28,13 @@ function managedNodeOf(
   const profile = snapshot.profile(name);
   const last = cache.find(name)?.managed;
   const isSameHardware = last?.node === node && last.hardware === hardware && last.shape.queued === queued;
-  if (isSameHardware && last.profile === profile) return last;
+  // A pin ends at its time, without a change of any object.
+  const pin = pinFrom(profile, now);
+  if (isSameHardware && last.profile === profile && last.pin === pin) return last;
   const eligibility = eligibilityOf(node, settings.eligibility);
   if (eligibility === "unmanaged") return undefined;
   const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings, queued);
-  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin: pinFrom(profile) });
+  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin });
 }
 
 function shapeOf(

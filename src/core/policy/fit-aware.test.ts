@@ -243,6 +243,19 @@ describe("fit_aware_v1", () => {
     expect(result.nodes.map(({ reason }) => reason)).toContain("reserve for arriving performance pods");
   });
 
+  it("POL-31 FIT_RESERVE=1 also keeps room for the largest pod of the day, a smaller quantile does not", () => {
+    const arrivals = new ArrivalHistory();
+    const earlier = instant(NOW - 3_600_000);
+    arrivals.record({ ...pod(16), createdAt: earlier });
+    // The busiest window has more cores in small pods.
+    for (let count = 0; count < 20; count++) arrivals.record(pod(1));
+    const nodes = Array.from({ length: 5 }, (_, index) => node(`n${index}`));
+    const planned = (fitReserve: number) =>
+      planProfiles(nodes, { ...settings, fitReserve }, { performancePods: 0, now: NOW, fit: { pods: [], arrivals } });
+    expect(performanceNodes(planned(1))).toHaveLength(3);
+    expect(performanceNodes(planned(0.9999))).toHaveLength(2);
+  });
+
   it("POL-31 every family in use keeps a performance node with room, the idle one if there is one", () => {
     const nodes = [
       node("a", { family: "x" }),

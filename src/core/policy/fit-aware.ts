@@ -72,7 +72,7 @@ export function planFit(
   const active: PodSummary[] = [];
   for (const pod of pods) if (pod.active) active.push(pod);
   const pending = pendingGroups(active, ({ performanceSensitive }) => performanceSensitive);
-  const reserve = largestFirst(arrivals?.reserve(reserveQuantile, now) ?? []);
+  const reserve = reserveOf(arrivals, reserveQuantile, now);
   const table = new FitTable(ordered, active, resourcesOf([...pending, ...reserve]), promotionCostOf);
   const plan = new Promotions(ordered, table);
   plan.keepRunning(active);
@@ -98,6 +98,16 @@ export function planFit(
   const nodes = plan.nodes();
   const hpCount = nodes.filter(({ profile }) => profile === "performance").length;
   return { hpCount, nodes, fit: { onPerformance, onPromoted, unplaced } };
+}
+
+/**
+ * The pods of the window at the quantile. At 1, which asks for room for all that came, also the largest pods: the busiest
+ * window may consist of small ones, and then no node is empty enough.
+ */
+function reserveOf(arrivals: ArrivalHistory | undefined, quantile: number, now: Instant): readonly PodGroup[] {
+  if (arrivals === undefined) return [];
+  const window = arrivals.reserve(quantile, now);
+  return largestFirst(quantile < 1 ? window : [...window, ...arrivals.largest(now)]);
 }
 
 /** What the caps of performance allow more. Lifting the caps of an idle device costs nothing. */

@@ -30,5 +30,5 @@ export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export { type PowerState, type PublishedState, publishedStateOf } from "./published-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
-export { capsUnder, pinFrom, targetOf } from "./target.ts";
+export { capsUnder, pinFrom, pinnedUntil, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

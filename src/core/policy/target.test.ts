@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NodePowerProfile, NodePowerProfileSpec, Profile } from "../api/index.ts";
-import { percent } from "../units/index.ts";
+import { instant, percent } from "../units/index.ts";
 import type { ProfileCaps } from "./caps.ts";
 import { publishedStateOf } from "./published-state.ts";
 import { capsUnder, pinFrom, targetOf } from "./target.ts";
@@ -84,10 +84,21 @@ describe("a pin", () => {
   });
 
   it("is a NodePowerProfile of a user, never the operator's mirror", () => {
-    expect(pinFrom(undefined)).toBeUndefined();
-    expect(pinFrom(profile())).toEqual(pin("eco"));
-    expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }))).toEqual(pin("eco"));
-    expect(pinFrom(profile({ "app.kubernetes.io/managed-by": "operator" }))).toEqual(pin("eco"));
-    expect(pinFrom(profile({ "joulie.io/managed-by": "operator" }))).toBeUndefined();
+    expect(pinFrom(undefined, instant(0))).toBeUndefined();
+    expect(pinFrom(profile(), instant(0))).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "joulie.io/managed-by": "flux" }), instant(0))).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "app.kubernetes.io/managed-by": "operator" }), instant(0))).toEqual(pin("eco"));
+    expect(pinFrom(profile({ "joulie.io/managed-by": "operator" }), instant(0))).toBeUndefined();
+  });
+
+  it("CLI-05 ends at the time of joulie.io/pin-until; an unreadable time does not end it", () => {
+    const until = (text: string): NodePowerProfile => ({
+      metadata: { name: "n", annotations: { "joulie.io/pin-until": text } },
+      spec: pin("eco"),
+    });
+    const end = Date.UTC(2030, 0, 1);
+    expect(pinFrom(until("2030-01-01T00:00:00Z"), instant(end - 1))).toEqual(pin("eco"));
+    expect(pinFrom(until("2030-01-01T00:00:00Z"), instant(end))).toBeUndefined();
+    expect(pinFrom(until("tomorrow"), instant(end))).toEqual(pin("eco"));
   });
 });

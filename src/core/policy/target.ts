@@ -1,4 +1,5 @@
 import {
+  annotations,
   labels,
   managedByOperator,
   type NodePowerProfile,
@@ -6,13 +7,28 @@ import {
   type NodeTwinSpec,
   pinnedPolicyName,
 } from "../api/index.ts";
+import { type Instant, instant } from "../units/index.ts";
 import type { ProfileCaps } from "./caps.ts";
 import type { PublishedState } from "./published-state.ts";
 import type { PolicyType } from "./settings.ts";
 
-/** The pin of a user. The operator's mirror of its own target is ignored, because it would pin the plan to itself. */
-export const pinFrom = (profile: NodePowerProfile | undefined): NodePowerProfileSpec | undefined =>
-  profile?.metadata.labels?.[labels.managedBy] === managedByOperator ? undefined : profile?.spec;
+/**
+ * The pin of a user that is in force. The operator's mirror of its own target is ignored, because it would pin the plan to
+ * itself.
+ */
+export const pinFrom = (profile: NodePowerProfile | undefined, now: Instant): NodePowerProfileSpec | undefined =>
+  profile === undefined || isOperatorsMirror(profile) || (pinnedUntil(profile) ?? Infinity) <= now
+    ? undefined
+    : profile.spec;
+
+const isOperatorsMirror = ({ metadata }: NodePowerProfile): boolean =>
+  metadata.labels?.[labels.managedBy] === managedByOperator;
+
+/** When a pin ends. Without the annotation, or with an unreadable time in it, a pin never ends by itself. */
+export function pinnedUntil({ metadata }: NodePowerProfile): Instant | undefined {
+  const time = Date.parse(metadata.annotations?.[annotations.pinUntil] ?? "");
+  return Number.isNaN(time) ? undefined : instant(time);
+}
 
 /**
  * The caps of a node that may be pinned. The caps of the pin replace those of the pinned profile; a device without a cap in

@@ -1,7 +1,8 @@
 import {
-  annotations,
   type ControlResult,
   type Labels,
+  labels,
+  managedByOperator,
   type Node,
   type NodeTwin,
   type Pod,
@@ -10,7 +11,7 @@ import {
   type SchedulableClass,
 } from "../api/index.ts";
 import { fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
-import { type Eligibility, eligibilityOf, isTwinOf, pinFrom } from "../policy/index.ts";
+import { type Eligibility, eligibilityOf, isTwinOf, pinFrom, pinnedUntil } from "../policy/index.ts";
 import {
   between,
   type Instant,
@@ -168,10 +169,8 @@ function classOf(twin: NodeTwin | undefined): SchedulableClass {
 
 function pinOf({ profiles, now }: Pick<ClusterObjects, "profiles" | "now">, name: string): NodePin | undefined {
   const object = profiles.get(name);
-  const pin = pinFrom(object);
-  if (pin === undefined) return undefined;
-  const until = timeOf(object?.metadata.annotations?.[annotations.pinUntil]);
-  return { profile: pin.profile, until, expired: until !== undefined && until <= now };
+  if (object === undefined || object.metadata.labels?.[labels.managedBy] === managedByOperator) return undefined;
+  return { profile: object.spec.profile, until: pinnedUntil(object), expired: pinFrom(object, now) === undefined };
 }
 
 const capOf = (watts: Watts | undefined, percent: Percent | undefined): DeviceCap | undefined =>

@@ -90,17 +90,19 @@ function changeOf({
 const kindOf = (planned: Profile): "promote" | "demote" => (planned === "performance" ? "promote" : "demote");
 const stateWord = { ActivePerformance: "performance", DrainingPerformance: "draining", ActiveEco: "eco" } as const;
 
-function powerChangeOf({ name, spec, twin }: ChangingNode): PlannedChange | undefined {
-  const wanted = spec.power?.state ?? "on";
+/** What the power program does next: the wish that the NodeTwin publishes against the state of the machine. */
+function powerChangeOf({ name, twin }: ChangingNode): PlannedChange | undefined {
+  const { power } = twin?.spec ?? {};
+  const wanted = power?.state ?? "on";
   const current = twin?.status?.power?.state ?? "on";
   if (wanted === "off" && current !== "off")
-    return { node: name, kind: "sleep", change: "falls asleep", reason: spec.power?.reason ?? "", waitsFor: undefined };
+    return { node: name, kind: "sleep", change: "falls asleep", reason: power?.reason ?? "", waitsFor: undefined };
   if (wanted === "on" && current !== "on" && current !== "failed")
     return {
       node: name,
       kind: "wake",
       change: "wakes",
-      reason: spec.power?.reason ?? "it is needed",
+      reason: power?.reason ?? "it is needed",
       waitsFor: undefined,
     };
   return undefined;

@@ -5,6 +5,8 @@ import { withoutControlCharacters } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { defineCompletion, defineVersion } from "./built-in-commands.ts";
 import { defineCheck } from "./check.ts";
+import { addChangingCommands, addInspectingCommands } from "./console-actions.ts";
+import { addReadingCommands } from "./console-commands.ts";
 import { defineCrds } from "./crds.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { definePowerTest, defineWake } from "./power-commands.ts";
@@ -59,6 +61,9 @@ export async function run(
   const exit = (code: number) => {
     exitCode = code;
   };
+  addReadingCommands(addOwnCommand, exit);
+  addInspectingCommands(addOwnCommand, exit, programs);
+  addChangingCommands(addOwnCommand, exit);
   addOwnCommand("check", (command) => defineCheck(command, world, exit));
   addOwnCommand("crds", (command) =>
     defineCrds(

@@ -19,9 +19,17 @@ export const kubeconfigOption = () =>
 export const timeoutOption = (about: string, byDefault: string, flag = "--timeout") =>
   new Option(`${flag} <duration>`, about).argParser(durationOf).default(durationOf(byDefault), byDefault);
 
+interface ClusterCommand {
+  readonly name: string;
+  readonly fieldManager: string;
+  readonly kubeconfig: string | undefined;
+  /** Of the kubeconfig; the current one by default. */
+  readonly context?: string | undefined;
+}
+
 /** Connects, does the work and returns the exit code. `work` returns what failed. */
 export async function onCluster(
-  { name, fieldManager, kubeconfig }: { name: string; fieldManager: string; kubeconfig: string | undefined },
+  { name, fieldManager, kubeconfig, context }: ClusterCommand,
   world: CliEnvironment,
   work: (cluster: Cluster) => Promise<string | undefined>,
 ): Promise<number> {
@@ -32,6 +40,7 @@ export async function onCluster(
     const identity = await loadIdentity({
       clock,
       kubeconfig: kubeconfig ?? world.env["KUBECONFIG"],
+      context,
       environment: world.env,
     });
     const transport = new HttpTransport({ identity });
@@ -50,7 +59,7 @@ export async function onCluster(
   return exitCodes.failed;
 }
 
-function durationOf(text: string): Milliseconds {
+export function durationOf(text: string): Milliseconds {
   const parsed = parseDuration(text);
   if (!parsed.ok) throw new InvalidArgumentError("It is not a duration such as 30s or 2m.");
   return parsed.value;

@@ -6,6 +6,8 @@ export interface CliEnvironment {
   readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Of the terminal. */
+  readonly columns?: number | undefined;
 }
 
 export const exitCodes = {

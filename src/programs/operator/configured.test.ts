@@ -1,5 +1,6 @@
 // Requirements whose formula is proved elsewhere: here that the setting reaches the cluster, through config, loop and writes.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resources } from "../../platform/kube/index.ts";
 import { OperatorTestHarness, performancePod } from "./testing/test-harness.ts";
 
 const SOON = 10;
@@ -44,6 +45,28 @@ describe("configuration reaches the cluster", () => {
       const label = (await harness.labelsOf(name))["joulie.io/power-profile"];
       expect(label).toBe(selected.includes(name) ? "performance" : undefined);
     }
+  });
+
+  it("CLI-05 a pin with joulie.io/pin-until holds until then, and the operator plans the node again afterwards", async () => {
+    await harness.createNode("n");
+    await harness.user.create(resources.nodePowerProfiles, {
+      metadata: { name: "n", annotations: { "joulie.io/pin-until": "2030-01-01T00:02:00Z" } },
+      spec: { nodeName: "n", profile: "eco", cpu: { packagePowerCapPctOfMax: 42 } },
+    });
+    harness.start({ STATIC_HP_FRAC: "1", RECONCILE_INTERVAL: "20s" });
+    await harness.advance(100);
+    const pinned = await harness.twin("n");
+    expect(pinned.spec).toMatchObject({
+      profile: "eco",
+      cpu: { packagePowerCapPctOfMax: 42 },
+      policy: { name: "pinned" },
+    });
+    await harness.advance(60);
+    const planned = await harness.twin("n");
+    expect(planned.spec).toMatchObject({ profile: "performance", policy: { name: "static_partition" } });
+    expect(planned.spec.cpu?.packagePowerCapPctOfMax).not.toBe(42);
+    // The operator never deletes what a user wrote.
+    expect(await harness.find(resources.nodePowerProfiles, "n")).toBeDefined();
   });
 
   it("OPR-09 resolves declared, discovered and aliased models to the same catalogue entries", async () => {

@@ -1,2 +1,3 @@
 export { operatorConfig } from "./config.ts";
+export { settingsOf } from "./settings.ts";
 export { runOperator } from "./start.ts";

@@ -32,11 +32,18 @@ export const resources = {
   persistentVolumes: cluster("", "v1", "persistentvolumes", "PersistentVolume"),
   secrets: namespaced("", "v1", "secrets", "Secret"),
   deployments: namespaced("apps", "v1", "deployments", "Deployment"),
+  daemonSets: namespaced("apps", "v1", "daemonsets", "DaemonSet"),
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
   events: namespaced("events.k8s.io", "v1", "events", "Event"),
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),
   tokenReviews: cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview"),
   subjectAccessReviews: cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview"),
+  selfSubjectAccessReviews: cluster(
+    "authorization.k8s.io",
+    "v1",
+    "selfsubjectaccessreviews",
+    "SelfSubjectAccessReview",
+  ),
   customResourceDefinitions: cluster(
     "apiextensions.k8s.io",
     "v1",

@@ -78,7 +78,11 @@ export class NodeRunner {
     const silence = view.silence ?? elapsed(this.#startedAt, clock.monotonic());
     const hadLimits = control.hasLimitsInForce;
     const { reason: stopped } = stopSwitch;
-    const intent = intentOf(facts, { silence, holds: hadLimits, lastEco: this.#lastEco, stopped }, settings.lease);
+    const intent = intentOf(
+      facts,
+      { now: clock.now(), silence, holds: hadLimits, lastEco: this.#lastEco, stopped },
+      settings.lease,
+    );
     if (intent.kind === "enforce" && intent.from === "NodeTwin" && intent.target.profile === "eco")
       this.#lastEco = intent.target;
     const routing = routingOf(name, facts.routes, settings.routing);

@@ -1,12 +1,6 @@
-import {
-  labels,
-  managedByOperator,
-  type NodePowerProfile,
-  type NodeTwin,
-  type PowerTarget,
-} from "../../../core/api/index.ts";
-import { isTwinOf } from "../../../core/policy/index.ts";
-import { formatDuration, type Milliseconds, percent } from "../../../core/units/index.ts";
+import type { NodePowerProfile, NodeTwin, PowerTarget } from "../../../core/api/index.ts";
+import { isTwinOf, pinFrom } from "../../../core/policy/index.ts";
+import { formatDuration, type Instant, type Milliseconds, percent } from "../../../core/units/index.ts";
 
 /** What the API server says about a node's target. */
 export interface TargetFacts {
@@ -42,6 +36,7 @@ const DEFAULT_ECO = percent(60);
 
 /** What the agent itself knows about a node. */
 interface AgentKnowledge {
+  readonly now: Instant;
   /** Time since the last contact with the API server. */
   readonly silence: Milliseconds;
   /** Whether limits of the agent are in force. */
@@ -58,7 +53,7 @@ interface AgentKnowledge {
  */
 export function intentOf(
   facts: TargetFacts,
-  { silence, holds, lastEco, stopped }: AgentKnowledge,
+  { now, silence, holds, lastEco, stopped }: AgentKnowledge,
   { lease, action }: LeaseSettings,
 ): Intent {
   if (facts.synced && facts.node === undefined)
@@ -72,7 +67,7 @@ export function intentOf(
     return { kind: "enforce", target: lastEco ?? defaultEco(facts.node?.metadata.name ?? ""), from: why };
   }
   if (!facts.synced) return { kind: "hold", why: "the watches have not synced yet" };
-  const published = publishedTarget(facts);
+  const published = publishedTarget(facts, now);
   return published === undefined
     ? { kind: "release", why: "no target is published", managed: true }
     : { kind: "enforce", ...published };
@@ -80,14 +75,13 @@ export function intentOf(
 
 /**
  * The target of a node: the spec of its NodeTwin, which the operator's guard has approved. A user's NodePowerProfile counts only
- * while there is no NodeTwin.
+ * while there is no NodeTwin, and until its pin ends.
  */
-export function publishedTarget({ node, twin, profile }: TargetFacts): Published | undefined {
+export function publishedTarget({ node, twin, profile }: TargetFacts, now: Instant): Published | undefined {
   if (node === undefined) return undefined;
   if (twin !== undefined && isTwinOf(node, twin)) return { target: twin.spec, from: "NodeTwin" };
-  if (profile !== undefined && profile.metadata.labels?.[labels.managedBy] !== managedByOperator)
-    return { target: profile.spec, from: "NodePowerProfile" };
-  return undefined;
+  const pin = pinFrom(profile, now);
+  return pin === undefined ? undefined : { target: pin, from: "NodePowerProfile" };
 }
 
 const defaultEco = (nodeName: string): PowerTarget => ({

@@ -154,8 +154,8 @@ export class PoolLoop {
 
   /** Whether another shard's agent enforces a target there. Without a target no other agent would restore the limits. */
   #hasOtherAgent(node: string): boolean {
-    const { view } = this.#options;
-    return !view.ownsNode(node) && publishedTarget(view.facts(node)) !== undefined;
+    const { view, clock } = this.#options;
+    return !view.ownsNode(node) && publishedTarget(view.facts(node), clock.now()) !== undefined;
   }
 
   /** The node belongs to another agent now, which sets its own cap: a restore would undo that cap. */

@@ -431,6 +431,20 @@ describe("precedence of targets", () => {
     expect(limits()).toEqual({ "package-0": 150, "package-1": 150 });
   });
 
+  it("CLI-05 X-68 lets go of a pin that has ended while there is no NodeTwin", async () => {
+    const until = new Date(harness.clock.now() + 5000).toISOString();
+    await harness.user.create(resources.nodePowerProfiles, {
+      metadata: { name: "a", annotations: { "joulie.io/pin-until": until } },
+      spec: { nodeName: "a", profile: "eco", cpu: { packagePowerCapWatts: 150 } },
+    });
+    harness.start();
+    await harness.advance(2);
+    expect(limits()).toEqual({ "package-0": 150, "package-1": 150 });
+    // The next tick comes without any event of the API.
+    await harness.advance(40);
+    expect(limits()).toEqual(ORIGINALS);
+  });
+
   it("X-68 ignores a NodePowerProfile that mirrors the operator", async () => {
     await harness.user.create(resources.nodePowerProfiles, {
       metadata: { name: "a", labels: { [labels.managedBy]: "operator" } },

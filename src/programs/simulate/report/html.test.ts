@@ -4,11 +4,14 @@ import { compare } from "./compare.ts";
 import { htmlReport } from "./html.ts";
 import { linearAxis } from "./svg-chart.ts";
 
-const figures = [{ key: "windowKWhPerWork", title: "kWh/work <b>", digits: 2, compared: "same work" }] as const;
+const figures = [
+  { key: "windowKWhPerWork", title: "kWh/work <b>", digits: 2, compared: "same work" },
+  { key: "performanceWaitP99Sec", title: "perf. p99", digits: 0, compared: "absolute" },
+] as const;
 const run = (arm: "least" | "most", seed: number, energy: number): ExperimentRun => ({
   contender: { arm, policy: "none" },
   seed,
-  figures: { windowKWhPerWork: energy, performanceWaitP99Sec: 30 * seed },
+  figures: { windowKWhPerWork: energy, performanceWaitP99Sec: (arm === "most" ? 35 : 30) * seed },
   done: Uint8Array.of(1),
   detail: {
     wattsByMinute: Float64Array.of(1000, 3000, 2000),
@@ -27,6 +30,12 @@ describe("the HTML report", () => {
     );
     expect(page).not.toMatch(/https?:|src=|<script|@import|url\(/);
     for (const arm of ["least", "most"]) expect(page).toContain(`</span>${arm}`);
+  });
+
+  it("shows differences in percent, and those of waits in seconds", () => {
+    // -25 % and -27.3 %; 5 s and 10 s more.
+    expect(page).toMatch(/<br>-26\.14 % \[/);
+    expect(page).toMatch(/<td>53<br>\+7\.50 \[/);
   });
 
   it("escapes texts, and contains no number that is none", () => {

@@ -245,17 +245,19 @@ function energyAgainstWait(arms: readonly Arm[], comparison: ArmComparison | und
 function tableOf({ arms, baseline }: ArmComparison, figures: readonly ReportFigure[]): string {
   const cell = (arm: ArmComparison["arms"][number], { key, digits }: ReportFigure): string => {
     const value = arm.figures[key];
-    const off = arm.difference[key];
+    const percent = arm.difference[key];
+    const off = percent ?? arm.change[key];
     const range =
       off?.low === undefined || off.high === undefined
         ? ""
         : ` [${formatSigned(off.low, 2)}, ${formatSigned(off.high, 2)}]`;
-    const difference = off === undefined ? "" : `<br>${formatSigned(off.mean, 2)} %${range}`;
+    const unit = percent === undefined ? "" : " %";
+    const difference = off === undefined ? "" : `<br>${formatSigned(off.mean, 2)}${unit}${range}`;
     return `<td>${value === undefined ? "–" : formatNumber(value.mean, digits)}${difference}</td>`;
   };
   const head = figures.map(({ title }) => `<th>${escaped(title)}</th>`).join("");
   const rows = arms.map(
     (arm) => `<tr><td>${escaped(arm.arm)}</td>${figures.map((figure) => cell(arm, figure)).join("")}</tr>`,
   );
-  return `<p>Percent: against ${escaped(baseline)}, paired by seed.</p>\n<div class="wide"><table><tr><th>arm</th>${head}</tr>${rows.join("")}</table></div>`;
+  return `<p>Differences: against ${escaped(baseline)}, paired by seed, in percent or in the unit of the column.</p>\n<div class="wide"><table><tr><th>arm</th>${head}</tr>${rows.join("")}</table></div>`;
 }

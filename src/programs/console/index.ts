@@ -1,0 +1,18 @@
+export { readCluster } from "./cluster-reader.ts";
+export { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
+export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
+export { untilInterrupted } from "./interrupt.ts";
+export { eventsOf, nodeDetailsOf } from "./node-details.ts";
+export { nodeListOf } from "./node-list.ts";
+export { type OutputFormat, outputFormatOf, type Printable, rendered } from "./output.ts";
+export { pinNode, unpinNode } from "./pin.ts";
+export { planOf, planText } from "./plan.ts";
+export { processTerminal } from "./process-terminal.ts";
+export { measureSavings, savingsCsv, savingsText } from "./savings.ts";
+export { screenOf } from "./screen.ts";
+export { statusOf } from "./status.ts";
+export { setStopped } from "./stop.ts";
+export { supportBundle } from "./support-bundle.ts";
+export { runTop } from "./top.ts";
+export { watchText } from "./watch.ts";
+export { explainPod, whyText } from "./why.ts";

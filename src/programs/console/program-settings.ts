@@ -1,0 +1,66 @@
+import type * as z from "zod";
+import { builtinCatalogue } from "../../core/inventory/index.ts";
+import { type ConfigSchema, parseConfig } from "../../platform/config/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+
+type Deployment = KubeObject & {
+  readonly spec?: {
+    readonly template?: {
+      readonly spec?: {
+        readonly containers?: readonly {
+          readonly env?: readonly { readonly name: string; readonly value?: string }[];
+        }[];
+      };
+    };
+  };
+};
+
+/** The configuration of a program, and where it comes from. */
+export interface ProgramSettings<Values> {
+  readonly values: Values;
+  /** In words: `Deployment joulie-extender`, or why it is a guess. */
+  readonly source: string;
+}
+
+/**
+ * Reads the variables of a program from its Deployment. Without one, or if it may not be read, the defaults are assumed and
+ * `source` says so. Values from Secrets and ConfigMaps are not followed.
+ */
+export async function programSettings<Config extends ConfigSchema>(
+  client: KubeClient,
+  namespace: string,
+  program: string,
+  config: Config,
+): Promise<ProgramSettings<z.output<Config>>> {
+  const { env, source } = await variablesOf(client, namespace, program);
+  const machine = { isTerminal: false, exists: () => false };
+  const parsed = parseConfig(config, { env, flags: {}, machine });
+  if (parsed.ok) return { values: parsed.value.values, source };
+  const defaults = parseConfig(config, { env: {}, flags: {}, machine });
+  if (!defaults.ok) throw new Error(`the defaults of ${program} are invalid`);
+  return { values: defaults.value.values, source: `default settings: ${parsed.error.problems[0]?.message ?? ""}` };
+}
+
+async function variablesOf(
+  client: KubeClient,
+  namespace: string,
+  program: string,
+): Promise<{ env: Record<string, string>; source: string }> {
+  try {
+    const labelSelector = `app.kubernetes.io/name=joulie,app.kubernetes.io/component=${program}`;
+    const { items } = await client.listAll<Deployment>(resources.deployments, { namespace, labelSelector });
+    const [found] = items;
+    if (found === undefined)
+      return { env: {}, source: `default settings: no Deployment of the ${program} in ${namespace}` };
+    const variables = found.spec?.template?.spec?.containers?.[0]?.env ?? [];
+    const env: Record<string, string> = {};
+    for (const { name, value } of variables) if (value !== undefined) env[name] = value;
+    return { env, source: `the settings of Deployment ${found.metadata.name}` };
+  } catch (error) {
+    const why = isApiError(error, "notFound") ? "this API server has no Deployments" : "the Deployment may not be read";
+    return { env: {}, source: `default settings: ${why}` };
+  }
+}
+
+/** The console knows only the built-in catalogue: the file of HARDWARE_CATALOG_PATH is in the pods. */
+export const catalogue = builtinCatalogue;

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { REDACTED, redactObject, redactText } from "./redact.ts";
+
+const isPlain = (name: string) => name === "POLICY_TYPE" || name === "TELEMETRY_HTTP_TOKEN";
+const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl";
+
+describe("redaction", () => {
+  it("CLI-08 removes tokens, keys and passwords from texts, and leaves other texts alone", () => {
+    for (const secret of [
+      jwt,
+      "Bearer abcdefghij123",
+      "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+      "AKIAABCDEFGHIJKLMNOP",
+    ])
+      expect(redactText(`before ${secret} after`)).toBe(`before ${REDACTED} after`);
+    expect(redactText("GET http://admin:hunter2@bmc/redfish")).toBe(`GET http://${REDACTED}@bmc/redfish`);
+    expect(redactText('{"msg":"login","password":"hunter2"}')).toBe(`{"msg":"login","password":"${REDACTED}"}`);
+    expect(redactText("token=abc next=1")).toBe(`token=${REDACTED} next=1`);
+    const harmless = "210 W per package at http://10.0.0.1:9876/filter";
+    expect(redactText(harmless)).toBe(harmless);
+  });
+
+  it("CLI-08 keeps only values of Joulie's own variables, and none with a telling name", () => {
+    const container = {
+      env: [
+        { name: "POLICY_TYPE", value: "static_partition" },
+        { name: "TELEMETRY_HTTP_TOKEN", value: "abc" },
+        { name: "SOMETHING_ELSE", value: "hunter2" },
+        { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+      ],
+      args: ["agent", "--token=abc", "--log-level=info"],
+    };
+    expect(redactObject(container, isPlain)).toEqual({
+      env: [
+        { name: "POLICY_TYPE", value: "static_partition" },
+        { name: "TELEMETRY_HTTP_TOKEN", value: REDACTED },
+        { name: "SOMETHING_ELSE", value: REDACTED },
+        { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+      ],
+      args: ["agent", `--token=${REDACTED}`, "--log-level=info"],
+    });
+  });
+
+  it("CLI-08 removes the data of Secrets, and annotations that repeat an object", () => {
+    const secret = {
+      kind: "Secret",
+      metadata: {
+        name: "s",
+        annotations: { "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"x":"aHVudGVyMg=="}}' },
+        managedFields: [{}],
+      },
+      data: { x: "aHVudGVyMg==" },
+    };
+    const text = JSON.stringify(redactObject(secret, isPlain));
+    expect(text).not.toContain("aHVudGVyMg");
+    expect(text).toContain('"name":"s"');
+  });
+
+  it("CLI-08 keeps the names of Secrets that objects refer to", () => {
+    const endpoint = { spec: { redfish: { credentialsSecretRef: { name: "bmc" }, address: "https://u:p@host" } } };
+    expect(redactObject(endpoint, isPlain)).toEqual({
+      spec: { redfish: { credentialsSecretRef: { name: "bmc" }, address: `https://${REDACTED}@host` } },
+    });
+  });
+});

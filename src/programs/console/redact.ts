@@ -1,0 +1,73 @@
+/** What stands in place of a value that may be a secret. */
+export const REDACTED = "(redacted)";
+
+/** Names of fields, variables and annotations whose values may be secrets. */
+const SECRET_NAME =
+  /(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|private[-_]?key|bearer|auth(orization)?$|cookie|signature|tls\.key|client[-_]?key|\.dockerconfig)/i;
+/** Texts that are secrets whatever their name is. */
+const SECRET_TEXTS: readonly RegExp[] = [
+  /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, // JSON web tokens
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
+  /\b(gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b/g,
+];
+/** User and password in an URL. */
+const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s:@]*:[^/\s@]+@/gi;
+/** `password=…` and `"token": "…"` in a text such as a log line. */
+const ASSIGNMENT = /((?:pass(?:word|wd)?|secret|token|api[-_]?key|credential)s?["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi;
+
+/** A text without what may be a secret in it. */
+export function redactText(text: string): string {
+  let clean = text;
+  for (const pattern of SECRET_TEXTS) clean = clean.replaceAll(pattern, REDACTED);
+  return clean.replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`).replaceAll(ASSIGNMENT, `$1${REDACTED}`);
+}
+
+/** Annotations that repeat the whole object, with what was removed elsewhere. */
+const REPEATS = new Set(["kubectl.kubernetes.io/last-applied-configuration"]);
+/** References to Secrets are names, not values: they help to find mistakes. */
+const isReference = (key: string): boolean => /ref$|name$|keyref$/i.test(key);
+
+/**
+ * A copy without secrets: objects of kind Secret lose their data, environment variables all values that are not of Joulie's
+ * own configuration, and fields with a telling name their value. `isPlainVariable` says which variables hold no secret.
+ */
+export function redactObject(value: unknown, isPlainVariable: (name: string) => boolean): unknown {
+  return redacted(value, isPlainVariable, "");
+}
+
+function redacted(value: unknown, isPlain: (name: string) => boolean, key: string): unknown {
+  if (typeof value === "string") return SECRET_NAME.test(key) && !isReference(key) ? REDACTED : redactText(value);
+  if (Array.isArray(value)) {
+    const items = value as unknown[];
+    if (key === "env") return items.map((item) => redactedVariable(item, isPlain));
+    if (key === "command" || key === "args") return items.map((item) => redactedArgument(item));
+    return items.map((item) => redacted(item, isPlain, key));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  const object = value as Record<string, unknown>;
+  const isSecret = object["kind"] === "Secret";
+  return Object.fromEntries(
+    Object.entries(object).flatMap(([name, child]) => {
+      if (name === "managedFields" || REPEATS.has(name)) return [];
+      if (isSecret && (name === "data" || name === "stringData")) return [[name, REDACTED]];
+      if (name === "binaryData") return [[name, REDACTED]];
+      return [[name, redacted(child, isPlain, name)]];
+    }),
+  );
+}
+
+function redactedVariable(item: unknown, isPlain: (name: string) => boolean): unknown {
+  if (typeof item !== "object" || item === null) return REDACTED;
+  const { name, value, ...rest } = item as { name?: unknown; value?: unknown };
+  if (value === undefined) return item;
+  const known = typeof name === "string" && isPlain(name) && !SECRET_NAME.test(name);
+  return { name, value: known && typeof value === "string" ? redactText(value) : REDACTED, ...rest };
+}
+
+/** `--token=x` and the like. */
+function redactedArgument(item: unknown): unknown {
+  if (typeof item !== "string") return item;
+  const [flag = "", ...rest] = item.split("=");
+  return rest.length > 0 && SECRET_NAME.test(flag) ? `${flag}=${REDACTED}` : redactText(item);
+}

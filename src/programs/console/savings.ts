@@ -1,0 +1,163 @@
+import {
+  type ClusterObjects,
+  defaultReportSettings,
+  EnergyAccount,
+  type EnergyFactors,
+  energySampleOf,
+  type FigureInterval,
+  kilowattHours,
+  type SavingsReport,
+  savingsReport,
+} from "../../core/report/index.ts";
+import { elapsed, type Milliseconds } from "../../core/units/index.ts";
+import type { ConsoleContext, Screen } from "./context.ts";
+import type { Printable } from "./output.ts";
+import { energyText, paintFor, wrap } from "./screen.ts";
+import { renderColumns, type TableColumn } from "./table.ts";
+
+export interface SavingsOptions {
+  /** How long to watch. */
+  readonly window: Milliseconds;
+  readonly interval: Milliseconds;
+  readonly factors: EnergyFactors;
+}
+
+/** Watches the cluster for a while. A failed reading is skipped: its time is not covered. */
+export async function measureSavings(
+  { clock }: Pick<ConsoleContext, "clock">,
+  read: () => Promise<ClusterObjects>,
+  { window, interval, factors }: SavingsOptions,
+  signal?: AbortSignal,
+): Promise<SavingsReport> {
+  const account = new EnergyAccount();
+  const started = clock.monotonic();
+  let failure: unknown;
+  let readings = 0;
+  for (;;) {
+    try {
+      account.add(energySampleOf(await read(), defaultReportSettings));
+      readings++;
+    } catch (error) {
+      failure = error;
+    }
+    if (signal?.aborted === true || elapsed(started, clock.monotonic()) >= window) break;
+    await clock.sleep(interval, signal).catch(() => undefined);
+  }
+  if (readings === 0) throw failure;
+  return savingsReport(account.totals, factors);
+}
+
+interface EnergyRow {
+  readonly name: string;
+  readonly used: number;
+  readonly notUsed: FigureInterval | undefined;
+}
+
+const columns: readonly TableColumn<EnergyRow>[] = [
+  { head: "", cell: ({ name }) => name, flexible: true },
+  { head: "USED", cell: ({ used }) => energyText(used), right: true },
+  {
+    head: "NOT USED",
+    cell: ({ notUsed }) => (notUsed === undefined ? "-" : energyText(notUsed.estimate)),
+    right: true,
+  },
+  {
+    head: "INTERVAL",
+    cell: ({ notUsed }) => (notUsed === undefined ? "-" : `${energyText(notUsed.low)} to ${energyText(notUsed.high)}`),
+    right: true,
+    drop: 1,
+  },
+];
+
+/** `joulie savings`. */
+export function savingsText(report: SavingsReport, screen: Screen): Printable {
+  const { totals, notUsedPct, bias, cost, carbonKg, method } = report;
+  return {
+    text: (wide) => {
+      const paint = paintFor(screen);
+      const { used, byClass, byNode, notUsed, byCause, coverage, from, to } = totals;
+      const rows: EnergyRow[] = [
+        { name: "all nodes", used, notUsed },
+        ...(["performance", "standard", "idle"] as const).map((name) => ({
+          name: name === "idle" ? "  idle power" : `  ${name} pods`,
+          used: byClass[name],
+          notUsed: undefined,
+        })),
+        ...(wide ? byNode : byNode.toSorted((a, b) => b.used - a.used).slice(0, NODES_SHOWN)).map((one) => ({
+          name: one.node,
+          used: one.used,
+          notUsed: one.notUsed,
+        })),
+      ];
+      const time = from === undefined || to === undefined ? 0 : Math.round((to - from) / 1000);
+      const covered = coverage === undefined ? "no node time" : `${Math.round(coverage * 100)} % of the node time`;
+      const lines = [
+        `${time} s watched, ${covered} with readings`,
+        ...(notUsedPct === undefined
+          ? []
+          : [
+              `${notUsedPct.estimate.toFixed(1)} % not used (${notUsedPct.low.toFixed(1)} to ${notUsedPct.high.toFixed(1)} %): ${energyText(byCause.caps)} by caps, ${energyText(byCause.sleep)} by sleep`,
+            ]),
+        ...(cost === undefined
+          ? []
+          : [
+              `cost: ${money(cost.used)} ${cost.currency} used, ${money(cost.notUsed.estimate)} not (${money(cost.notUsed.low)} to ${money(cost.notUsed.high)})`,
+            ]),
+        ...(carbonKg === undefined
+          ? []
+          : [
+              `carbon: ${money(carbonKg.used)} kg used, ${money(carbonKg.notUsed.estimate)} kg not (${money(carbonKg.notUsed.low)} to ${money(carbonKg.notUsed.high)})`,
+            ]),
+      ];
+      const hidden = byNode.length - NODES_SHOWN;
+      if (!wide && hidden > 0) lines.push(`${hidden} more nodes: -o wide`);
+      const notes = [
+        `Method: ${method}`,
+        `Bias: in ${bias.runs} simulated runs the estimate was off by ${bias.meanPct} % of the counterfactual on average (${bias.lowestPct} to ${bias.highestPct} %), and the interval contained the truth in ${Math.round(bias.covered * 100)} % (${bias.command}).`,
+      ];
+      return [
+        renderColumns(rows, columns, { columns: screen.columns, wide, headers: true }),
+        ...lines.flatMap((line) => wrap(line, screen.columns)).map((line) => `${line}\n`),
+        "\n",
+        ...notes.flatMap((line) => wrap(line, screen.columns)).map((line) => `${paint.dim(line)}\n`),
+      ].join("");
+    },
+    value: () => ({
+      ...report,
+      kilowattHours: { used: kilowattHours(totals.used), notUsed: kilowattHours(totals.notUsed.estimate) },
+    }),
+    names: () => totals.byNode.map(({ node }) => `node/${node}`),
+  };
+}
+
+const NODES_SHOWN = 10;
+const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
+
+/** One line per node and one per class. Columns do not change; the first lines name the method. */
+export function savingsCsv({ method, totals, bias }: SavingsReport): string {
+  const rows: (string | number)[][] = [
+    ["kind", "name", "used_joules", "not_used_joules", "not_used_low_joules", "not_used_high_joules"],
+    ["total", "all", totals.used, totals.notUsed.estimate, totals.notUsed.low, totals.notUsed.high],
+    ...(["performance", "standard", "idle"] as const).map((name) => ["class", name, totals.byClass[name], "", "", ""]),
+    ["cause", "caps", "", totals.byCause.caps, "", ""],
+    ["cause", "sleep", "", totals.byCause.sleep, "", ""],
+    ...totals.byNode.map(({ node, used, notUsed }) => [
+      "node",
+      node,
+      used,
+      notUsed.estimate,
+      notUsed.low,
+      notUsed.high,
+    ]),
+  ];
+  const head = [
+    `# ${method}`,
+    `# bias ${bias.meanPct} % of the counterfactual (${bias.lowestPct} to ${bias.highestPct} %), ${bias.command}`,
+  ];
+  return `${[...head, ...rows.map((row) => row.map(csvCell).join(","))].join("\n")}\n`;
+}
+
+const csvCell = (value: string | number): string => {
+  const text = typeof value === "number" ? String(Math.round(value * 1000) / 1000) : value;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};

@@ -1,0 +1,81 @@
+import {
+  type ClusterObjects,
+  type ClusterProblem,
+  type ClusterTotals,
+  defaultReportSettings,
+  findProblems,
+  type Installation,
+  summarizeNodes,
+  totalsOver,
+} from "../../core/report/index.ts";
+import type { Screen } from "./context.ts";
+import type { Printable } from "./output.ts";
+import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
+
+/** `joulie status`: one screen, problems first. */
+export function statusOf(objects: ClusterObjects, screen: Screen): Printable {
+  const summaries = summarizeNodes(objects, defaultReportSettings);
+  const problems = findProblems(objects, defaultReportSettings, summaries);
+  const totals = totalsOver(summaries);
+  return {
+    text: () => [problemLines(problems, screen), totalLines(totals, objects.installation, screen)].join("\n"),
+    value: () => ({ problems, totals, installation: objects.installation }),
+    names: () => problems.map(({ id }) => `problem/${id}`),
+  };
+}
+
+/** More problems would push the figures off the screen. */
+const MOST_SHOWN = 8;
+const INDENT = 2;
+
+function problemLines(problems: readonly ClusterProblem[], screen: Screen): string {
+  const paint = paintFor(screen);
+  if (problems.length === 0) return `${paint.green("No problems.")}\n`;
+  const colours = { critical: paint.red, warning: paint.yellow, notice: paint.cyan } as const;
+  const width = screen.columns === undefined ? undefined : screen.columns - INDENT;
+  const shown = problems.slice(0, MOST_SHOWN).flatMap(({ severity, subject, what, meaning, command }) => {
+    const [first = "", ...rest] = wrap(`${severity.toUpperCase()}  ${subject}: ${what}`, screen.columns);
+    return [
+      colours[severity](first),
+      ...rest.map((line) => `  ${line}`),
+      ...wrap(meaning, width).map((line) => `  ${line}`),
+      ...wrap(`-> ${command}`, undefined).map((line) => `  ${paint.bold(line)}`),
+    ];
+  });
+  const more = problems.length - MOST_SHOWN;
+  if (more > 0) shown.push(`and ${more} more: joulie status -o json`);
+  return `${paint.bold(problems.length === 1 ? "1 PROBLEM" : `${problems.length} PROBLEMS`)}\n${shown.join("\n")}\n`;
+}
+
+const BAR = 20;
+
+function totalLines(totals: ClusterTotals, installation: Installation | undefined, screen: Screen): string {
+  const paint = paintFor(screen);
+  const { drawn, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
+  const lines: [string, string][] = [];
+  if (withPower === 0) lines.push(["POWER", "unknown: no node has a reading"]);
+  else {
+    const share = budget > 0 ? drawn / budget : undefined;
+    lines.push([
+      "POWER",
+      `${powerText(drawn)} of ${powerText(budget)} allowed by caps${share === undefined ? "" : ` ${bar(share, BAR)} ${Math.round(share * 100)} %`}`,
+    ]);
+    const saved = uncapped > 0 ? `, ${Math.round((100 * budget) / uncapped)} % of ${powerText(uncapped)} uncapped` : "";
+    lines.push(["LIMIT", `${powerText(budget)}${saved}`]);
+    lines.push(["READINGS", `${withPower} of ${managed} nodes, ${measured} of them measured`]);
+  }
+  const classes = (["performance", "eco", "draining", "asleep", "unknown"] as const)
+    .filter((name) => byClass[name] > 0 || name === "performance" || name === "eco")
+    .map((name) => `${byClass[name]} ${name}`);
+  lines.push(["NODES", `${managed} managed: ${classes.join(", ")}`]);
+  lines.push(["PODS", `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`]);
+  for (const { name, ready, desired, version } of installation?.programs ?? [])
+    lines.push(["PROGRAM", `${name} ${ready}/${desired}${version === undefined ? "" : ` (${version})`}`]);
+  return lines
+    .map(([head, text]) => {
+      const line = `${head.padEnd(9)} ${text}`;
+      const fitted = screen.columns === undefined ? line : cut(line, screen.columns);
+      return `${paint.bold(fitted.slice(0, 9))}${fitted.slice(9)}\n`;
+    })
+    .join("");
+}

@@ -1,0 +1,209 @@
+import type { NodeSummary } from "../../core/report/index.ts";
+import type { Screen } from "./context.ts";
+import { filterOf, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
+import { bar, cut, paintFor, powerText, sparkline } from "./screen.ts";
+
+/** What the keys of `joulie top` have set. */
+export interface TopState {
+  readonly sortBy: string;
+  readonly reversed: boolean;
+  /** Part of a name, `class:eco`, or a label selector. */
+  readonly filter: string;
+  readonly grouped: boolean;
+  /** Index of the selected node in the shown order. */
+  readonly selected: number;
+  readonly help: boolean;
+  /** The filter is being typed. */
+  readonly typing: boolean;
+  readonly done: boolean;
+}
+
+export const initialTop = (more: Partial<TopState> = {}): TopState => ({
+  sortBy: "name",
+  reversed: false,
+  filter: "",
+  grouped: true,
+  selected: 0,
+  help: false,
+  typing: false,
+  done: false,
+  ...more,
+});
+
+/** The state after a key. `count` is the number of shown nodes, `page` that of a screen. */
+export function afterKey(state: TopState, key: string, count: number, page: number): TopState {
+  if (key === "\u0003") return { ...state, done: true };
+  if (state.typing) return typed(state, key);
+  if (state.help && key !== "q") return { ...state, help: false };
+  const move = (by: number): TopState => ({
+    ...state,
+    selected: Math.max(0, Math.min(count - 1, Math.min(state.selected, count - 1) + by)),
+  });
+  const sortAt = (by: number): TopState => {
+    const at = (sortKeys.indexOf(state.sortBy) + by + sortKeys.length) % sortKeys.length;
+    return { ...state, sortBy: sortKeys[at] ?? "name", selected: 0 };
+  };
+  switch (key) {
+    case "q":
+      return { ...state, done: true };
+    case "?":
+      return { ...state, help: true };
+    case "/":
+      return { ...state, typing: true, filter: "", selected: 0 };
+    case "g":
+      return { ...state, grouped: !state.grouped };
+    case "r":
+      return { ...state, reversed: !state.reversed };
+    case "\u001b[A":
+      return move(-1);
+    case "\u001b[B":
+      return move(1);
+    case "\u001b[C":
+      return sortAt(1);
+    case "\u001b[D":
+      return sortAt(-1);
+    case "\u001b[5~":
+      return move(-page);
+    case "\u001b[6~":
+      return move(page);
+    case "\u001b[H":
+      return move(-count);
+    case "\u001b[F":
+      return move(count);
+    default:
+      return state;
+  }
+}
+
+function typed(state: TopState, key: string): TopState {
+  if (key === "\r" || key === "\n") return { ...state, typing: false };
+  if (key === "\u001b") return { ...state, typing: false, filter: "" };
+  if (key === "\u007f" || key === "\b") return { ...state, filter: state.filter.slice(0, -1) };
+  return /^[\u0020-\u007e]+$/.test(key) ? { ...state, filter: state.filter + key, selected: 0 } : state;
+}
+
+/** The nodes in the order in which they are shown. */
+export function arranged(
+  nodes: readonly NodeSummary[],
+  { filter, sortBy, reversed, grouped }: TopState,
+): NodeSummary[] {
+  const shown = sortedBy(nodes.filter(filterOf(filter)), sortBy, reversed);
+  if (!grouped) return shown;
+  const groups = new Map<string, NodeSummary[]>();
+  for (const node of shown) {
+    const rack = node.rack ?? "";
+    const group = groups.get(rack);
+    if (group === undefined) groups.set(rack, [node]);
+    else group.push(node);
+  }
+  return Array.from(groups)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([, group]) => group);
+}
+
+export interface TopFrame {
+  readonly nodes: readonly NodeSummary[];
+  /** Power of each node over time, the newest last. */
+  readonly history: ReadonlyMap<string, readonly (number | undefined)[]>;
+  readonly state: TopState;
+  readonly screen: Screen;
+  readonly rows: number;
+  /** What the last reading said; undefined if it succeeded. */
+  readonly error: string | undefined;
+  /** Age of the data in seconds. */
+  readonly age: number;
+}
+
+const HEAD_LINES = 4;
+const SPARK = 12;
+
+/** How many nodes fit on the screen; a group takes a line of its own. */
+export const pageOf = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
+
+/** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
+export function topFrame({ nodes, history, state, screen, rows, error, age }: TopFrame): readonly string[] {
+  const paint = paintFor(screen);
+  const columns = screen.columns ?? 120;
+  if (state.help) return HELP.slice(0, rows);
+  let drawn = 0;
+  let budget = 0;
+  for (const node of nodes) {
+    drawn += node.drawn ?? 0;
+    budget += node.budget ?? 0;
+  }
+  const ordered = arranged(nodes, state);
+  const share = budget > 0 ? drawn / budget : undefined;
+  const lines = [
+    paint.bold(
+      cut(
+        `joulie top  ${ordered.length} of ${nodes.length} nodes  sorted by ${state.sortBy}${state.reversed ? " (reversed)" : ""}  data ${age} s old  ? help`,
+        columns,
+      ),
+    ),
+    cut(
+      `${powerText(drawn)} of ${powerText(budget)} ${bar(share, 30)} ${share === undefined ? "" : `${Math.round(share * 100)} %`}`,
+      columns,
+    ),
+    error !== undefined
+      ? paint.yellow(cut(`the API does not answer: ${error}; trying again`, columns))
+      : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : "", columns),
+  ];
+  const shownColumns = fitting(columns - SPARK - 2);
+  const widths = shownColumns.map(({ head }) => Math.max(head.length, widthOf(head)));
+  const row = (texts: readonly string[]): string =>
+    texts
+      .map((text, at) =>
+        shownColumns[at]?.right === true
+          ? cut(text, widths[at] ?? 0).padStart(widths[at] ?? 0)
+          : cut(text, widths[at] ?? 0).padEnd(widths[at] ?? 0),
+      )
+      .join("  ");
+  lines.push(paint.bold(cut(`${row(shownColumns.map(({ head }) => head))}  TREND`, columns)));
+  const room = rows - lines.length;
+  const selected = Math.max(0, Math.min(state.selected, ordered.length - 1));
+  const first = Math.max(0, Math.min(selected - Math.floor(room / 2), ordered.length - room));
+  const withRacks = state.grouped && hasRacks(ordered);
+  let rack: string | undefined;
+  for (let at = first; at < ordered.length && lines.length < rows; at++) {
+    const node = ordered[at] as NodeSummary;
+    if (withRacks && (node.rack ?? "") !== rack) {
+      rack = node.rack ?? "";
+      lines.push(paint.dim(cut(rack === "" ? "no rack" : rack, columns)));
+      if (lines.length >= rows) break;
+    }
+    const text = `${row(shownColumns.map(({ cell }) => cell(node)))}  ${sparkline(history.get(node.name) ?? [], SPARK)}`;
+    lines.push(at === selected ? paint.inverse(cut(text, columns)) : cut(text, columns));
+  }
+  if (ordered.length === 0) lines.push("no node matches");
+  return lines;
+}
+
+const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack }) => rack !== undefined);
+
+/** Fixed widths, so that columns do not jump between frames. */
+const widthOf = (head: string): number => ({ NAME: 24, CLASS: 11, POWER: 8, CAP: 8, USED: 8, RACK: 10 })[head] ?? 7;
+
+function fitting(width: number): typeof nodeColumns {
+  let columns = nodeColumns.filter(({ wide }) => wide !== true);
+  const total = () => columns.reduce((sum, { head }) => sum + Math.max(head.length, widthOf(head)) + 2, 0);
+  while (total() > width) {
+    const [victim] = columns.filter(({ drop = 0 }) => drop > 0).toSorted((a, b) => (b.drop ?? 0) - (a.drop ?? 0));
+    if (victim === undefined) break;
+    columns = columns.filter((column) => column !== victim);
+  }
+  return columns;
+}
+
+const HELP: readonly string[] = [
+  "joulie top",
+  "",
+  "  ?            this help",
+  "  q, Ctrl-C    quit",
+  "  /            filter: part of a name, class:eco, or a label such as joulie.io/rack=r1; Enter keeps it, Escape clears it",
+  "  up, down     select; Page Up, Page Down, Home, End",
+  "  left, right  sort by another column",
+  "  r            reverse the order",
+  "  g            group by rack",
+  "",
+  "any key goes back",
+];

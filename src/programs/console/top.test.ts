@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import type { NodeSummary } from "../../core/report/index.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/index.ts";
+import { keysIn } from "./process-terminal.ts";
+import { runTop } from "./top.ts";
+import { afterKey, arranged, initialTop, type TopState, topFrame } from "./top-view.ts";
+
+const node = (name: string, more: Partial<NodeSummary> = {}): NodeSummary =>
+  ({
+    name,
+    labels: {},
+    schedulableClass: "eco",
+    drawn: 100,
+    budget: 400,
+    receipts: [],
+    pods: 0,
+    allocation: { cpus: 0, cpuCapacity: 64, gpus: 0, gpuCapacity: 0 },
+    ...more,
+  }) as unknown as NodeSummary;
+
+const nodes = [
+  node("a", { rack: "r2", drawn: 300 as never, schedulableClass: "performance" }),
+  node("b", { rack: "r1", drawn: 100 as never, labels: { zone: "z1" } }),
+  node("c", { rack: "r2", drawn: 200 as never }),
+];
+const press = (keys: readonly string[], from: Partial<TopState> = {}) =>
+  keys.reduce((state, key) => afterKey(state, key, nodes.length, 2), initialTop(from));
+const names = (state: TopState) => arranged(nodes, state).map(({ name }) => name);
+const frame = (state: TopState, more: Partial<Parameters<typeof topFrame>[0]> = {}) =>
+  topFrame({
+    nodes,
+    history: new Map(),
+    state,
+    screen: { columns: 100, colour: false },
+    rows: 12,
+    error: undefined,
+    age: 0,
+    ...more,
+  });
+
+describe("joulie top", () => {
+  it("CLI-09 groups by rack and sorts by any column with the arrow keys", () => {
+    expect(names(initialTop())).toEqual(["b", "a", "c"]);
+    expect(names(press(["g"]))).toEqual(["a", "b", "c"]);
+    expect(names(press(["g", "\u001b[C", "\u001b[C"]))).toEqual(["a", "c", "b"]);
+    expect(names(press(["g", "\u001b[C", "\u001b[C", "r"]))).toEqual(["b", "c", "a"]);
+    expect(press(["\u001b[C", "\u001b[D"]).sortBy).toBe("name");
+  });
+
+  it("CLI-09 filters by name, label and class while it is typed; Escape clears", () => {
+    expect(names(press(["/", "c"]))).toEqual(["c"]);
+    expect(names(press(["/", ...keysIn("class:perf")]))).toEqual(["a"]);
+    expect(names(press(["/", ...keysIn("zone=z1"), "\r"]))).toEqual(["b"]);
+    expect(names(press(["/", "c", "\u001b"]))).toEqual(["b", "a", "c"]);
+    expect(press(["/", "a", "b", "\u007f"]).filter).toBe("a");
+    expect(press(["/", "q"]).done).toBe(false);
+  });
+
+  it("CLI-09 selects with arrows within the list, shows help with ?, and quits with q or Ctrl-C", () => {
+    expect(press(["\u001b[B", "\u001b[B", "\u001b[B", "\u001b[B"]).selected).toBe(2);
+    expect(press(["\u001b[A"]).selected).toBe(0);
+    expect(press(["\u001b[F"]).selected).toBe(2);
+    expect(frame(press(["?"])).join("\n")).toContain("sort by another column");
+    expect(press(["?", "x"]).help).toBe(false);
+    expect([press(["q"]).done, press(["\u0003"]).done, press(["/", "\u0003"]).done]).toEqual([true, true, true]);
+  });
+
+  it("CLI-09 keeps every line within the screen and shows racks, bars and an error", () => {
+    const lines = frame(initialTop(), { error: "connection refused" });
+    expect(lines.join("\n")).toContain("the API does not answer: connection refused; trying again");
+    expect(lines).toContain("r1");
+    for (const columns of [40, 80, 160])
+      for (const line of frame(initialTop(), { screen: { columns, colour: false } }))
+        expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
+  it("CLI-09 formats only the nodes on the screen: 5,000 nodes cost no more than a screenful of cells", () => {
+    let reads = 0;
+    const many = Array.from({ length: 5000 }, (_, index): NodeSummary => {
+      const one = node(`n${String(index).padStart(4, "0")}`);
+      return Object.defineProperty({ ...one }, "cooling", {
+        enumerable: true,
+        get: () => {
+          reads++;
+          return 5;
+        },
+      });
+    });
+    const lines = frame(initialTop({ selected: 4999 }), { nodes: many, rows: 30 });
+    expect(lines.at(-1)).toContain("n4999");
+    expect(lines.length).toBeLessThanOrEqual(30);
+    expect(reads).toBeLessThanOrEqual(30);
+  });
+
+  it("takes pasted keys apart, escape sequences together", () => {
+    expect(keysIn("a\u001b[A\u001b[5~\u001bq")).toEqual(["a", "\u001b[A", "\u001b[5~", "\u001b", "q"]);
+  });
+
+  it("CLI-09 survives API errors, and restores the screen when it ends", async () => {
+    const clock = new VirtualClock(instant(0));
+    const written: string[] = [];
+    let listener: (key: string) => void = () => undefined;
+    let calls = 0;
+    const terminal = {
+      size: () => ({ columns: 80, rows: 24 }),
+      write: (text: string) => written.push(text),
+      onKey: (added: (key: string) => void) => {
+        listener = added;
+        return () => undefined;
+      },
+    };
+    const read = async () => {
+      calls++;
+      if (calls === 2) throw new Error("the server is gone");
+      return {
+        now: clock.now(),
+        nodes: [{ metadata: { name: "n1", labels: { "joulie.io/managed": "true" } } }],
+        twins: new Map(),
+        hardware: new Map(),
+        profiles: new Map(),
+        endpoints: new Map(),
+        pods: [],
+      };
+    };
+    const done = runTop(
+      { clock, screen: { columns: 80, colour: false } },
+      read,
+      terminal,
+      {},
+      new AbortController().signal,
+    );
+    for (let step = 0; step < 20; step++) await clock.advanceAsync(milliseconds(500));
+    expect(calls).toBeGreaterThanOrEqual(3);
+    expect(written.some((text) => text.includes("the server is gone"))).toBe(true);
+    expect(written.at(-1)).toContain("n1");
+    expect(written.at(-1)).not.toContain("the server is gone");
+    listener("q");
+    for (let step = 0; step < 10; step++) await clock.advanceAsync(milliseconds(500));
+    await done;
+    expect(written[0]).toContain("\u001b[?1049h");
+    expect(written.at(-1)).toContain("\u001b[?1049l");
+  });
+});

@@ -1,0 +1,100 @@
+import {
+  type ClusterObjects,
+  defaultReportSettings,
+  type NodeSummary,
+  summarizeNodes,
+} from "../../core/report/index.ts";
+import { elapsed, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { ConsoleContext } from "./context.ts";
+import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
+
+/** The terminal, as far as `joulie top` uses it. */
+export interface Terminal {
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  readonly write: (text: string) => void;
+  /** Calls back for each key until the returned function is called. */
+  readonly onKey: (listener: (key: string) => void) => () => void;
+}
+
+const INTERVAL = milliseconds(2000);
+/** Reading uses at most a tenth of the time, however large the cluster is. */
+const PAUSE_PER_READING = 10;
+const REMEMBERED = 60;
+const ENTER = "\u001b[?1049h\u001b[?25l";
+const LEAVE = "\u001b[?25h\u001b[?1049l";
+const HOME = "\u001b[H";
+const CLEAR_LINE = "\u001b[K";
+const CLEAR_BELOW = "\u001b[J";
+
+/** `joulie top`: redraws after each reading and each key until q. API errors are shown, and reading goes on. */
+export async function runTop(
+  { clock, screen }: Pick<ConsoleContext, "clock" | "screen">,
+  read: () => Promise<ClusterObjects>,
+  terminal: Terminal,
+  start: Partial<TopState>,
+  signal: AbortSignal,
+): Promise<void> {
+  const ending = new AbortController();
+  const stopped = AbortSignal.any([signal, ending.signal]);
+  const history = new Map<string, (number | undefined)[]>();
+  let state = initialTop(start);
+  let nodes: readonly NodeSummary[] = [];
+  let error: string | undefined = "reading";
+  let readAt = clock.monotonic();
+
+  const draw = (): void => {
+    const { columns, rows } = terminal.size();
+    const lines = topFrame({
+      nodes,
+      history,
+      state,
+      screen: { ...screen, columns },
+      rows,
+      error,
+      age: Math.round(elapsed(readAt, clock.monotonic()) / 1000),
+    });
+    terminal.write(HOME + lines.map((line) => line + CLEAR_LINE).join("\r\n") + CLEAR_BELOW);
+  };
+  const stopKeys = terminal.onKey((key) => {
+    state = afterKey(state, key, arranged(nodes, state).length, pageOf(terminal.size().rows));
+    if (state.done) ending.abort();
+    else draw();
+  });
+  terminal.write(ENTER);
+  try {
+    while (!stopped.aborted) {
+      const began = clock.monotonic();
+      try {
+        nodes = summarizeNodes(await read(), defaultReportSettings);
+        remember(history, nodes);
+        readAt = clock.monotonic();
+        error = undefined;
+      } catch (caught) {
+        error = caught instanceof Error ? caught.message : String(caught);
+      }
+      if (stopped.aborted) break;
+      draw();
+      const pause: Milliseconds = milliseconds(
+        Math.max(INTERVAL, elapsed(began, clock.monotonic()) * PAUSE_PER_READING),
+      );
+      await clock.sleep(pause, stopped).catch(() => undefined);
+    }
+  } finally {
+    stopKeys();
+    terminal.write(LEAVE);
+  }
+}
+
+/** Nodes that left the cluster take their history with them. */
+function remember(history: Map<string, (number | undefined)[]>, nodes: readonly NodeSummary[]): void {
+  const present = new Set(nodes.map(({ name }) => name));
+  for (const name of history.keys()) if (!present.has(name)) history.delete(name);
+  for (const { name, drawn } of nodes) {
+    const values = history.get(name);
+    if (values === undefined) history.set(name, [drawn]);
+    else {
+      values.push(drawn);
+      if (values.length > REMEMBERED) values.shift();
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import type { Pod } from "../../core/api/index.ts";
+import {
+  type ClusterObjects,
+  type ExplainSettings,
+  explainPlacement,
+  type NodeVerdict,
+  type PlacementExplanation,
+  summaryInWords,
+  verdictInWords,
+} from "../../core/report/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
+import { withTimeLimit } from "../../platform/clock/index.ts";
+import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
+import type { Printable } from "./output.ts";
+import { programSettings } from "./program-settings.ts";
+import { paintFor, wrap } from "./screen.ts";
+
+export interface WhyOptions {
+  /** `NAME`, `NAMESPACE/NAME` or `pod/NAME`. */
+  readonly pod: string;
+  readonly node?: string | undefined;
+  /** Of the pod. */
+  readonly namespace: string;
+  /** Of the installation. */
+  readonly installation: string;
+  readonly service: string;
+  readonly extenderWeight?: number | undefined;
+}
+
+/** The pod that the user means. */
+function podNamed(objects: ClusterObjects, text: string, defaultNamespace: string): Pod {
+  const [namespace, name] = namespacedName(text, defaultNamespace);
+  const found = objects.pods.find(
+    ({ metadata }) => metadata.name === name && (metadata.namespace ?? "default") === namespace,
+  );
+  if (found !== undefined) return found;
+  const elsewhere = objects.pods.find(({ metadata }) => metadata.name === name)?.metadata.namespace;
+  const hint = elsewhere === undefined ? "" : `; there is one in ${elsewhere}: joulie why ${elsewhere}/${name}`;
+  throw new ConsoleError(`there is no pod ${name} in namespace ${namespace}${hint}`);
+}
+
+function namespacedName(text: string, defaultNamespace: string): [string, string] {
+  const parts = text.replace(/^pods?\//, "").split("/");
+  return parts.length > 1 ? [parts[0] ?? "", parts[1] ?? ""] : [defaultNamespace, parts[0] ?? ""];
+}
+
+export interface Why {
+  readonly explanation: PlacementExplanation;
+  readonly source: string;
+  /** The extender's own record of the decision, if it could be read. */
+  readonly record: readonly RecordedDecision[] | undefined;
+}
+
+export async function explainPod(context: ConsoleContext, objects: ClusterObjects, options: WhyOptions): Promise<Why> {
+  const pod = podNamed(objects, options.pod, options.namespace);
+  const { energySettingsOf, extenderConfig, scoringSettingsOf } = await import("../extender/index.ts");
+  const { values, source } = await programSettings(context.client, options.installation, "extender", extenderConfig);
+  const energy = energySettingsOf(values);
+  const settings: ExplainSettings = {
+    scoring: scoringSettingsOf(values),
+    energy,
+    // As `joulie scheduler-config` sets it.
+    extenderWeight: options.extenderWeight ?? (energy === undefined ? 1 : 10),
+    kubeProfile: energy === undefined ? "default" : "energy",
+  };
+  const explanation = explainPlacement(pod, objects, settings);
+  return { explanation, source, record: await recordOf(context, options, pod) };
+}
+
+/** An entry of the extender's page /debug/decisions?pod=. */
+interface RecordedDecision {
+  readonly at: string;
+  readonly verb: "filter" | "prioritize";
+  readonly nodes?: readonly {
+    readonly node: string | null;
+    readonly score?: number;
+    readonly rejection?: string | null;
+  }[];
+}
+
+const CALL_TIMEOUT = milliseconds(5000);
+
+/** Through the API server. The extender answers only with DEBUG_ENDPOINTS=true; otherwise there is no record. */
+async function recordOf(
+  { transport, clock }: ConsoleContext,
+  { installation, service }: WhyOptions,
+  { metadata }: Pod,
+): Promise<readonly RecordedDecision[] | undefined> {
+  const pod = encodeURIComponent(`${metadata.namespace ?? "default"}/${metadata.name}`);
+  const path = `/api/v1/namespaces/${installation}/services/${service}:extender/proxy/debug/decisions?pod=${pod}`;
+  try {
+    return await withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
+      const { status, body } = await transport.request({ method: "GET", path, signal });
+      const chunks: Buffer[] = [];
+      for await (const chunk of body) chunks.push(Buffer.from(chunk));
+      if (status !== 200) return undefined;
+      const { decisions } = JSON.parse(Buffer.concat(chunks).toString()) as { decisions: RecordedDecision[] };
+      return decisions.length === 0 ? undefined : decisions;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** More nodes are only in -o wide and -o json. */
+const SHOWN = 5;
+
+/** `joulie why POD [NODE]`. */
+export function whyText({ explanation, source, record }: Why, node: string | undefined, screen: Screen): Printable {
+  const { pod, nodes, boundTo } = explanation;
+  const selected = node === undefined ? undefined : nodes.find((verdict) => verdict.node === node);
+  if (node !== undefined && selected === undefined)
+    throw new ConsoleError(`there is no node ${node}; joulie node lists all`);
+  return {
+    text: (wide) => {
+      const paint = paintFor(screen);
+      const lines: string[] = [];
+      const say = (text: string, indent = 0) => {
+        const width = screen.columns === undefined ? undefined : screen.columns - indent;
+        for (const line of wrap(text, width)) lines.push(" ".repeat(indent) + line);
+      };
+      const where = boundTo === undefined ? "has no node" : `is on ${boundTo}`;
+      say(`Pod ${pod.namespace}/${pod.name} (${explanation.workloadClass}) ${where}.`);
+      if (selected === undefined) for (const sentence of summaryInWords(explanation)) say(sentence);
+      lines.push("");
+      const shown = selected === undefined ? shownNodes(explanation, wide) : [selected];
+      for (const verdict of shown) {
+        lines.push(paint.bold(verdict.node + (verdict.node === boundTo ? " (the pod is here)" : "")));
+        for (const sentence of verdictInWords(verdict)) say(sentence, 2);
+        const recorded = recordedText(record, verdict);
+        if (recorded !== undefined) say(recorded, 2);
+      }
+      const hidden = nodes.length - shown.length;
+      if (selected === undefined && hidden > 0) lines.push(...groupedRest(explanation, shown));
+      lines.push("");
+      say(
+        record === undefined
+          ? `Computed now from the API with ${source}. Pods and twins may have changed since the pod was placed.`
+          : `Computed now from the API with ${source}; "recorded" is the extender's own answer.`,
+      );
+      return `${lines.join("\n")}\n`;
+    },
+    value: () => ({
+      ...explanation,
+      summary: summaryInWords(explanation),
+      source,
+      record,
+      nodes: (selected === undefined ? nodes : [selected]).map((verdict) => ({
+        ...verdict,
+        words: verdictInWords(verdict),
+      })),
+    }),
+    names: () =>
+      (selected === undefined ? nodes.filter(({ feasible }) => feasible) : [selected]).map((one) => `node/${one.node}`),
+  };
+}
+
+/** The node of the pod, and the best others. */
+function shownNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): readonly NodeVerdict[] {
+  if (wide) return nodes;
+  const best = nodes.filter(({ feasible }) => feasible).slice(0, SHOWN);
+  const own = nodes.find(({ node }) => node === boundTo);
+  const shown = best.length > 0 ? best : nodes.slice(0, SHOWN);
+  return own === undefined || shown.includes(own) ? shown : [...shown, own];
+}
+
+/** Nodes that are not shown, counted by their first reason. */
+function groupedRest({ nodes }: PlacementExplanation, shown: readonly NodeVerdict[]): string[] {
+  const counts = new Map<string, number>();
+  for (const verdict of nodes) {
+    if (shown.includes(verdict)) continue;
+    const reason = verdict.feasible ? "they take the pod and rank lower" : (verdictInWords(verdict)[0] ?? "");
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const lines = Array.from(counts).toSorted(([, a], [, b]) => b - a);
+  return lines.slice(0, SHOWN).map(([reason, count]) => `${count} more: ${reason}`);
+}
+
+function recordedText(record: readonly RecordedDecision[] | undefined, { node }: NodeVerdict): string | undefined {
+  for (const { verb, at, nodes = [] } of record ?? []) {
+    const found = nodes.find((one) => one.node === node);
+    if (found === undefined) continue;
+    if (verb === "prioritize") return `recorded: score ${found.score} at ${at}`;
+    if (typeof found.rejection === "string") return `recorded: rejected at ${at}`;
+  }
+  return undefined;
+}
