@@ -175,6 +175,8 @@ export class SimulatedPowerProgram {
       return;
     }
     this.#site.switchPower(node.index, "shutDown", now);
+    // From now on the machine cannot be called back before it is off.
+    node.action = "observeOff";
     this.#onChange(node.index, false);
   }
 
