@@ -28,6 +28,7 @@ export const scenario: Scenario = {
       of: ({ bundle: ours = Number.NaN, "node alone": node = Number.NaN }) => ours / node,
       atMost: 4,
     },
+    { says: "bundle, ms on a quiet machine", of: ({ bundle: ours = Number.NaN }) => ours, atMost: 150 },
   ],
   close: () => rmSync(folder, { recursive: true, force: true }),
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allPassed, closingLines, countTests, sumCounts } from "./count.ts";
+import { allPassed, closingLines, countFromLines, countTests, sumCounts } from "./count.ts";
 
 const report = (numPassedTests: number, numFailedTests: number) => ({
   numPassedTests,
@@ -24,6 +24,16 @@ describe("counting tests", () => {
     const total = sumCounts([countTests(report(5, 0), 0), countTests(report(7, 1), 1)]);
     expect(closingLines(total)).toEqual(["6 skipped", "12 passed, 1 failed"]);
     expect(closingLines({ passed: 3, failed: 0, skipped: 0 })).toEqual(["3 passed, 0 failed"]);
+  });
+
+  it("reads the closing lines of another run, and counts a run without them as a failure", () => {
+    for (const count of [
+      { passed: 49, failed: 0, skipped: 0 },
+      { passed: 3, failed: 2, skipped: 7 },
+    ])
+      expect(countFromLines(`1 passed, 9 failed\n…\n\n${closingLines(count).join("\n")}\n`)).toEqual(count);
+    for (const output of ["", "4 passed, 0 failed\nkilled\n"])
+      expect(countFromLines(output)).toEqual({ passed: 0, failed: 1, skipped: 0 });
   });
 
   it("treats a run without tests as not passed", () => {

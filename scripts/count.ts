@@ -37,5 +37,13 @@ export const closingLines = ({ passed, failed, skipped }: TestCount): string[] =
   `${passed} passed, ${failed} failed`,
 ];
 
+/** What `closingLines` wrote at the end of a run; a run that ended without them counts as one failure. */
+export function countFromLines(output: string): TestCount {
+  const [, skipped = "0", passed, failed] =
+    /(?:^(\d+) skipped\n)?^(\d+) passed, (\d+) failed\s*$(?![^])/m.exec(output) ?? [];
+  if (passed === undefined || failed === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+}
+
 /** A run without tests does not pass. */
 export const allPassed = ({ passed, failed }: TestCount): boolean => failed === 0 && passed > 0;

@@ -34,8 +34,11 @@ const withActions = (program: Program): readonly Program[] => [
   ...(program.actions ?? []).map((action) => ({ ...action, name: `${program.name} ${action.name}` })),
 ];
 
-const yaml = (document: object) =>
-  `# Written by \`npm run generate\` from src/core/api. Change it there.\n${stringify(document, { lineWidth: 0 })}`;
+/** For readers of YAML 1.1, such as kubectl and Helm: without quotes `on` and `off` are booleans there. */
+const yaml = (document: object) => {
+  const text = stringify(document, { lineWidth: 0, version: "1.1" });
+  return `# Written by \`npm run generate\` from src/core/api. Change it there.\n${text}`;
+};
 
 const MAX_LINE_LENGTH = 120;
 

@@ -7,7 +7,15 @@ import { join } from "node:path";
 import { locateControlPlane } from "../test/controlplane/build.ts";
 import { removeDeadNodes } from "../test/realnode/leftovers.ts";
 import { prepareMachine } from "../test/realnode/requirements.ts";
-import { allPassed, closingLines, countTests, sumCounts, type TestCount, type VitestReport } from "./count.ts";
+import {
+  allPassed,
+  closingLines,
+  countFromLines,
+  countTests,
+  sumCounts,
+  type TestCount,
+  type VitestReport,
+} from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
@@ -47,24 +55,46 @@ if (only !== undefined && !Object.hasOwn(suites, only)) {
   process.exit(2);
 }
 
-let running: ChildProcess | undefined;
+const running = new Set<ChildProcess>();
 let isInterrupted = false;
 // A terminal signals vitest as well; a signal sent to this process alone must be forwarded. Then the run still cleans up.
 process.on("SIGINT", () => (isInterrupted = true));
 process.on("SIGTERM", () => {
   isInterrupted = true;
-  running?.kill("SIGTERM");
+  for (const child of running) child.kill("SIGTERM");
 });
 
 const counts: TestCount[] = [];
-for (const [name, run] of Object.entries(suites)) {
-  if (isInterrupted || (only !== undefined && name !== only)) continue;
+const runSuite = async (name: string, own: string[] = args): Promise<void> => {
+  if (isInterrupted || (only !== undefined && name !== only)) return;
   console.log(`\n── ${name} ──`);
-  counts.push(await run(args));
-}
+  counts.push((await suites[name]?.(own)) ?? { passed: 0, failed: 1, skipped: 0 });
+};
+for (const name of ["check", "unit"]) await runSuite(name);
+if (only === undefined) await runTogether();
+else for (const name of ["cluster", "node"]) await runSuite(name);
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
 process.exit(allPassed(total) && !isInterrupted ? 0 : 1);
+
+/** These two mostly wait for Kubernetes, so they run at the same time. The output of the second follows that of the first. */
+async function runTogether(): Promise<void> {
+  if (isInterrupted) return;
+  const child = spawn(process.execPath, [process.argv[1] ?? "", "node"], { stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => output.push(chunk));
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", () => resolve());
+  });
+  await runSuite("cluster");
+  await ended;
+  running.delete(child);
+  const text = Buffer.concat(output).toString();
+  process.stdout.write(text);
+  counts.push(countFromLines(text));
+}
 
 async function vitest(config: string, extra: string[]): Promise<TestCount> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
@@ -74,11 +104,12 @@ async function vitest(config: string, extra: string[]): Promise<TestCount> {
     const child = spawn("vitest", ["run", "--config", config, ...reporters, ...extra], {
       stdio: ["ignore", "inherit", "inherit"],
     });
-    running = child;
+    running.add(child);
     const status = await new Promise<number | null>((resolve, reject) => {
       child.on("error", reject);
       child.on("exit", resolve);
     });
+    running.delete(child);
     return countTests(readReport(report), status);
   } finally {
     rmSync(folder, { recursive: true, force: true });

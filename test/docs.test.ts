@@ -166,8 +166,8 @@ const all = programs.flatMap((program) => [program, ...(program.actions ?? [])])
 const configs = await Promise.all(all.map(async (program) => program.config()));
 const known = new Set(configs.flatMap(variableNames));
 const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
-/** Flags of `joulie wake`, which is no program. */
-const wakeFlags = ["--all", "--release"];
+/** Flags of `joulie wake` and `joulie uninstall`, which are no programs. */
+const commandFlags = ["--all", "--release", "--power-lease"];
 
 describe("documentation pages", () => {
   const pages = globSync(readers, { cwd: root }).toSorted();
@@ -183,7 +183,7 @@ describe("documentation pages", () => {
 
   it.each(pages)("X-67 %s names only flags the code reads", (page) => {
     const unknown = unknownFlags(readFileSync(join(root, page), "utf8"), knownFlags);
-    expect(unknown.filter((flag) => !wakeFlags.includes(flag))).toEqual([]);
+    expect(unknown.filter((flag) => !commandFlags.includes(flag))).toEqual([]);
   });
 
   it.each(pages.filter((page) => page.endsWith(".md")))("%s names only files that exist", (page) => {

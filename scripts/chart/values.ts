@@ -191,7 +191,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       mode: choice(
         "off",
         ["off", "recommend", "on"],
-        "off: no node sleeps. recommend: the operator reports its decisions as Events. on: nodes with joulie.io/may-sleep=true and a proven wake sleep. Other values than off also install the power program.",
+        "off: no node sleeps. recommend: the operator reports its decisions as Events. on: nodes with joulie.io/may-sleep=true and a proven wake sleep. Other values than off also install the power program. In a values file quote it, because YAML reads on and off as booleans.",
       ),
     }),
     power: section("The power program, which switches sleeping nodes off and on. It reads the Secrets of BMCs.", {

@@ -73,7 +73,7 @@ const breakers: [rule: string, files: Record<string, string>][] = [
     .filter((room: string | undefined): room is string => room !== undefined)
     .map((room: string): [string, Record<string, string>] => [
       `core-${room}-looks-down`,
-      { [`src/core/${room}/a.ts`]: importing("../physics/index.ts"), "src/core/physics/index.ts": leaf },
+      { [`src/core/${room}/a.ts`]: importing("../report/index.ts"), "src/core/report/index.ts": leaf },
     ]),
 ];
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
-import { apiVersion, declaredHardwareLabels } from "../../src/core/api/index.ts";
+import { apiVersion, declaredHardwareLabels, labels as labelKeys, type NodeTwin } from "../../src/core/api/index.ts";
 import { hardwareView } from "../../src/core/inventory/index.ts";
 import {
   defaultEnergySettings,
@@ -19,6 +19,9 @@ import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
+import { operatorConfig } from "../../src/programs/operator/config.ts";
+import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
+import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { numbered } from "../controlplane/objects.ts";
@@ -66,6 +69,7 @@ const nodes: readonly TestedNode[] = groups.flatMap((group) =>
   numbered(group.prefix, group.count).map((name, index) => ({
     name,
     labels: {
+      [labelKeys.managed]: "true",
       [declaredHardwareLabels.cpuModel]: group.cpu.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^-+|-+$/g, ""),
       [declaredHardwareLabels.cpuSockets]: "2",
       ...("gpu" in group && {
@@ -122,7 +126,7 @@ class Ranking {
 describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
   let plane: ControlPlane;
   let url: string;
-  let stop: (() => Promise<void>) | undefined;
+  const running: (() => Promise<void>)[] = [];
   let user: string;
 
   beforeAll(async () => {
@@ -139,10 +143,10 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
       return { labels, capacity };
     });
     await Promise.all(nodes.map(publish));
-    stop = await startExtender(port);
+    await startExtender(port);
   }, 180_000);
   afterAll(async () => {
-    await stop?.();
+    await Promise.all(running.map(async (stop) => stop()));
     await plane.stop();
   });
 
@@ -159,7 +163,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     await plane.api.mergePatch(`${twins}/${name}/status`, { status });
   }
 
-  async function startExtender(port: number): Promise<() => Promise<void>> {
+  async function startExtender(port: number): Promise<void> {
     const identity = await plane.identity(energyExtenderPermissions, { name: "joulie-extender" });
     ({ user } = identity);
     const env = { METRICS_ADDR: "127.0.0.1:0", EXTENDER_ADDR: `127.0.0.1:${port}`, SCORING: "energy" };
@@ -171,11 +175,36 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     const ending = new AbortController();
     const done = runExtender(parsed.value.values, world, ending.signal);
     await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), soon);
-    return async () => {
+    running.push(async () => {
       ending.abort();
       await done;
       await transport.close();
+    });
+  }
+
+  /** As docs/guides/energy.md sets it, with short times. */
+  async function startOperator(): Promise<void> {
+    const env = {
+      METRICS_ADDR: "127.0.0.1:0",
+      RECONCILE_INTERVAL: "1s",
+      POLICY_TYPE: "fit_aware_v1",
+      ECO_MAX_SLOWDOWN_PCT: "50",
+      FIT_RESERVE: "1",
+      PROFILE_MIN_DWELL: "1s",
     };
+    const parsed = parseConfig(operatorConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
+    const identity = await plane.identity(operatorPermissions("joulie-system"), { name: "joulie-operator" });
+    const transport = reach(identity.server, identity.token, identity.ca);
+    const log = createLogger({ level: "fatal", program: "operator" });
+    const ending = new AbortController();
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const done = runOperator(parsed.value.values, world, ending.signal);
+    running.push(async () => {
+      ending.abort();
+      await done;
+      await transport.close();
+    });
   }
 
   const random = seededRandom(17);
@@ -242,6 +271,62 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
 
   it("no performance pod runs under eco caps", () => {
     expect(underEcoCaps).toEqual([]);
+  });
+
+  interface ListedPod {
+    readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+    readonly spec: { readonly nodeName?: string };
+    readonly status: { readonly phase?: string };
+  }
+  const isActive = ({ status }: ListedPod) => status.phase !== "Succeeded";
+  const isCapped = ({ spec }: NodeTwin) =>
+    (spec.cpu?.packagePowerCapPctOfMax ?? 100) < 100 || (spec.gpu?.powerCap?.capPctOfMax ?? 100) < 100;
+
+  it("POL-28 POL-33 nor while fit_aware_v1 promotes and demotes nodes", { timeout: 300_000 }, async () => {
+    await startOperator();
+    const performanceNodes: Set<string>[] = [];
+    const capped = new Set<string>();
+    /** Pods first: a pod that is bound now must not be under eco caps later either. */
+    const look = async (): Promise<readonly ListedPod[]> => {
+      const { items } = await plane.api.get<{ readonly items: readonly ListedPod[] }>(pods);
+      const published = await plane.api.get<{ readonly items: readonly NodeTwin[] }>(twins);
+      const eco = new Set(published.items.filter(isCapped).map(({ metadata }) => metadata.name));
+      for (const name of eco) capped.add(name);
+      performanceNodes.push(
+        new Set(published.items.flatMap(({ metadata, spec }) => (spec.profile === "performance" ? metadata.name : []))),
+      );
+      for (const each of items.filter(isActive)) {
+        const isPerformance = each.metadata.annotations?.["joulie.io/workload-class"] === "performance";
+        const where = each.spec.nodeName;
+        if (isPerformance && where !== undefined && eco.has(where))
+          underEcoCaps.push(`${each.metadata.name} on ${where}`);
+      }
+      return items;
+    };
+    const all = async (holds: (listed: readonly ListedPod[]) => boolean) =>
+      vi.waitFor(async () => expect(holds(await look())).toBe(true), { timeout: 90_000, interval: 250 });
+
+    await all(() => capped.size > 0);
+    for (const wave of [1, 2, 3]) {
+      const created = numbered(`wave-${wave}`, 30).map((name) => ({ name, ...randomPod() }));
+      await Promise.all(created.map(async ({ name, options }) => plane.createPods([name], options)));
+      const names = new Set(created.map(({ name }) => name));
+      await all((listed) =>
+        listed.every(({ metadata, spec }) => !names.has(metadata.name) || spec.nodeName !== undefined),
+      );
+      const ended = (await look()).filter(isActive).filter((_, index) => index % 2 === 0);
+      for (const { metadata } of ended)
+        await plane.api.mergePatch(`${pods}/${metadata.name}/status`, { status: { phase: "Succeeded" } });
+      await look();
+    }
+    const [before = new Set<string>()] = performanceNodes;
+    await all(() => (performanceNodes.at(-1)?.size ?? before.size) < before.size);
+    expect(underEcoCaps).toEqual([]);
+    // Nodes moved both ways, otherwise this would prove nothing.
+    const promoted = performanceNodes.some((names, at) =>
+      [...names].some((name) => at > 0 && performanceNodes[at - 1]?.has(name) === false),
+    );
+    expect(promoted).toBe(true);
   });
 
   it("the extender needed every verb that the role has beyond the default one, and no other", () => {

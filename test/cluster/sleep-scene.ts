@@ -59,7 +59,7 @@ const powerVariables = {
   SWITCH_REFRESH_INTERVAL: "3s",
   SWITCH_TIMEOUT: "5s",
   SHUTDOWN_TIMEOUT: "10s",
-  WAKE_TIMEOUT: "8s",
+  WAKE_TIMEOUT: "60s",
   AWAKE_AT_LEAST: "1s",
 };
 

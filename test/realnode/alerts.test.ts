@@ -24,7 +24,7 @@ describe("the chart's alerts", () => {
     expect(await run("promtool", ["check", "rules", file])).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 
-  it("fire when they should", async () => {
+  it("SLP-63 fire when they should, and not for sleeping nodes", async () => {
     expect(await run("promtool", ["test", "rules", join(root, "test/chart/alerts.promtool.yaml")])).toContain(
       "SUCCESS",
     );

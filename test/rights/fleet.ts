@@ -13,6 +13,11 @@ interface Pods {
   }[];
 }
 
+interface RegisteredNode {
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly status: object;
+}
+
 interface Endpoint {
   readonly metadata: { readonly name: string; readonly annotations?: object };
 }
@@ -39,6 +44,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
     {
       SIMULATOR_ADDR: "127.0.0.1:0",
       NODES: "3",
+      HEARTBEAT_INTERVAL: "1s",
       NODE_PREFIX: nodePrefix,
       FINISHED_PODS_KEPT: "1s",
       WORKLOAD_NAMESPACE: workloadNamespace,
@@ -48,9 +54,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
     new ScaledClock(systemClock, 60),
   );
   const ours = async () => {
-    const { items } = await api.get<{ items: { metadata: { name: string; uid: string }; status: object }[] }>(
-      "/api/v1/nodes",
-    );
+    const { items } = await api.get<{ items: RegisteredNode[] }>("/api/v1/nodes");
     return items.filter(({ metadata }) => metadata.name.startsWith(nodePrefix));
   };
   run.finally(async () => {
@@ -95,14 +99,15 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   await api.text("DELETE", `/api/v1/namespaces/${workloadNamespace}/pods/${running}`);
   await run.until("a deleted pod ends", async () => (await pods()).every(({ metadata }) => metadata.name !== running));
   const [victim] = await ours();
-  const name = victim?.metadata.name ?? "";
+  const { name = "", labels = {} } = victim?.metadata ?? {};
   await api.text("DELETE", `/api/v1/nodes/${name}`);
   await run.plane.createNodes([name], { labels: { "joulie.io/simulated": "true" } });
-  const uid = (await ours()).find(({ metadata }) => metadata.name === name)?.metadata.uid;
-  await run.until("a replaced node is registered again", async () => {
-    const now = (await ours()).find(({ metadata }) => metadata.name === name)?.metadata.uid;
-    return now !== undefined && now !== uid;
+  await run.until("a replaced node is adopted", async () => {
+    const now = (await ours()).find(({ metadata }) => metadata.name === name);
+    return Object.keys(labels).every((key) => now?.metadata.labels?.[key] === labels[key]);
   });
+  await api.text("DELETE", `/api/v1/nodes/${name}`);
+  await run.until("a deleted node is registered again", async () => (await ours()).length === 3);
   await program.stop();
   await run.until("nodes and pods are removed", async () => (await ours()).length + (await pods()).length === 0);
   await run.until("PowerEndpoints are removed", async () => (await endpoints()).length === 0);

@@ -20,11 +20,15 @@ let runs = 0;
 export class RoleMutants {
   readonly #plane: ControlPlane;
   readonly #role: InstalledProgram;
+  readonly #more: readonly Rule[];
   #usual: ReadonlyMap<string, number> | undefined;
+  #lists: ReadonlyMap<string, number> | undefined;
 
-  constructor(plane: ControlPlane, role: InstalledProgram) {
+  /** `more`: rules that the role does not have. */
+  constructor(plane: ControlPlane, role: InstalledProgram, more: readonly Rule[] = []) {
     this.#plane = plane;
     this.#role = role;
+    this.#more = more;
   }
 
   /** The rights that can be taken away. */
@@ -38,17 +42,26 @@ export class RoleMutants {
     if (missing !== undefined) throw new Error(`${this.#role} with its whole role: not "${missing}"`);
     if (run.refused.length > 0) throw new Error(`${this.#role} with its whole role: refused ${run.refused.join(", ")}`);
     this.#usual = run.took;
+    this.#lists = run.lists;
   }
 
   /** Runs the scenario without a right, named as in `rights`. */
   async runWithout(right: string): Promise<MutantResult> {
-    const { run, missing } = await this.#run(right);
+    const { run, missing: outcome } = await this.#run(right);
+    const missing = outcome ?? this.#listedAgain(right, run);
     if (missing === undefined) return { right, verdict: "survived" };
     return { right, verdict: run.refused.length > 0 ? "killed" : "unclear", missing };
   }
 
+  /** Without a watch a program lists again and again: changes arrive late, and the API server has more to do. */
+  #listedAgain(right: string, run: ScenarioRun): string | undefined {
+    const [verb, resource = ""] = right.split(" ");
+    const isMore = (run.lists.get(resource) ?? 0) > (this.#lists?.get(resource) ?? 0);
+    return verb === "watch" && isMore ? `${resource} are listed only at the start` : undefined;
+  }
+
   #rules(names: InstallationNames): readonly Rule[] {
-    return programPermissions[this.#role](names);
+    return [...programPermissions[this.#role](names), ...this.#more];
   }
 
   async #run(without: string | undefined): Promise<{ readonly run: ScenarioRun; readonly missing?: string }> {

@@ -199,7 +199,8 @@ async function sleepLife(run: ScenarioRun): Promise<void> {
   const arrivals = async () => JSON.stringify((await api.get<{ data: object }>(stored)).data).includes("amounts");
   await run.until("arrivals are stored", arrivals);
   await operator.stop();
-  await api.text("DELETE", `/api/v1/namespaces/default/pods/arrived-${run.id}?gracePeriodSeconds=0`);
+  for (const name of ["arrived", "busy"])
+    await api.text("DELETE", `/api/v1/namespaces/default/pods/${name}-${run.id}?gracePeriodSeconds=0`);
   const before = await version();
   start();
   await run.until("arrivals are stored again", async () => (await version()) !== before);

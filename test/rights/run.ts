@@ -10,6 +10,7 @@ import type { InstallationNames } from "../../src/programs/permissions.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
+import type { AuditedRequest } from "../controlplane/requests.ts";
 
 /** An outcome of the scenario did not come in time. */
 export class OutcomeMissing extends Error {
@@ -74,6 +75,13 @@ export class ScenarioRun {
     const { user } = this.identity;
     const own = this.plane.audited(this.#from).filter((request) => request.user === user && request.code === 403);
     return [...new Set(own.map(({ verb, resource }) => `${verb} ${resource}`))];
+  }
+
+  /** How often the program listed each kind. */
+  get lists(): ReadonlyMap<string, number> {
+    const { user } = this.identity;
+    const own = this.plane.audited(this.#from).filter((request) => request.user === user && request.verb === "list");
+    return new Map(Array.from(Map.groupBy(own, resourceOf), ([resource, { length }]) => [resource, length]));
   }
 
   /** Waits for an outcome. A check that throws counts as not yet. */
@@ -181,6 +189,8 @@ export class ScenarioRun {
     for (const work of this.#cleanUp.toReversed()) await work().catch(() => undefined);
   }
 }
+
+const resourceOf = ({ group, resource }: AuditedRequest): string => (group === "" ? resource : `${group}/${resource}`);
 
 interface ApiObject {
   readonly metadata: { readonly name: string; readonly [field: string]: unknown };

@@ -194,6 +194,7 @@ describe("the names of the contract", () => {
       apiGroup: "joulie.io",
       apiVersionName: "v1alpha1",
       apiVersion: "joulie.io/v1alpha1",
+      arrivalsConfigMap: "joulie-arrivals",
       fieldManagers: { operator: "joulie-operator", agent: "joulie-agent", power: "joulie-power" },
       labels: {
         managed: "joulie.io/managed",

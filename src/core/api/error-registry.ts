@@ -29,6 +29,12 @@ export const errorRegistry = {
     cause: "The command line names an unknown program or flag, or a flag lacks its value or the flag that it needs.",
     remedy: "Correct the command. `joulie --help` and `joulie PROGRAM --help` list programs and flags.",
   },
+  JOULIE_E_CONSOLE: {
+    group: "Command line",
+    cause:
+      "A command of the console names a node, a pod, a namespace, an output format, a column or a cap that does not exist.",
+    remedy: "Correct what the message names. `joulie node` lists nodes, and `joulie COMMAND --help` lists formats.",
+  },
   JOULIE_E_PROGRAM_ABSENT: {
     group: "Command line",
     cause: "The command names a program that this version of Joulie does not contain yet.",

@@ -76,6 +76,8 @@ const operation = block("The sleep or wake in progress. A restarted power progra
   attempt: integerField(1, undefined, "Which attempt of a wake this is.").optional(),
   test: flag("Whether this belongs to a test of the wake.").optional(),
   proves: flag("Whether the machine was off before, so that a success proves the wake.").optional(),
+  generation: integerField(1, undefined, "metadata.generation when the machine was off.").optional(),
+  bootBefore: text(64, "The boot ID of the node before the machine was switched on.").optional(),
   heartbeatBefore: text(64, "The last heartbeat of the kubelet before the machine was switched on.").optional(),
   reportBefore: text(64, "The last report of the agent before the machine was switched on.").optional(),
 });
@@ -84,6 +86,7 @@ const status = block("What the power program observed and did.", {
   powerState: withReadFallback(choice(switchStates, "What the switch last said."), "unknown").optional(),
   observedAt: timestamp("When powerState last changed.").optional(),
   wakeProven: flag("Whether a wake has succeeded and none has failed since. Only such nodes may sleep.").optional(),
+  provenGeneration: integerField(1, undefined, "metadata.generation whose wake is proven.").optional(),
   lastWake: block("The last wake.", outcome("wake")).optional(),
   lastSleep: block("The last sleep.", outcome("sleep")).optional(),
   failures: integerField(0, undefined, "Failed calls of the switch in a row.").optional(),
@@ -105,6 +108,10 @@ export type PowerOutcome = NonNullable<PowerEndpointStatus["lastWake"]>;
 export type RedfishEndpoint = z.infer<typeof redfish>;
 export type Metal3Endpoint = z.infer<typeof metal3>;
 export type WebhookEndpoint = z.infer<typeof webhook>;
+
+/** Whether a wake is proven with the spec as it is: another address may belong to another machine. */
+export const isWakeProven = ({ metadata, status: known }: Pick<PowerEndpoint, "metadata" | "status">): boolean =>
+  known?.wakeProven === true && (known.provenGeneration ?? metadata.generation) === metadata.generation;
 
 /** The sleeps of the node on the UTC day of `now`. */
 export function cyclesOn(day: string, endpointStatus: PowerEndpointStatus | undefined): number {

@@ -2,6 +2,7 @@ import {
   annotations,
   asleepTaint,
   cyclesOn,
+  isWakeProven,
   labels,
   type Node,
   type NodeTwin,
@@ -54,6 +55,7 @@ function sleepNodeOf(
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
   const hostname = node.metadata.labels?.[HOSTNAME] ?? name;
+  const state = isReal ? (twin?.status?.power?.state ?? "on") : "on";
   const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
   return {
     name,
@@ -65,7 +67,8 @@ function sleepNodeOf(
     ready: isReady(node),
     cordoned: node.spec?.unschedulable === true,
     wanted,
-    state: isReal ? (twin?.status?.power?.state ?? "on") : "on",
+    state,
+    lost: sleep.known && endpoint === undefined && state !== "on",
     lastReason: isReal ? twin?.spec.power?.reason : undefined,
     pods,
     asked,
@@ -78,7 +81,7 @@ function sleepNodeOf(
             maySleep: asked,
             controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
             endpoint: endpoint && {
-              wakeProven: status?.wakeProven === true,
+              wakeProven: isWakeProven(endpoint),
               keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
               wakeFailed: status?.lastWake?.result === "failed",
             },

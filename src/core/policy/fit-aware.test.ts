@@ -171,12 +171,12 @@ describe("fit_aware_v1", () => {
     expect(performanceNodes(plan(nodes, [...full, pod(1, { gpus: 1 })]))).toEqual([]);
   });
 
-  it("POL-34 chooses nodes for at most 500 pods in a pass", () => {
-    const nodes = Array.from({ length: 600 }, (_, index) => node(`n${index}`));
+  it("POL-34 chooses nodes for at most 250 pods in a pass", () => {
+    const nodes = Array.from({ length: 300 }, (_, index) => node(`n${index}`));
     const full = nodes.map(({ name }) => pod(16, { on: name, standard: true }));
     const requests = podRequests(new Map([["cpu", 16]]));
-    const pending = Array.from({ length: 600 }, () => ({ ...pod(16), requests, nodes: NO_CONSTRAINT }));
-    expect(performanceNodes(plan(nodes, [...full, ...pending]))).toHaveLength(500);
+    const pending = Array.from({ length: 300 }, () => ({ ...pod(16), requests, nodes: NO_CONSTRAINT }));
+    expect(performanceNodes(plan(nodes, [...full, ...pending]))).toHaveLength(250);
   });
 
   it("POL-31 the reserve of pods without GPUs promotes no node with GPUs", () => {

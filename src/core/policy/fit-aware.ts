@@ -53,8 +53,8 @@ const tiers = { needed: 0, performance: 1, eco: 2, excluded: EXCLUDED } as const
 const UNEXPLAINED_WAIT = milliseconds(120_000);
 const MOST_UNEXPLAINED = 16;
 
-/** A pass chooses nodes for at most this many pods that wait for room. */
-const MOST_AWAITED = 500;
+/** A pass chooses nodes for at most this many pods that wait for room, the largest ones: each looks at every node. */
+const MOST_AWAITED = 250;
 
 /**
  * Performance where it is needed: a node is performance while it runs performance pods, was chosen for a pending one, or

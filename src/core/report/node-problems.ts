@@ -1,4 +1,4 @@
-import { labels } from "../api/index.ts";
+import { isWakeProven, labels } from "../api/index.ts";
 import { between, formatWatts, milliseconds } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
 import { type ControlReceipt, isManaged, isMeasured, type NodeSummary } from "./node-summary.ts";
@@ -25,7 +25,7 @@ const failed = (result: ControlReceipt["result"]) => (node: NodeSummary) =>
   node.receipts.some((receipt) => receipt.result === result);
 const messageOf = (nodes: readonly NodeSummary[], result: ControlReceipt["result"]): string => {
   const text = nodes[0]?.receipts.find((receipt) => receipt.result === result)?.message;
-  return text === undefined || text === "" ? "" : `: ${text}`;
+  return text === undefined || text === "" ? "." : `: ${text.replace(/\.$/, "")}.`;
 };
 
 export function nodeProblems(
@@ -171,10 +171,10 @@ export function nodeProblems(
     {
       id: "wake-unproven",
       severity: "notice",
-      holds: (node) =>
-        node.labels[labels.maySleep] === "true" &&
-        objects.endpoints.has(node.name) &&
-        objects.endpoints.get(node.name)?.status?.wakeProven !== true,
+      holds: (node) => {
+        const endpoint = objects.endpoints.get(node.name);
+        return node.labels[labels.maySleep] === "true" && endpoint !== undefined && !isWakeProven(endpoint);
+      },
       what: () => "It may sleep, but no wake has been proven.",
       meaning: "It stays awake until a test has switched it off and on.",
       command: (nodes) => `joulie power test ${first(nodes)}`,

@@ -64,6 +64,18 @@ describe("filterNode", () => {
     expect(filterNode("performance", awake, undefined)).toBeUndefined();
   });
 
+  it("SLP-16 accepts a node that has woken since the operator published class asleep, as under the stop switch", () => {
+    const woken = (since: string) =>
+      readTwin({
+        schedulableClass: "asleep",
+        lastUpdated: "2030-01-01T00:10:00Z",
+        power: { state: "on", since },
+      });
+    expect(filterNode("standard", woken("2030-01-01T00:15:00Z"), undefined)).toBeUndefined();
+    expect(filterNode("performance", woken("2030-01-01T00:15:00Z"), "eco")).toContain("labelled");
+    expect(filterNode("standard", woken("2030-01-01T00:05:00Z"), undefined)).toContain("asleep");
+  });
+
   it("SCH-09 passes every node that is awake to a standard pod", () => {
     for (const schedulableClass of schedulableClasses) {
       if (schedulableClass === "asleep") continue;

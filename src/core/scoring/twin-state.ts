@@ -44,11 +44,18 @@ export function readTwin(status: NodeTwinStatus): TwinState {
   };
 }
 
-/** The power program's word counts before the class, which the operator publishes a little later. */
+/**
+ * The power program's word counts before the class, which the operator publishes a little later. While the stop switch is set, or
+ * without an operator, the class does not follow at all: then a node that has woken since its class was published is not asleep.
+ */
 function classOf(status: NodeTwinStatus): KnownClass | undefined {
   if (!isAwake(status)) return "asleep";
+  if (status.schedulableClass === "asleep" && hasWokenSince(status)) return undefined;
   return knownClasses.has(status.schedulableClass) ? (status.schedulableClass as KnownClass) : undefined;
 }
+
+const hasWokenSince = ({ power, lastUpdated }: NodeTwinStatus): boolean =>
+  Date.parse(power?.since ?? "") > Date.parse(lastUpdated ?? "");
 
 /**
  * Without a positive budget or without a reading the node counts as not measured, and its trend is ignored too.

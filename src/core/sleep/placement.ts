@@ -140,7 +140,7 @@ const MOST_TRIES = 16;
 
 function tierOf(node: SleepNode): number {
   const kind = node.fit.gpus > 0 ? "gpu" : "cpu";
-  if (node.cordoned || node.state === "failed") return EXCLUDED;
+  if (node.cordoned || node.state === "failed" || node.lost === true) return EXCLUDED;
   // Not ready although it is on: something else is wrong with it.
   if (node.state === "on" && !node.ready) return EXCLUDED;
   // A node that may not sleep any more is woken, whatever needs it.

@@ -230,7 +230,7 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(woken, "blocked")).toHaveLength(100);
   });
 
-  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness counts anew afterwards", () => {
+  it("SLP-45 nothing sleeps while pods cannot be read, and emptiness starts again afterwards", () => {
     const nodes = many(6);
     const memory = emptyForLong(nodes);
     const blind = plan(nodes, { memory, current: false });
@@ -270,6 +270,15 @@ describe("which nodes may sleep", () => {
 });
 
 describe("what wakes nodes", () => {
+  it("SLP-46 wakes another node for a pod that would fit on a node without a PowerEndpoint", () => {
+    const barrier = "it has no PowerEndpoint";
+    const lost = node("a", { wanted: "on", state: "off", ready: false, barrier, lost: true });
+    const busy = many(3, { pods: 1, asked: false });
+    const full = busy.map(({ name }) => pod(16, { on: name }));
+    const result = plan([...busy, lost, node("s", asleep)], { pods: [...full, pod(8)] });
+    expect(withVerdict(result, "wake")).toEqual(["s"]);
+  });
+
   const busy = (count: number, options: Options = {}) => ({
     nodes: many(count, { pods: 1, asked: false, ...options }, "busy"),
     pods: many(count, {}, "busy").map(({ name }) => pod(16, { on: name })),

@@ -18,6 +18,8 @@ export interface SleepNode extends FitNode {
   readonly wanted: WantedPowerState;
   /** Where the power program says the node is. */
   readonly state: NodePowerState;
+  /** The node is not on, and nothing can wake it: it has no PowerEndpoint. */
+  readonly lost?: boolean;
   /** Why the operator last asked for it. */
   readonly lastReason?: string | undefined;
   /** Active pods that would be lost: all except those of DaemonSets and mirror pods. */

@@ -1,3 +1,4 @@
+import { CodedError, JoulieError } from "../../core/api/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
 
@@ -17,5 +18,14 @@ export interface Screen {
   readonly colour: boolean;
 }
 
+/** The command line asks for something that does not exist, such as an unknown output format. */
+export const usageError = (message: string): JoulieError => new JoulieError("JOULIE_E_USAGE", message);
+
 /** A command failed for a reason that the user can act on; the text says what to do. */
-export class ConsoleError extends Error {}
+export class ConsoleError extends CodedError {
+  override readonly name = "ConsoleError";
+
+  constructor(message: string) {
+    super("JOULIE_E_CONSOLE", message);
+  }
+}

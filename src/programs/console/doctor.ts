@@ -233,6 +233,8 @@ function problemsAsFindings(objects: ClusterObjects): readonly DoctorFinding[] {
 export const needsAction = (findings: readonly DoctorFinding[]): boolean =>
   findings.some(({ severity }) => severity === "critical" || severity === "warning");
 
+const INDENT = " ".repeat(9);
+
 export function doctorText(findings: readonly DoctorFinding[], screen: Screen): Printable {
   const order = (severity: Severity | undefined): number =>
     severity === undefined ? severities.length : severities.indexOf(severity);
@@ -243,12 +245,14 @@ export function doctorText(findings: readonly DoctorFinding[], screen: Screen): 
       const colours = { critical: paint.red, warning: paint.yellow, notice: paint.cyan } as const;
       const lines = sorted.flatMap(({ check, severity, what, fix }) => {
         const head = severity === undefined ? "ok" : severity;
-        const [first = "", ...rest] = wrap(`${head.padEnd(9)}${check}: ${what}`, screen.columns);
-        const painted = severity === undefined ? paint.green(first) : colours[severity](first);
+        const width = screen.columns === undefined ? undefined : screen.columns - INDENT.length;
+        const [first = "", ...rest] = wrap(`${check}: ${what}`, width);
+        const line = head.padEnd(INDENT.length) + first;
+        const painted = severity === undefined ? paint.green(line) : colours[severity](line);
         return [
           painted,
-          ...rest.map((line) => `         ${line}`),
-          ...(fix === undefined ? [] : [`         ${paint.bold(`fix: ${fix}`)}`]),
+          ...rest.map((more) => INDENT + more),
+          ...(fix === undefined ? [] : [INDENT + paint.bold(`fix: ${fix}`)]),
         ];
       });
       return `${lines.join("\n")}\n`;

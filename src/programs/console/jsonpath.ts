@@ -1,4 +1,4 @@
-import { ConsoleError } from "./context.ts";
+import { usageError } from "./context.ts";
 
 /**
  * The JSONPath templates of kubectl: text, `{.a.b}`, `{.a[0]}`, `{.a[*]}`, `{['key']}`, `{range .items[*]}…{end}`, and texts in
@@ -7,7 +7,7 @@ import { ConsoleError } from "./context.ts";
 export function renderJsonPath(template: string, value: unknown): string {
   const parts = partsOf(template);
   const { text, next } = render(parts, 0, value);
-  if (next < parts.length) throw new ConsoleError("jsonpath: {end} without {range}");
+  if (next < parts.length) throw usageError("jsonpath: {end} without {range}");
   return text;
 }
 
@@ -24,7 +24,7 @@ function partsOf(template: string): Part[] {
     }
     if (open > at) parts.push({ kind: "text", text: template.slice(at, open) });
     const close = closingBrace(template, open);
-    if (close === -1) throw new ConsoleError(`jsonpath: a { at character ${open + 1} is not closed`);
+    if (close === -1) throw usageError(`jsonpath: a { at character ${open + 1} is not closed`);
     parts.push({ kind: "expression", text: template.slice(open + 1, close).trim() });
     at = close + 1;
   }
@@ -61,7 +61,7 @@ function render(parts: readonly Part[], from: number, value: unknown): { text: s
         next = inner.next;
       }
       if (items.length === 0) next = render(parts, at + 1, undefined).next;
-      if (parts[next]?.text !== "end") throw new ConsoleError("jsonpath: {range} without {end}");
+      if (parts[next]?.text !== "end") throw usageError("jsonpath: {range} without {end}");
       at = next;
     } else if (/^["']/.test(part.text)) text += unquoted(part.text);
     else text += select(part.text, value).map(asText).join(" ");
@@ -86,7 +86,7 @@ function select(expression: string, value: unknown): readonly unknown[] {
   let found: readonly unknown[] = [value];
   while (rest !== "") {
     const match = STEP.exec(rest);
-    if (match === null) throw new ConsoleError(`jsonpath: cannot read "${expression}" at "${rest}"`);
+    if (match === null) throw usageError(`jsonpath: cannot read "${expression}" at "${rest}"`);
     const { index, quoted, name } = match.groups ?? {};
     const key = quoted ?? name?.replaceAll(/\\(.)/g, "$1");
     found = found.flatMap((one) => {

@@ -7,7 +7,7 @@ import {
   type NodeSummary,
   summarizeNodes,
 } from "../../core/report/index.ts";
-import { ConsoleError, type Screen } from "./context.ts";
+import { type Screen, usageError } from "./context.ts";
 import { asList, type Printable } from "./output.ts";
 import { bar, percentText, powerText } from "./screen.ts";
 import { renderColumns, type TableColumn } from "./table.ts";
@@ -91,7 +91,7 @@ export const sortKeys: readonly string[] = Object.keys(byValue);
 export function sortedBy(nodes: readonly NodeSummary[], key: string, reversed = false): NodeSummary[] {
   const label = /^label:(.+)$/.exec(key)?.[1];
   const valueOf = label === undefined ? byValue[key] : ({ labels }: NodeSummary) => labels[label];
-  if (valueOf === undefined) throw new ConsoleError(`--sort-by ${key}: use ${sortKeys.join(", ")} or label:KEY`);
+  if (valueOf === undefined) throw usageError(`--sort-by ${key}: use ${sortKeys.join(", ")} or label:KEY`);
   const order = (a: number | string, b: number | string): number =>
     typeof a === "number" && typeof b === "number" ? b - a : String(a) < String(b) ? -1 : Number(a !== b);
   return nodes
@@ -137,7 +137,7 @@ export function nodeListOf(
     text: (wide) =>
       nodes.length === 0
         ? "No nodes found.\n"
-        : renderColumns(nodes, nodeColumns, { columns: screen.columns, wide, headers }),
+        : renderColumns(nodes, nodeColumns, { columns: wide ? undefined : screen.columns, wide, headers }),
     value: () => asList(nodes),
     names: () => nodes.map(({ name }) => `node/${name}`),
   };

@@ -1,4 +1,4 @@
-import { ConsoleError } from "./context.ts";
+import { usageError } from "./context.ts";
 import { renderJsonPath } from "./jsonpath.ts";
 
 /** How a command prints: as `kubectl -o`. */
@@ -13,7 +13,7 @@ export function outputFormatOf(text: string | undefined): OutputFormat {
   const known = plain.find((kind) => kind === text);
   if (known !== undefined) return { kind: known };
   if (text.startsWith("jsonpath=")) return { kind: "jsonpath", template: text.slice("jsonpath=".length) };
-  throw new ConsoleError(`-o ${text} is not supported; use wide, json, yaml, name or jsonpath=TEMPLATE`);
+  throw usageError(`-o ${text} is not supported; use wide, json, yaml, name or jsonpath=TEMPLATE`);
 }
 
 /** What a command can print. Each form is made only if it is asked for. */

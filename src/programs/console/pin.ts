@@ -9,7 +9,7 @@ import {
 } from "../../core/api/index.ts";
 import { after, isoTime, type Milliseconds, percent, watts } from "../../core/units/index.ts";
 import { isApiError, type KubeObject, resources } from "../../platform/kube/index.ts";
-import { type ConsoleContext, ConsoleError } from "./context.ts";
+import { type ConsoleContext, ConsoleError, usageError } from "./context.ts";
 
 export interface PinOptions {
   readonly node: string;
@@ -30,9 +30,7 @@ function capOf(flag: string, text: string): { readonly watts: number } | { reado
   const value = Number(number);
   if (unit === "%" && value > 0 && value <= 100) return { percent: value };
   if (unit !== undefined && unit !== "%" && value >= 1) return { watts: value };
-  throw new ConsoleError(
-    `${flag} ${text} is not a cap; write watts of 1 or more (210W) or percent of the maximum (60%)`,
-  );
+  throw usageError(`${flag} ${text} is not a cap; write watts of 1 or more (210W) or percent of the maximum (60%)`);
 }
 
 function cpuCapOf(text: string | undefined): CpuCap | undefined {

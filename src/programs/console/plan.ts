@@ -42,7 +42,7 @@ export function planText(
       const table =
         changes.length === 0
           ? "Nothing changes.\n"
-          : renderColumns(changes, columns, { columns: screen.columns, wide, headers });
+          : renderColumns(changes, columns, { columns: wide ? undefined : screen.columns, wide, headers });
       const note = wrap(`Computed now from the API with ${source}.`, screen.columns);
       return `${wrap(head, screen.columns).join("\n")}\n\n${table}\n${note.join("\n")}\n`;
     },

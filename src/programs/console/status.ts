@@ -34,7 +34,7 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
   const colours = { critical: paint.red, warning: paint.yellow, notice: paint.cyan } as const;
   const width = screen.columns === undefined ? undefined : screen.columns - INDENT;
   const shown = problems.slice(0, MOST_SHOWN).flatMap(({ severity, subject, what, meaning, command }) => {
-    const [first = "", ...rest] = wrap(`${severity.toUpperCase()}  ${subject}: ${what}`, screen.columns);
+    const [first = "", ...rest] = wrap(`${severity.toUpperCase()}  ${subject}: ${what}`, width);
     return [
       colours[severity](first),
       ...rest.map((line) => `  ${line}`),

@@ -1,4 +1,4 @@
-import { annotations, type PowerEndpoint, powerEndpointKind, readAs } from "../../core/api/index.ts";
+import { annotations, isWakeProven, type PowerEndpoint, powerEndpointKind, readAs } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
@@ -60,7 +60,7 @@ export class PowerEndpoints {
    */
   async proveWakes(signal: AbortSignal): Promise<void> {
     const { client, ioClock, random } = this.#options;
-    const unproven = Array.from(this.#created.values()).filter(({ status }) => status?.wakeProven !== true);
+    const unproven = Array.from(this.#created.values()).filter((endpoint) => !isWakeProven(endpoint));
     const asked = new Set<string>();
     const value = new Date(ioClock.now()).toISOString();
     const patch = { metadata: { annotations: { [annotations.testPower]: value } } };

@@ -49,8 +49,8 @@ const machine = (name = NODE) => {
   return found;
 };
 
-describe("SLP-60 a simulated node over Redfish", () => {
-  it("shuts down, stays off and boots, with its heartbeats, telemetry and watts", async () => {
+describe("a simulated node over Redfish", () => {
+  it("SLP-60 shuts down, stays off and boots, with its heartbeats, telemetry and watts", async () => {
     harness = await FleetTestHarness.begin(SLEEPS);
     const idle = machine().physics.wallWatts;
     expect(await stateOf()).toBe("on");
@@ -81,7 +81,7 @@ describe("SLP-60 a simulated node over Redfish", () => {
     expect(await readyOf("sim-002")).toBe("True");
   });
 
-  it("loses its pods and caps with its power, and starts bound pods again when it is back", async () => {
+  it("SLP-60 loses its pods and caps with its power, and starts bound pods again when it is back", async () => {
     harness = await FleetTestHarness.begin(SLEEPS);
     const work = { annotations: { "sim.joulie.io/work-seconds": "600" } };
     await harness.createPod("job", NODE, work);
@@ -105,7 +105,7 @@ describe("SLP-60 a simulated node over Redfish", () => {
     expect((await harness.pod("job"))?.status?.phase).toBe("Succeeded");
   });
 
-  it("hangs after a failed boot until its power is cut", async () => {
+  it("SLP-60 hangs after a failed boot until its power is cut", async () => {
     harness = await FleetTestHarness.begin({ ...SLEEPS, FAILED_BOOTS: "1" });
     await press("forceOff");
     await press("on");
@@ -118,7 +118,7 @@ describe("SLP-60 a simulated node over Redfish", () => {
     expect(await stateOf()).toBe("off");
   });
 
-  it("creates its Node again only after it has booted, if the Node was deleted while it was off", async () => {
+  it("SLP-60 creates its Node again only after it has booted, if the Node was deleted while it was off", async () => {
     harness = await FleetTestHarness.begin(SLEEPS);
     await press("forceOff");
     await harness.hand.delete(resources.nodes, { name: NODE });
@@ -129,7 +129,7 @@ describe("SLP-60 a simulated node over Redfish", () => {
     expect(await readyOf()).toBe("True");
   });
 
-  it("asks for a password if one is set, and answers hostile requests with errors", async () => {
+  it("SLP-60 asks for a password if one is set, and answers hostile requests with errors", async () => {
     harness = await FleetTestHarness.begin({ ...SLEEPS, REDFISH_PASSWORD: "pa55", REDFISH_SECRET: "bmc" });
     expect((await ask("/redfish/v1/")).status).toBe(200);
     expect((await ask("/redfish/v1/Systems")).status).toBe(401);
@@ -154,7 +154,7 @@ describe("SLP-60 a simulated node over Redfish", () => {
     expect(endpoint).toMatchObject({ spec: { redfish: { credentialsSecretRef: { name: "bmc" } } } });
   });
 
-  it("is absent without --sleep", async () => {
+  it("SLP-60 is absent without --sleep", async () => {
     harness = await FleetTestHarness.begin({ NODES: "2" });
     expect((await ask("/redfish/v1/")).status).toBe(404);
     expect((await harness.hand.listAll(resources.powerEndpoints)).items).toEqual([]);
@@ -162,8 +162,8 @@ describe("SLP-60 a simulated node over Redfish", () => {
   });
 });
 
-describe("SLP-61 PowerEndpoints of simulated nodes", () => {
-  it("name the node's system, and are deleted on exit", async () => {
+describe("PowerEndpoints of simulated nodes", () => {
+  it("SLP-61 name the node's system, and are deleted on exit", async () => {
     harness = await FleetTestHarness.begin({ ...SLEEPS, REDFISH_URL: "http://fleet.test:9878" });
     await harness.until(async () => (await harness.hand.listAll(resources.powerEndpoints)).items.length === 4);
     const endpoint = await harness.hand.get(resources.powerEndpoints, { name: NODE });

@@ -70,6 +70,21 @@ describe("SLEEP_MODE", () => {
     expect((await harness.twin(woken)).spec.power).toBeUndefined();
   });
 
+  it("SLP-46 wakes another node if the PowerEndpoint of a sleeping node was deleted", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m", SLEEP_RESERVE_QUANTILE: "0", STATIC_HP_FRAC: "1" });
+    await harness.advance(5 * MINUTE);
+    const off: string[] = [];
+    for (const name of NODES) if ((await harness.twin(name)).spec.power?.state === "off") off.push(name);
+    const [lost = "", other = ""] = off;
+    for (const name of off) await say(name, "off");
+    await harness.user.delete(resources.powerEndpoints, { name: lost });
+    await harness.advance(MINUTE);
+    expect((await harness.twin(other)).spec.power?.state).toBe("off");
+    for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
+    await harness.advance(2);
+    expect((await harness.twin(other)).spec.power?.state).toBe("on");
+  });
+
   it("SLP-53 recommend publishes Events and never writes spec.power", async () => {
     const operator = harness.start({ SLEEP_MODE: "recommend", SLEEP_AFTER: "1m" });
     await harness.advance(10 * MINUTE);
@@ -196,7 +211,7 @@ describe("SLEEP_MODE", () => {
     await harness.user.mergePatch(resources.configMaps, at, { data: { "arrivals.json": "{" } });
     const second = harness.start({ SLEEP_MODE: "on" });
     await harness.advance(MINUTE);
-    expect(second.logs.map(({ msg }) => msg)).toContain("stored pod arrivals are damaged; starting anew");
+    expect(second.logs.map(({ msg }) => msg)).toContain("stored pod arrivals are damaged; starting with an empty history");
   });
 
   it("SLP-49 random pods: never asks for off on a node with a known pod, nor for more than half of the nodes", async () => {

@@ -1,6 +1,7 @@
 import {
   annotations,
   asleepTaint,
+  isWakeProven,
   labels,
   type NodeTwin,
   nodeTwinKind,
@@ -22,11 +23,14 @@ export interface ObservedNode {
   readonly heartbeat: string | undefined;
   readonly maySleep: boolean;
   readonly controlPlane: boolean;
+  /** Another one after each start of the operating system; undefined if the kubelet reports none. */
+  readonly bootId: string | undefined;
 }
 
 type WholeNode = KubeObject & {
   readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
   readonly status?: {
+    readonly nodeInfo?: { readonly bootID?: string };
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;
@@ -52,6 +56,7 @@ export function observedNode(object: KubeObject): ObservedNode {
     heartbeat: ready?.lastHeartbeatTime,
     maySleep: metadata.labels?.[labels.maySleep] === "true",
     controlPlane: controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined),
+    bootId: status?.nodeInfo?.bootID || undefined,
   };
 }
 
@@ -80,7 +85,7 @@ export interface Wanted {
   readonly state: "on" | "off";
   /** Switch off and on once, because a user asked for a test. */
   readonly test: boolean;
-  /** Someone asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
+  /** A user asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
   readonly explicit: boolean;
   readonly reason: string;
 }
@@ -102,6 +107,6 @@ export function wantedOf({ endpoint, node, twin }: NodeView, stopped: string | u
   const { state = "on", reason = "the operator wants it" } = twin?.spec.power ?? {};
   if (state === "on") return on(reason);
   if (!node.maySleep) return on(`the label ${labels.maySleep} is not true`);
-  if (endpoint?.status?.wakeProven !== true) return on("no wake is proven");
+  if (endpoint === undefined || !isWakeProven(endpoint)) return on("no wake is proven");
   return { state: "off", test: false, explicit: false, reason };
 }

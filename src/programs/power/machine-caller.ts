@@ -19,6 +19,8 @@ type CallerOptions = GuardOptions &
 
 const SWITCH_BACKOFF: Backoff = { first: milliseconds(5000), longest: milliseconds(300_000), jitter: 0.2 };
 
+const REFRESH_RETRY = milliseconds(5000);
+
 /** Calls the switches of machines: with growing delays after failures, and never to take power away without the guard. */
 export class MachineCaller {
   readonly #options: CallerOptions;
@@ -26,6 +28,7 @@ export class MachineCaller {
   /** After failed calls of a switch: when it may be called again. */
   readonly #notBefore = new Map<string, MonotonicInstant>();
   readonly #refreshedAt = new Map<string, MonotonicInstant>();
+  #refreshing = 0;
 
   constructor(options: CallerOptions, status: StatusWriter) {
     this.#options = options;
@@ -44,6 +47,8 @@ export class MachineCaller {
   /** Rejects with NotEmpty, before anything was sent, if the machine must keep its power. */
   async takePower(one: NodeCase, how: "shutdown" | "forceOff"): Promise<void> {
     await this.#call(one, async (machine) => {
+      // Logs in and finds the system, so that a slow switch leaves little time between the count of pods and the call.
+      await machine.state(one.signal);
       await mayLosePower(one, this.#options);
       await machine[how](one.signal);
     });
@@ -71,7 +76,16 @@ export class MachineCaller {
 
   /** Reads the state now and then, so that users see a switch that fails. */
   async refresh(one: NodeCase): Promise<Next> {
-    if (this.isRefreshDue(one.name)) await this.read(one);
+    const { settings, random } = this.#options;
+    if (!this.isRefreshDue(one.name)) return this.untilRefresh(one.name);
+    // Many dead switches, each with its time limit, must not take all workers from sleeps and wakes.
+    if (this.#refreshing >= settings.refreshConcurrency) return jittered(REFRESH_RETRY, 1, random);
+    this.#refreshing++;
+    try {
+      await this.read(one);
+    } finally {
+      this.#refreshing--;
+    }
     return this.untilRefresh(one.name);
   }
 

@@ -10,7 +10,15 @@ import {
 } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { comesAfter, isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
-import { isAsleepTaint, type NodeView, observedNode, ownTwin, readEndpoint, readTwin } from "./cluster-view.ts";
+import {
+  isAsleepTaint,
+  type NodeView,
+  type ObservedNode,
+  observedNode,
+  ownTwin,
+  readEndpoint,
+  readTwin,
+} from "./cluster-view.ts";
 
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
 
@@ -27,21 +35,39 @@ export interface NodeApiOptions {
 export class NodeApi {
   readonly #client: KubeClient;
   readonly #mayWrite: () => boolean;
+  /** The version of each Node as of which this program saw that it has no taint, until the watch is as new. */
+  readonly #untaintedAt = new Map<string, string>();
 
   constructor({ client, mayWrite }: NodeApiOptions) {
     this.#client = client;
     this.#mayWrite = mayWrite;
   }
 
+  forget(name: string): void {
+    this.#untaintedAt.delete(name);
+  }
+
+  /** The Node of the watch, without a taint that this program has removed meanwhile. A new taint counts only if the watch shows it. */
+  withoutRemovedTaint(node: ObservedNode): ObservedNode {
+    const untaintedAt = this.#untaintedAt.get(node.name);
+    if (untaintedAt === undefined) return node;
+    if (comesAfter(untaintedAt, node.resourceVersion) === true) return { ...node, tainted: false };
+    this.#untaintedAt.delete(node.name);
+    return node;
+  }
+
   /** Taints are one list, so the write names the version of the Node that it read. */
   async setTaint(name: string, wanted: boolean, signal: AbortSignal): Promise<void> {
-    const node = await this.#client.get<Tainted>(resources.nodes, { name }, { ...CALL, signal });
+    this.#untaintedAt.delete(name);
+    let node = await this.#client.get<Tainted>(resources.nodes, { name }, { ...CALL, signal });
     const present = node.spec?.taints ?? [];
-    if (present.some(isAsleepTaint) === wanted) return;
-    const taints = wanted ? [...present, asleepTaint] : present.filter((taint) => !isAsleepTaint(taint));
-    const { resourceVersion } = node.metadata;
-    const patch = { metadata: { resourceVersion }, spec: { taints } };
-    await this.#client.mergePatch(resources.nodes, { name }, patch, this.#writing(signal));
+    if (present.some(isAsleepTaint) !== wanted) {
+      const taints = wanted ? [...present, asleepTaint] : present.filter((taint) => !isAsleepTaint(taint));
+      const { resourceVersion } = node.metadata;
+      const patch = { metadata: { resourceVersion }, spec: { taints } };
+      node = await this.#client.mergePatch<Tainted>(resources.nodes, { name }, patch, this.#writing(signal));
+    }
+    if (!wanted) this.#untaintedAt.set(name, node.metadata.resourceVersion ?? "");
   }
 
   async writeStatus(name: string, status: PowerEndpointStatus, signal: AbortSignal): Promise<PowerEndpoint> {

@@ -1,10 +1,11 @@
-import type { NodePowerState } from "../../core/api/index.ts";
+import { isWakeProven, type NodePowerState } from "../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
+import { type ConditionText, withCondition } from "./conditions.ts";
 import { MachineCaller } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
-import { phaseOf } from "./phase.ts";
+import { endAfter, phaseOf } from "./phase.ts";
 import { SleepSteps } from "./sleep-steps.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { WakeSteps } from "./wake-steps.ts";
@@ -33,14 +34,16 @@ export class NodeReconciler {
 
   /** Takes the next step of the node, and returns when to look again. */
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
-    const { view: viewOf, stopped, clock, reports, settings } = this.#options;
-    const view = this.#status.withOwnWrites(viewOf(name));
-    const { endpoint, node } = view;
+    const { view: viewOf, api, stopped, clock, reports, settings } = this.#options;
+    const watched = this.#status.withOwnWrites(viewOf(name));
+    const node = watched.node && api.withoutRemovedTaint(watched.node);
+    const view: NodeView = { ...watched, node };
+    const { endpoint } = view;
     if (endpoint === undefined) return this.#withoutEndpoint(view, signal);
     const status = endpoint.status ?? {};
     const wanted = wantedOf(view, stopped());
     const now = clock.now();
-    const one: NodeCase = { ...view, endpoint: { ...endpoint, status }, wanted, signal, now };
+    const one = await this.#withValidProof({ ...view, endpoint: { ...endpoint, status }, wanted, signal, now });
     const phase = phaseOf(status, node?.tainted === true);
     reports.phase(name, phase);
     await this.#status.publish(one, phase);
@@ -54,9 +57,19 @@ export class NodeReconciler {
     }
   }
 
+  /** Shows users that an edited PowerEndpoint needs a new test. */
+  async #withValidProof(one: NodeCase): Promise<NodeCase> {
+    const { endpoint, now } = one;
+    if (endpoint.status.wakeProven !== true || isWakeProven(endpoint)) return one;
+    const message = "the spec has changed since the wake was proven";
+    const unproven: ConditionText = { type: "WakeProven", holds: false, reason: "SpecChanged", message };
+    const conditions = [...withCondition(endpoint.status, unproven, now)];
+    return this.#status.write(one, { wakeProven: false, conditions });
+  }
+
   forget(name: string): void {
-    for (const part of [this.#status, this.#machines, this.#sleep]) part.forget(name);
-    this.#options.reports.forget(name);
+    const { api, reports } = this.#options;
+    for (const part of [this.#status, this.#machines, this.#sleep, api, reports]) part.forget(name);
   }
 
   async #step(one: NodeCase, phase: NodePowerState): Promise<Next> {
@@ -75,7 +88,8 @@ export class NodeReconciler {
     if (!wanted.test) {
       const { lastWake, lastSleep } = endpoint.status;
       const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
-      const rest = last + settings.awakeAtLeast - now;
+      // A time far ahead of a clock that was set back does not count.
+      const rest = Math.abs(last - now) < settings.awakeAtLeast ? last + settings.awakeAtLeast - now : 0;
       if (rest > 0) return milliseconds(rest);
     }
     const state = await this.#machines.read(one);
@@ -91,8 +105,7 @@ export class NodeReconciler {
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     const isDue = node?.ready === true || this.#machines.isRefreshDue(name);
-    if (isDue && (await this.#machines.read(one)) === "on")
-      return this.#wake.begin(one, "another hand switched the machine on");
+    if (isDue && (await this.#machines.read(one)) === "on") return this.#wake.begin(one, "it was switched on by hand");
     return this.#machines.untilRefresh(name);
   }
 
@@ -105,7 +118,10 @@ export class NodeReconciler {
     const hasReported = report === undefined || Date.parse(report) > failedAt;
     if (node?.ready === true && hasReported) {
       await api.setTaint(name, false, signal);
-      await this.#status.write(one, { powerState: "on", lastWake: { at: isoTime(now), result: "succeeded" } });
+      await this.#status.write(one, {
+        powerState: "on",
+        lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "succeeded" },
+      });
       await this.#status.publish(one, "on");
       reports.cameBack(one);
       return NOW;

@@ -1,4 +1,5 @@
-import type { NodePowerState, PowerEndpointStatus } from "../../core/api/index.ts";
+import type { NodePowerState, PowerEndpointStatus, PowerOutcome } from "../../core/api/index.ts";
+import { type Instant, instant, isoTime } from "../../core/units/index.ts";
 
 /**
  * Where a node is in the cycle of sleep and wake. It follows from the status of the PowerEndpoint alone, so that a restarted
@@ -14,3 +15,7 @@ export function phaseOf(status: PowerEndpointStatus | undefined, tainted: boolea
   if (lastWake?.result === "failed") return "failed";
   return tainted ? "off" : "on";
 }
+
+/** When a sleep or wake ended: after the one before it, even if the clock was set back, because the phase follows from the order. */
+export const endAfter = (before: PowerOutcome | undefined, now: Instant): string =>
+  isoTime(instant(Math.max(now, (Date.parse(before?.at ?? "") || 0) + 1)));

@@ -49,42 +49,47 @@ export class PowerReports {
 
   asleep(view: NodeView, seconds: Seconds): void {
     this.#sleeps.inc({ result: "succeeded" });
-    this.#tell(view, "Normal", "NodeAsleep", "Sleep", `switched off after ${Math.round(seconds)} s`);
+    this.#report(view, "Normal", "NodeAsleep", "Sleep", `switched off after ${Math.round(seconds)} s`);
   }
 
   sleepFailed(view: NodeView, why: string): void {
     this.#sleeps.inc({ result: "failed" });
-    this.#tell(view, "Warning", "SleepGivenUp", "Sleep", `the node stays on: ${why}`);
+    this.#report(view, "Warning", "SleepGivenUp", "Sleep", `the node stays on: ${why}`);
   }
 
   waking(view: NodeView, why: string): void {
-    this.#tell(view, "Normal", "NodeWaking", "Wake", `switching on: ${why}`);
+    this.#report(view, "Normal", "NodeWaking", "Wake", `switching on: ${why}`);
   }
 
   wakeRetried(view: NodeView): void {
-    this.#tell(view, "Warning", "WakeRetried", "Wake", "the node did not come back in time; trying once more");
+    this.#report(view, "Warning", "WakeRetried", "Wake", "the node did not come back in time; trying once more");
   }
 
   awake(view: NodeView, seconds: Seconds): void {
     this.#wakes.inc({ result: "succeeded" });
     this.#wakeSeconds.observe(seconds);
-    this.#tell(view, "Normal", "NodeAwake", "Wake", `pods may run again after ${Math.round(seconds)} s`);
+    this.#report(view, "Normal", "NodeAwake", "Wake", `pods may run again after ${Math.round(seconds)} s`);
   }
 
   wakeFailed(view: NodeView, message: string): void {
     this.#wakes.inc({ result: "failed" });
     this.#options.log.error({ code: WAKE_FAILED, node: view.name }, message);
     const remedy = `it sleeps no more until \`joulie power test ${view.name}\` proves a wake`;
-    this.#tell(view, "Warning", "WakeFailed", "Wake", `${message}; ${remedy}`);
+    this.#report(view, "Warning", "WakeFailed", "Wake", `${message}; ${remedy}`);
+  }
+
+  notRestarted(view: NodeView, message: string): void {
+    this.#wakes.inc({ result: "failed" });
+    this.#report(view, "Warning", "NotRestarted", "Wake", `${message}; correct its spec`);
   }
 
   cameBack(view: NodeView): void {
     const note = "the node came back after a failed wake; pods may run again, but it does not sleep";
-    this.#tell(view, "Normal", "NodeAwake", "Wake", note);
+    this.#report(view, "Normal", "NodeAwake", "Wake", note);
   }
 
   testRefused(view: NodeView, why: string): void {
-    this.#tell(view, "Warning", "TestRefused", "Test", `the wake is not tested: ${why}`);
+    this.#report(view, "Warning", "TestRefused", "Test", `the wake is not tested: ${why}`);
   }
 
   endpointMissing(node: ObservedNode): void {
@@ -109,7 +114,7 @@ export class PowerReports {
     this.#problems.delete(name);
   }
 
-  #tell(
+  #report(
     { name, node, endpoint }: NodeView,
     type: EventNote["type"],
     reason: string,

@@ -35,6 +35,14 @@ describe("requests to the power program", () => {
     await harness.untilPower("a", "off");
   });
 
+  it("SLP-16 `joulie wake` asks for the other nodes even if one cannot be asked for", async () => {
+    for (const name of ["a", "b"]) await harness.createNode(name);
+    const { user: client, clock } = harness;
+    await expect(wake({ client, clock, timeout, names: ["gone", "a", "b"] })).rejects.toThrow(/gone/);
+    for (const name of ["a", "b"])
+      expect((await harness.endpoint(name)).metadata.annotations).toEqual({ "joulie.io/keep-awake": "true" });
+  });
+
   it("SLP-16 `joulie wake` names the nodes that do not wake in time", async () => {
     await harness.createNode("a");
     await harness.endpointStatus("a", { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } });

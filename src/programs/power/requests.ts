@@ -88,13 +88,18 @@ async function endpointsIn(client: KubeClient): Promise<readonly PowerEndpoint[]
   }
 }
 
+/** Tries all of them, and then throws the first error: one object that cannot be written must not keep the others asleep. */
 async function annotate(
   client: KubeClient,
   names: readonly string[],
   values: Readonly<Record<string, string | null>>,
 ): Promise<void> {
+  const errors: unknown[] = [];
   for (const name of names)
-    await client.mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } });
+    await client
+      .mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } })
+      .catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 export const listed = (names: readonly string[]): string =>

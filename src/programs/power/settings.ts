@@ -9,6 +9,8 @@ export interface PowerSettings {
   readonly switchTimeout: Milliseconds;
   readonly pollInterval: Milliseconds;
   readonly refreshInterval: Milliseconds;
+  /** How many switches are read at the same time without a sleep or wake. */
+  readonly refreshConcurrency: number;
   /** After a wake or a sleep that was given up, a node stays awake at least this long, so that it does not flap. */
   readonly awakeAtLeast: Milliseconds;
 }
@@ -20,5 +22,6 @@ export const settingsOf = (config: PowerConfig): PowerSettings => ({
   switchTimeout: config.SWITCH_TIMEOUT,
   pollInterval: config.SWITCH_POLL_INTERVAL,
   refreshInterval: config.SWITCH_REFRESH_INTERVAL,
+  refreshConcurrency: Math.ceil(config.SWITCH_CONCURRENCY / 2),
   awakeAtLeast: config.AWAKE_AT_LEAST,
 });

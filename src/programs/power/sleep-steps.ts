@@ -1,5 +1,6 @@
 import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
 import { formatDuration, isoTime, milliseconds, seconds } from "../../core/units/index.ts";
+import { PowerSwitchError } from "../../platform/power/index.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
 import {
   isTest,
@@ -10,6 +11,7 @@ import {
   sinceStart,
   sinceStep,
 } from "./node-case.ts";
+import { endAfter } from "./phase.ts";
 import { NotEmpty, runsPods } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { WakeSteps } from "./wake-steps.ts";
@@ -83,15 +85,21 @@ export class SleepSteps {
     const { settings } = this.#options;
     const { status, machines, wake } = this.#parts;
     const { name, wanted } = one;
+    const known = this.#shutdowns.get(name);
+    const isUnsent = known?.startedAt === startedAt && !known.sent;
     const isLate = sinceStep(one) >= settings.shutdownTimeout;
+    if (isLate && isUnsent) return this.#giveUp(one, "the switch does not answer", true);
     if (isLate && wanted.state === "on") return wake.begin(one);
     if (isLate) {
       await status.continue(one, { step: "force" });
       return NOW;
     }
-    if ((await machines.read(one)) === "off") return this.#finish(one);
-    const known = this.#shutdowns.get(name);
-    const isUnsent = known?.startedAt === startedAt && !known.sent;
+    const state = await machines.read(one).catch((error: unknown) => {
+      // A node that is wanted again, and was sent nothing, does not wait for its switch.
+      if (isUnsent && wanted.state === "on" && error instanceof PowerSwitchError) return "unknown" as const;
+      throw error;
+    });
+    if (state === "off") return this.#finish(one);
     if (wanted.state === "on") return isUnsent ? this.#giveUp(one, wanted.reason, false) : settings.pollInterval;
     if (known?.startedAt === startedAt && known.sent) return settings.pollInterval;
     try {
@@ -140,7 +148,7 @@ export class SleepSteps {
     await status.write(one, {
       operation: undefined,
       powerState: "off",
-      lastSleep: { at: isoTime(now), seconds: took, result: "succeeded" },
+      lastSleep: { at: endAfter(endpoint.status.lastWake, now), seconds: took, result: "succeeded" },
       cyclesToday: cyclesOn(isoTime(now), endpoint.status) + 1,
     });
     await status.publish(one, "off");
@@ -153,7 +161,8 @@ export class SleepSteps {
     const { api, reports, settings } = this.#options;
     const { status, test } = this.#parts;
     const { name, signal, now, endpoint } = one;
-    if (one.node?.tainted === true) await api.setTaint(name, false, signal);
+    // Also if the watch does not show the taint yet.
+    if (one.node !== undefined) await api.setTaint(name, false, signal);
     const ended = failed ? { lastSleep: { at: isoTime(now), result: "failed" as const } } : {};
     const cycles = failed ? { cyclesToday: cyclesOn(isoTime(now), endpoint.status) } : {};
     await status.write(one, { operation: undefined, ...ended, ...cycles });

@@ -1,5 +1,5 @@
 import type { PowerOperation } from "../../core/api/index.ts";
-import { formatDuration, isoTime, seconds } from "../../core/units/index.ts";
+import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
 import { type ConditionText, withCondition } from "./conditions.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
@@ -12,7 +12,7 @@ import {
   sinceStart,
   sinceStep,
 } from "./node-case.ts";
-import { phaseOf } from "./phase.ts";
+import { endAfter, phaseOf } from "./phase.ts";
 import { NotEmpty } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { WakeTest } from "./wake-test.ts";
@@ -64,7 +64,7 @@ export class WakeSteps {
     const isRetry = (operation.attempt ?? 1) > 1;
     if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
       return settings.pollInterval;
-    // What is known now comes from before the boot. Only if another hand has switched on a machine that was off, a heartbeat after
+    // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
     const isByHand = state === "on" && phaseOf(rest, false) === "off";
@@ -82,7 +82,7 @@ export class WakeSteps {
           }
         : {};
     // Written before the call: a restarted program finds the machine on, and must still know that it was off.
-    const marked = await status.continue(one, { ...before, ...(state === "off" && { proves: true }) }, false);
+    const marked = await status.continue(one, { ...before, ...(state === "off" && proofOf(one)) }, false);
     if (state !== "on") await machines.on(one);
     await status.continue(marked, { step: "ready" });
     return settings.pollInterval;
@@ -123,7 +123,7 @@ export class WakeSteps {
     await status.write(one, {
       operation: undefined,
       wakeProven: false,
-      lastWake: { at: isoTime(now), result: "failed" },
+      lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "failed" },
       conditions: [...withCondition(status.latest(one), proven, now)],
     });
     await status.publish(one, "failed");
@@ -138,22 +138,45 @@ export class WakeSteps {
     const { name, node, endpoint, signal, now } = one;
     if (node !== undefined) await api.setTaint(name, false, signal);
     const took = seconds(sinceStart(one, operation));
-    const proves = operation.proves === true && node !== undefined;
+    const isSameBoot = operation.bootBefore !== undefined && operation.bootBefore === node?.bootId;
+    const { generation } = endpoint.metadata;
+    const isSameSpec = operation.generation === generation;
+    const proves = operation.proves === true && node !== undefined && isSameSpec && !isSameBoot;
     const message = `awake after ${Math.round(took)} s`;
-    const proven: ConditionText = { type: "WakeProven", holds: true, reason: "WakeSucceeded", message };
+    const proven: ConditionText = isSameBoot
+      ? { type: "WakeProven", ...notRestarted }
+      : { type: "WakeProven", holds: true, reason: "WakeSucceeded", message };
     await status.write(one, {
       operation: undefined,
       powerState: "on",
-      lastWake: { at: isoTime(now), seconds: took, result: "succeeded" },
-      ...(proves && { wakeProven: true, conditions: [...withCondition(status.latest(one), proven, now)] }),
+      lastWake: { at: endAfter(endpoint.status.lastSleep, now), seconds: took, result: "succeeded" },
+      ...((proves || isSameBoot) && {
+        wakeProven: proves,
+        ...(proves && generation !== undefined && { provenGeneration: generation }),
+        conditions: [...withCondition(status.latest(one), proven, now)],
+      }),
     });
     await status.publish(one, "on");
-    reports.awake(one, took);
+    if (isSameBoot) reports.notRestarted(one, notRestarted.message);
+    else reports.awake(one, took);
     if (!isTest(endpoint) || operation.test !== true) return NOW;
+    if (isSameBoot) return test.end(one, notRestarted);
     return test.end(one, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);
   }
 }
 
+/** What a wake needs to prove something. A webhook may switch less than the machine, so that the boot remains the same. */
+const proofOf = ({ node, endpoint: { metadata, spec } }: NodeCase): Partial<PowerOperation> => ({
+  proves: true,
+  ...(metadata.generation !== undefined && { generation: metadata.generation }),
+  ...(spec.webhook === undefined && node?.bootId !== undefined && { bootBefore: node.bootId }),
+});
+
+const notRestarted = {
+  holds: false,
+  reason: "NotRestarted",
+  message: "the machine was off, but the node did not restart: the PowerEndpoint belongs to another machine",
+};
 const notOff = { holds: false, reason: "NotOff", message: "the machine was not off, so the wake is not proven" };
 
 /** Whether the kubelet and the agent have reported since the machine was switched on. */

@@ -105,6 +105,33 @@ describe("joulie uninstall", () => {
     expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
   });
 
+  it("SLP-23 waits for a node that fell asleep before the power program saw the annotation", async () => {
+    await createNode("a");
+    await report("a", "applied", "210 W per package");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    const result = start();
+    await advance(5);
+    const slept = { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } };
+    await client.mergePatch(resources.powerEndpoints, { name: "a" }, { status: slept }, { subresource: "status" });
+    await report("a", "none", `no cap requested; ${stoppedBy(namespace)}`);
+    await advance(60);
+    expect(result.ended).toBe(false);
+    expect(await count(resources.nodeTwins)).toBe(1);
+  });
+
+  it("SLP-23 removes the taint of a sleeping node whose PowerEndpoint was deleted, and no other taint", async () => {
+    await createNode("a");
+    const own = { key: "mine", effect: "NoSchedule" };
+    const taints = [{ key: "joulie.io/asleep", effect: "NoSchedule" }, own];
+    await client.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    const result = start();
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await client.get(resources.nodes, { name: "a" })).toMatchObject({ spec: { taints: [own] } });
+    expect(await labelsOf("a")).toEqual({ [labels.managed]: "true", mine: "yes" });
+  });
+
   it("X-102 keeps objects when asked to", async () => {
     await createNode("a");
     const result = start({ keepObjects: true });

@@ -1,4 +1,4 @@
-import { annotations, arrivalsConfigMap, labels, managedByOperator } from "../../core/api/index.ts";
+import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
@@ -44,17 +44,10 @@ const MAX_NAMES = 10;
  * objects. Returns what failed; then labels and objects remain.
  */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
-  const { client, clock, namespace, timeout, wakeTimeout, keepObjects } = options;
+  const { client, clock, namespace, timeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
-  let asleep: readonly string[] = [];
-  const isAwake = await poll(clock, wakeTimeout, async () => {
-    asleep = await nodesNotOn(client);
-    return asleep.length === 0;
-  });
-  if (!isAwake) {
-    const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
-    return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
-  }
+  const notAwake = await untilAwake(options);
+  if (notAwake !== undefined) return notAwake;
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await poll(clock, timeout, async () => {
     const { items } = await listIfDefined(client, resources.nodeTwins);
@@ -67,11 +60,26 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
     const why = "that its original limits are restored";
     return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;
   }
+  // A sleep may have begun before the power program saw the annotation.
+  const fellAsleep = await untilAwake(options);
+  if (fellAsleep !== undefined) return fellAsleep;
   if (options.fleet !== undefined && !(await endFleet(options, options.fleet)))
     return `the pod of Deployment ${options.fleet.name} still runs after ${formatDuration(timeout)}`;
-  await removeLabels(options);
+  await removeLabelsAndTaints(options);
   if (!keepObjects) await removeObjects(client);
   return undefined;
+}
+
+/** Returns which nodes did not wake in time. */
+async function untilAwake({ client, clock, wakeTimeout }: UninstallOptions): Promise<string | undefined> {
+  let asleep: readonly string[] = [];
+  const isAwake = await poll(clock, wakeTimeout, async () => {
+    asleep = await nodesNotOn(client);
+    return asleep.length === 0;
+  });
+  if (isAwake) return undefined;
+  const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
+  return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
 }
 
 /** A fleet deletes its nodes and pods as it stops. It must stop before Helm removes its rights. */
@@ -144,13 +152,23 @@ function hasConfirmed({ status }: ReportedTwin, namespace: string): boolean {
   );
 }
 
-async function removeLabels({ client, labels: keys }: UninstallOptions): Promise<void> {
-  const { items } = await client.listAll(resources.nodes);
-  for (const { metadata } of items) {
+type TaintedNode = KubeObject & { readonly spec?: { readonly taints?: readonly { readonly key: string }[] } };
+
+/** A node keeps the taint if its PowerEndpoint was deleted while it slept. Nothing would remove it later. */
+async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions): Promise<void> {
+  const { items } = await client.listAll<TaintedNode>(resources.nodes);
+  for (const { metadata, spec: { taints = [] } = {} } of items) {
     const present = keys.filter((key) => metadata.labels?.[key] !== undefined);
-    if (present.length === 0) continue;
+    const others = taints.filter(({ key }) => key !== asleepTaint.key);
+    const isTainted = others.length < taints.length;
+    if (present.length === 0 && !isTainted) continue;
     const none = Object.fromEntries(present.map((key) => [key, null]));
-    await client.mergePatch(resources.nodes, { name: metadata.name }, { metadata: { labels: none } });
+    // Taints are one list, so the write names the version that it was read from.
+    const { resourceVersion } = metadata;
+    const patch = isTainted
+      ? { metadata: { labels: none, resourceVersion }, spec: { taints: others } }
+      : { metadata: { labels: none } };
+    await client.mergePatch(resources.nodes, { name: metadata.name }, patch);
   }
 }
 

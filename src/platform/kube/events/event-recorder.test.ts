@@ -143,8 +143,8 @@ describe("EventRecorder", () => {
     for (let node = 0; node < 500; node++)
       recorder.record({ ...note, regarding: { ...note.regarding, name: `node-${node}` } });
     await clock.advanceAsync(ms(0));
-    expect(api.requests).toHaveLength(200);
-    for (let second = 0; second < 31; second++) await clock.advanceAsync(ms(1000));
+    expect(api.requests).toHaveLength(50);
+    for (let second = 0; second < 46; second++) await clock.advanceAsync(ms(1000));
     expect(api.requests).toHaveLength(500);
     for (let second = 0; second < 600; second++) await clock.advanceAsync(ms(1000));
     expect(api.requests).toHaveLength(500);

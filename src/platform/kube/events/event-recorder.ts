@@ -66,9 +66,9 @@ export class EventRecorder {
       seriesInterval: milliseconds(60_000),
       seriesEnd: milliseconds(360_000),
       capacity: 1000,
-      // A change of the policy concerns all nodes at once: the Events about 500 nodes are written within half a minute.
+      // A change of the policy concerns all nodes at once: the Events about 500 nodes are written within a minute.
       perSecond: 10,
-      burst: 200,
+      burst: 50,
       ...options,
     };
     const { clock, perSecond, burst } = this.#options;

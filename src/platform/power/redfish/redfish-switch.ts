@@ -1,7 +1,7 @@
 import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
 import { type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
 import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "../switch-http.ts";
-import { defaultResetTypes, etagVariants, quirkOf, type RedfishQuirk } from "./quirks.ts";
+import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
 
 export interface RedfishCredentials {
   readonly username: string;
@@ -22,7 +22,7 @@ type Action = "on" | "shutdown" | "forceOff";
 interface Service {
   readonly systems: string;
   readonly sessions: string | undefined;
-  readonly quirk: Omit<RedfishQuirk, "matches">;
+  readonly quirk: Pick<RedfishQuirk, "auth">;
 }
 
 interface System {
@@ -33,7 +33,10 @@ interface System {
 
 const ROOT = "/redfish/v1/";
 const MAX_SYSTEMS = 64;
-const stateOf: Readonly<Record<string, SwitchState>> = { On: "on", Off: "off" };
+/** Of a reset that the state of the machine forbids. */
+const WRONG_STATE: ReadonlySet<number> = new Set([400, 409]);
+/** Of a new session that a service does not offer, or has none left for. */
+const NO_SESSION: ReadonlySet<number> = new Set([404, 405, 501, 503]);
 
 /** A machine behind a Redfish service. Nothing of the service is trusted: every link must stay on its own origin. */
 export class RedfishSwitch implements PowerSwitch {
@@ -43,6 +46,8 @@ export class RedfishSwitch implements PowerSwitch {
   #service: Service | undefined;
   #system: string | undefined;
   #session: { readonly token: string; readonly location: string | undefined } | undefined;
+  /** The service gave no session, so the password is sent with each call. */
+  #withoutSession = false;
 
   constructor(options: RedfishSwitchOptions) {
     const { clock, timeout, ca, endpoint, credentials } = options;
@@ -89,8 +94,9 @@ export class RedfishSwitch implements PowerSwitch {
 
   async #reset(action: Action, signal: AbortSignal): Promise<void> {
     const { state, reset, etag } = await this.#read(signal);
-    if (state === (action === "on" ? "on" : "off")) return;
-    const wanted = this.#service?.quirk[action] ?? defaultResetTypes[action];
+    const goal: SwitchState = action === "on" ? "on" : "off";
+    if (state === goal) return;
+    const wanted: readonly string[] = resetTypes[action];
     const { target, allowed } = reset;
     const type = wanted.find((one) => allowed === undefined || allowed.includes(one));
     if (type === undefined)
@@ -102,6 +108,7 @@ export class RedfishSwitch implements PowerSwitch {
       if ((answer.status !== 412 && answer.status !== 428) || etag === undefined) break;
       answer = await send({ "if-match": variant(etag) });
     }
+    if (WRONG_STATE.has(answer.status) && (await this.#read(signal)).state === goal) return;
     expectSuccess(answer, `${type} on ${target}`);
   }
 
@@ -116,9 +123,10 @@ export class RedfishSwitch implements PowerSwitch {
       (await this.#allowedBy(action["@Redfish.ActionInfo"], signal));
     const { PowerState: text } = body;
     return {
-      state: typeof text === "string" && Object.hasOwn(stateOf, text) ? (stateOf[text] as SwitchState) : "unknown",
+      state:
+        typeof text === "string" && Object.hasOwn(powerStates, text) ? (powerStates[text] as SwitchState) : "unknown",
       reset: { target, allowed },
-      etag: answer.headers["etag"],
+      etag: answer.headers["etag"] ?? textIn(body["@odata.etag"]),
     };
   }
 
@@ -198,9 +206,14 @@ export class RedfishSwitch implements PowerSwitch {
   async #logIn(signal: AbortSignal): Promise<void> {
     const { credentials } = this.#options;
     const { sessions } = await this.#root(signal);
-    if (this.#session !== undefined || credentials === undefined || sessions === undefined) return;
+    const hasNone = credentials === undefined || sessions === undefined || this.#withoutSession;
+    if (this.#session !== undefined || hasNone) return;
     const body = { UserName: credentials.username, Password: credentials.password };
     const answer = await this.#http.call(this.#url(sessions), { method: "POST", body, signal });
+    if (NO_SESSION.has(answer.status)) {
+      this.#withoutSession = true;
+      return;
+    }
     expectSuccess(answer, `a session at ${sessions}`);
     const { "x-auth-token": token, location } = answer.headers;
     if (token === undefined) throw new PowerSwitchError("garbled", "the service gave a session without a token");
@@ -239,6 +252,9 @@ function pathIn(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > 2048) return undefined;
   return /^\/(?![/\\])[!-~]*$/.test(value) && !value.includes("\\") ? value : undefined;
 }
+
+const textIn = (value: unknown): string | undefined =>
+  typeof value === "string" && value.length <= 256 ? value : undefined;
 
 const textsIn = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;

@@ -12,8 +12,8 @@ const MINUTE = 60_000;
 export class SleepEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
   readonly #recommends: boolean;
-  /** The node that each waiting pod was told about, by uid. */
-  readonly #told = new Map<string, string>();
+  /** The node in the last Event about each waiting pod, by uid. */
+  readonly #reported = new Map<string, string>();
   #minute = { since: instant(Number.NEGATIVE_INFINITY), count: 0 };
 
   constructor(recorder: Pick<EventRecorder, "record">, mode: SleepMode) {
@@ -54,8 +54,8 @@ export class SleepEvents {
       const { reference } = pod as WatchedPod;
       if (reference === undefined || this.#recommends) continue;
       present.add(reference.uid);
-      if (this.#told.get(reference.uid) === node || !this.#mayReport(at)) continue;
-      this.#told.set(reference.uid, node);
+      if (this.#reported.get(reference.uid) === node || !this.#mayReport(at)) continue;
+      this.#reported.set(reference.uid, node);
       this.#recorder.record({
         regarding: { apiVersion: "v1", kind: "Pod", ...reference },
         type: "Normal",
@@ -64,7 +64,7 @@ export class SleepEvents {
         note: `waking node ${node}, about ${Math.max(1, Math.round(wakeTime / 60))} min`,
       });
     }
-    for (const uid of this.#told.keys()) if (!present.has(uid)) this.#told.delete(uid);
+    for (const uid of this.#reported.keys()) if (!present.has(uid)) this.#reported.delete(uid);
   }
 
   #mayReport(now: Instant): boolean {

@@ -24,7 +24,7 @@ const SAVE_EVERY = milliseconds(300_000);
 const MOST_CHARACTERS = 500_000;
 const CALL = { timeout: milliseconds(10_000) } as const;
 
-/** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts anew. */
+/** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts empty. */
 export class ArrivalStore {
   readonly #options: ArrivalStoreOptions;
 
@@ -56,14 +56,15 @@ export class ArrivalStore {
         { ...CALL, signal },
       );
       const stored = decodeArrivals(data?.[KEY] ?? "");
-      if (stored === undefined) log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting anew");
+      if (stored === undefined)
+        log.warn({ configMap: at.name }, "stored pod arrivals are damaged; starting with an empty history");
       else {
         arrivals.restore(stored);
         onRestored?.(instant(firstSlot(stored) * stored.slot));
       }
     } catch (err) {
       if (signal.aborted || isApiError(err, "notFound")) return;
-      log.warn({ err }, "stored pod arrivals cannot be read; starting anew");
+      log.warn({ err }, "stored pod arrivals cannot be read; starting with an empty history");
     }
   }
 

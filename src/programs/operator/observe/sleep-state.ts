@@ -81,7 +81,14 @@ export class SleepState implements SleepObservations {
 }
 
 const decisive = ({ metadata, status }: PowerEndpoint) =>
-  JSON.stringify([metadata.annotations, status?.wakeProven, status?.lastWake, status?.cyclesToday]);
+  JSON.stringify([
+    metadata.annotations,
+    metadata.generation,
+    status?.provenGeneration,
+    status?.wakeProven,
+    status?.lastWake,
+    status?.cyclesToday,
+  ]);
 
 const endpointChangeMatters = (change: Change<PowerEndpoint>): boolean =>
   change.type !== "updated" || decisive(change.old) !== decisive(change.new);

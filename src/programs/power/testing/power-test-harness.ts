@@ -48,6 +48,8 @@ export class PowerTestHarness {
   readonly counts = new Map<string, string>();
   /** Whether watches of Nodes stay silent, as behind a broken proxy. */
   hidesNodeChanges = false;
+  /** Whether watches of Nodes hold back what happens meanwhile, as on a busy API server. */
+  delaysNodeChanges = false;
   /** Violations of the invariant; the tests expect none. */
   readonly violations: string[] = [];
 
@@ -308,12 +310,21 @@ export class PowerProgram {
         if (this.#harness.hidesNodeChanges && /\/nodes\?.*watch=1/.test(request.path))
           return { status: 200, headers: {}, body: silence(request.signal) };
         const answer = await transport.request(request);
+        if (/\/nodes\?.*watch=1/.test(request.path)) return { ...answer, body: this.#delayed(answer.body) };
         const observed = await this.#noted(request, answer);
         this.#refuseIfDead();
         return observed;
       },
       close: async () => transport.close(),
     };
+  }
+
+  async *#delayed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+    const { clock } = this.#harness;
+    for await (const chunk of body) {
+      while (this.#harness.delaysNodeChanges) await clock.sleep(milliseconds(100));
+      yield chunk;
+    }
   }
 
   /** Notes counts of pods and writes of taints. */

@@ -68,7 +68,7 @@ ${plots.join("\n")}
 
 const STYLE = `
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff; }
-table { border-collapse: collapse; font-size: 13px; } th, td { padding: 2px 8px; text-align: right; border-bottom: 1px solid #ddd; }
+table { border-collapse: collapse; font-size: 13px; } td { white-space: nowrap; } th, td { padding: 2px 8px; text-align: right; border-bottom: 1px solid #ddd; }
 th:first-child, td:first-child { text-align: left; } div.wide { overflow-x: auto; }
 svg { width: 100%; height: auto; } svg text { font-size: 11px; fill: #555; } svg .grid { stroke: #e4e4e4; }
 span.key { display: inline-block; width: 0.8em; height: 0.8em; margin: 0 0.3em 0 0.9em; } dt { font-weight: 600; }

@@ -15,7 +15,7 @@ export interface Chart {
 
 const WIDTH = 720;
 const HEIGHT = 320;
-const MARGIN = { left: 64, right: 16, top: 12, bottom: 48 };
+const MARGIN = { left: 64, right: 28, top: 12, bottom: 48 };
 
 /** Text that cannot be taken for markup. */
 export const escaped = (text: string): string =>

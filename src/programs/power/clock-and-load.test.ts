@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { endAfter, phaseOf } from "./phase.ts";
+import { PowerTestHarness } from "./testing/power-test-harness.ts";
+
+describe("joulie power under adverse conditions", () => {
+  let harness: PowerTestHarness;
+  beforeEach(async () => {
+    harness = await PowerTestHarness.begin();
+  });
+  afterEach(async () => harness.end());
+
+  it("SLP-14 uses a node that woke after the clock was set back, and lets it sleep again", async () => {
+    const machine = await harness.createNode("a");
+    harness.start();
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    const ahead = new Date(harness.clock.now() + 3_600_000).toISOString();
+    await harness.endpointStatus("a", { lastSleep: { at: ahead, result: "succeeded" } });
+    await harness.want("a", "on");
+    await harness.untilPower("a", "on");
+    await harness.advance(60);
+    expect(await harness.power("a")).toBe("on");
+    expect((await harness.events()).filter(({ reason }) => reason === "NodeWaking")).toHaveLength(2);
+    await harness.want("a", "off");
+    await harness.until(() => machine.power === "off");
+    await harness.untilPower("a", "off");
+    expect(phaseOf((await harness.endpoint("a")).status, false)).toBe("off");
+  });
+
+  it("orders the ends of a sleep and of the wake after it, whatever the clock says", () => {
+    const before = { at: "2030-01-01T01:00:00.000Z", result: "succeeded" } as const;
+    expect(endAfter(before, instant(Date.UTC(2030, 0, 1)))).toBe("2030-01-01T01:00:00.001Z");
+    expect(endAfter(before, instant(Date.UTC(2030, 0, 2)))).toBe("2030-01-02T00:00:00.000Z");
+    expect(endAfter(undefined, instant(Date.UTC(2030, 0, 2)))).toBe("2030-01-02T00:00:00.000Z");
+  });
+
+  it("SLP-11 reaches the switch before the last count of pods, so that a slow login does not come between", async () => {
+    await harness.createNode("a");
+    const program = harness.start();
+    const seen: string[] = [];
+    program.onAction = (action) => void (action.startsWith("switch") && seen.push(action));
+    program.onRequest = ({ path }) => void (path.includes("/pods?") && seen.push("pods"));
+    await harness.want("a", "off");
+    await harness.until(() => seen.includes("switch shutdown"));
+    const end = seen.indexOf("switch shutdown");
+    expect(seen.slice(end - 3, end)).toEqual(["switch state", "switch state", "pods"]);
+  });
+
+  it("SLP-15 wakes a node at once while every other switch is slow", async () => {
+    const machine = await harness.createNode("a");
+    harness.start({ SWITCH_CONCURRENCY: "2", SWITCH_REFRESH_INTERVAL: "1s" });
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    for (let index = 0; index < 6; index++) {
+      const slow = await harness.createNode(`slow-${index}`);
+      slow.state = async () => {
+        await harness.clock.sleep(milliseconds(20_000));
+        return "on";
+      };
+    }
+    await harness.advance(60);
+    await harness.want("a", "on");
+    await harness.advance(5);
+    expect(machine.calls).toContain("on");
+  });
+});

@@ -1,0 +1,90 @@
+// `joulie power test` from the command to the Redfish service of sushy-tools and back.
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { crdOf, kinds, type PowerEndpoint } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
+import { KubeClient, resources } from "../../src/platform/kube/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { RedfishSwitch } from "../../src/platform/power/index.ts";
+import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
+import { powerConfig } from "../../src/programs/power/config.ts";
+import { testWake } from "../../src/programs/power/index.ts";
+import { runPower } from "../../src/programs/power/start.ts";
+import { configured } from "../wiring/variable-table.ts";
+import { installSushy, type SushyService, startSushy } from "./sushy.ts";
+
+const tools = installSushy();
+const NODE = "worker";
+const NAMESPACE = "joulie-system";
+const clock = systemClock;
+
+describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
+  const api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  const user = new KubeClient({ transport: api.transport(), clock, random: systemRandom, fieldManager: "a-user" });
+  const ending = new AbortController();
+  const { signal } = ending;
+  let service: SushyService;
+  let machine: RedfishSwitch;
+  let done: Promise<unknown>;
+
+  /** Reports while the machine has power. */
+  const kubelet = async () => {
+    while (!signal.aborted) {
+      if ((await machine.state(signal)) === "on") {
+        const now = new Date().toISOString();
+        const ready = { type: "Ready", status: "True", lastHeartbeatTime: now };
+        const status = { conditions: [ready] };
+        await user.mergePatch(resources.nodes, { name: NODE }, { status }, { subresource: "status" });
+      }
+      await clock.sleep(milliseconds(1000), signal);
+    }
+  };
+
+  beforeAll(async () => {
+    if (!tools.available) return;
+    service = await startSushy(tools.folder, 1);
+    const { address, credentials, systemIds } = service;
+    const [systemId = ""] = systemIds;
+    const redfish = { address, systemId };
+    // The embedded API has no Secrets, so the password comes from here.
+    const open = () => new RedfishSwitch({ clock, timeout: milliseconds(20_000), endpoint: redfish, credentials });
+    machine = open();
+    await machine.on(signal);
+    while ((await machine.state(signal)) !== "on") await clock.sleep(milliseconds(500));
+    await user.create(resources.namespaces, { metadata: { name: NAMESPACE } });
+    await user.create(resources.nodes, { metadata: { name: NODE } });
+    await user.create(resources.powerEndpoints, { metadata: { name: NODE }, spec: { nodeName: NODE, redfish } });
+    const times = { SLEEP_SETTLE: "200ms", SWITCH_POLL_INTERVAL: "500ms", METRICS_ADDR: "127.0.0.1:0" };
+    const log = createLogger({ level: "fatal", program: "power" });
+    const openSwitch = async () => open();
+    const world = { transport: api.transport(), clock, ioClock: clock, random: systemRandom, log, openSwitch };
+    done = Promise.allSettled([runPower(configured(powerConfig, times), world, signal), kubelet()]);
+    const isReady = async () => JSON.stringify(await user.get(resources.nodes, { name: NODE })).includes("Ready");
+    while (!(await isReady())) await clock.sleep(milliseconds(200));
+  }, 120_000);
+  afterAll(async () => {
+    ending.abort();
+    await done;
+    await machine?.close();
+    await service?.stop();
+    await api.close();
+  });
+
+  it("SLP-21 proves the wake of a node: the machine was off and its node came back", async () => {
+    const seen = new Set<string>();
+    const over = new AbortController();
+    const watching = (async () => {
+      for (; !over.signal.aborted; await clock.sleep(milliseconds(200))) seen.add(await machine.state(signal));
+    })();
+    const timeout = milliseconds(90_000);
+    const { proven, message } = await testWake({ client: user, clock, timeout, node: NODE });
+    expect([proven, message]).toEqual([true, expect.stringMatching(/^awake after \d+ s$/)]);
+    over.abort();
+    await watching;
+    expect(seen.has("off")).toBe(true);
+    const { status } = (await user.get(resources.powerEndpoints, { name: NODE })) as unknown as PowerEndpoint;
+    expect(status).toMatchObject({ wakeProven: true, powerState: "on", lastWake: { result: "succeeded" } });
+    expect(await machine.state(signal)).toBe("on");
+  }, 120_000);
+});
