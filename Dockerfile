@@ -9,7 +9,8 @@ FROM ${NODE_IMAGE}${NODE_DIGEST} AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends binutils && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# Not `npm ci`: the lock file names the optional packages of one platform only.
+RUN npm install --ignore-scripts --no-save --no-audit --no-fund
 COPY . .
 RUN node scripts/image/root.ts /image
 

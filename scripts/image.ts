@@ -1,9 +1,15 @@
 // npm run image [-- REFERENCE]: builds dist/image/joulie.oci.tar with buildah, and joulie.cdx.json, its CycloneDX SBOM.
+// npm run image -- dockerfile: builds the Dockerfile instead, without a registry, and runs the result (try-dockerfile.ts).
 import { join, relative } from "node:path";
 import { buildImage } from "./image/build.ts";
+import { tryDockerfile } from "./image/try-dockerfile.ts";
 
 const [reference = "localhost/joulie:dev"] = process.argv.slice(2);
 try {
+  if (reference === "dockerfile") {
+    console.log(`joulie ${tryDockerfile()} runs in the image of the Dockerfile`);
+    process.exit(0);
+  }
   const image = await buildImage(join(import.meta.dirname, "../dist/image"), reference);
   const archive = relative(process.cwd(), image.archive);
   console.log(`${archive}: ${reference}, ${(image.bytes / 1e6).toFixed(0)} MB uncompressed`);

@@ -157,6 +157,7 @@ const contract: Record<string, Record<string, unknown>> = {
     MARGINAL_GPU_UTIL_COEFF_PERFORMANCE: 0.85,
     ENABLE_FACILITY_METRICS: false,
     SCORING: "headroom",
+    SLEEP_MODE: "off",
     DRAINING_SCORE_PENALTY: 20,
     SCORE_MAX: 100,
     EXTENDER_MAX_BODY_BYTES: 64 * 1024 * 1024,
@@ -166,6 +167,11 @@ const contract: Record<string, Record<string, unknown>> = {
   },
   // Offline: it has flags only, and reads neither a cluster nor a log setting.
   simulate: {
+    BOOT_CPU: unset,
+    BOOT_GPU: unset,
+    BOOT_FAILURES: unset,
+    SLEEP_RESERVE_QUANTILE: unset,
+    SLEEP_AFTER: unset,
     ARM: unset,
     COMPARE: unset,
     MODE: "queue",
@@ -212,6 +218,7 @@ const contract: Record<string, Record<string, unknown>> = {
     REDFISH_SECRET: unset,
     SLEEP: false,
     PROVE_WAKES: false,
+    BATCH_SHARE: 0,
     BOOT_TIME: unset,
     SHUTDOWN_TIME: 60_000,
     FAILED_BOOTS: 0.01,
@@ -219,7 +226,7 @@ const contract: Record<string, Record<string, unknown>> = {
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
     NODES: 40,
-    POLICY: "queue_aware_v1",
+    POLICY: "energy",
     SPEED: 60,
     DURATION: unset,
     JSON: false,

@@ -81,6 +81,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
         pue: 1,
         racks: [{ rack: HOSTILE, nodes: [{ name: HOSTILE, state: "eco", watts: 1, fullWatts: 2 }] }],
         history: [{ watts: 1, alwaysOnWatts: 2 }],
+        sleep: undefined,
         drains: { deferred: 0, completed: 0, takenBack: 0 },
         draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
         pods: { waiting: 0, running: 0, performance: 0, finished: 0 },

@@ -79,12 +79,12 @@ async function shown(variables: RawValues): Promise<unknown> {
 async function reported(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
   const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
-  const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4 };
+  const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
   const { NODES, SEED } = fleetSettings(config, plane);
   return {
     nodes: NODES,
     seed: SEED,
-    policy: operatorSettings(config, ports, "http://simulator").POLICY_TYPE,
+    policy: operatorSettings(config, plane, ports, "http://simulator").POLICY_TYPE,
     scoring: extenderSettings(config, ports).SCORING,
     spread: schedulerSettings(config).scoringStrategy === undefined && extenderWeight(config) === 1,
     agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,

@@ -62,6 +62,15 @@ export const jobs = async (variables: RawValues): Promise<unknown> =>
     };
   });
 
+/** Whether many jobs arrive at half past ten. */
+export const batch = async (variables: RawValues): Promise<boolean> =>
+  simulating({ WORKLOAD: "day", NODES: "5", LOAD: "0.01", ...variables }, async (harness) => {
+    await harness.pass(1790);
+    const before = harness.simulator.jobs.submitted;
+    await harness.pass(20);
+    return harness.simulator.jobs.submitted - before > 5;
+  });
+
 /** Whether the cluster still has every submitted pod after some have finished. */
 export const finishedKept = async (variables: RawValues): Promise<boolean> =>
   simulating({ WORKLOAD: "day", NODES: "5", ...variables }, async (harness) => {

@@ -72,6 +72,7 @@ const table: VariableTable = {
   WORKLOAD: { ...jobs, value: "none", changed: { pods: 0 } },
   LOAD: { ...jobs, value: "0.1", changed: { pods: 15, performance: 1 } },
   PERFORMANCE_SHARE: { ...jobs, value: "1", changed: { pods: 94, performance: 94 } },
+  BATCH_SHARE: { value: "0.3", observe: seen.batch, byDefault: false, changed: true },
   WORKLOAD_NAMESPACE: { ...jobs, value: "batch", changed: { namespace: "batch" } },
   SCHEDULER_NAME: { ...jobs, value: "mine", changed: { scheduler: "mine" } },
   MAX_PODS: { ...jobs, value: "5", changed: { pods: 5 } },

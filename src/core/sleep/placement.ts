@@ -102,7 +102,9 @@ export class Placement {
 
   /** Marks empty nodes that are awake as needed, until `enough` empty nodes are. */
   keepEmpty(members: readonly number[], enough: number, need: Need): void {
-    const empties = members.filter((index) => this.#needs.has(index) && this.#nodes[index]?.pods === 0);
+    // Nodes that never sleep count as well.
+    const isEmpty = (index: number) => this.#table.tiers[index] === tiers.on && this.#nodes[index]?.pods === 0;
+    const empties = members.filter((index) => isEmpty(index) && (this.#isUsable(index) || this.#needs.has(index)));
     for (let kept = empties.length; kept < enough; kept++) {
       let index = this.#cheapestOf(members, tiers.empty.cpu);
       if (index === -1) index = this.#cheapestOf(members, tiers.empty.gpu);

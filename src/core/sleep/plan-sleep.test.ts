@@ -206,6 +206,18 @@ describe("which nodes may sleep", () => {
     expect(withVerdict(plan([...nodes, ...others]), "sleep")).toHaveLength(38);
   });
 
+  it("SLP-43 counts empty nodes that never sleep among those that stay empty", () => {
+    const never = many(3, { asked: false, barrier: "x" }, "o");
+    const nodes = [node("x"), ...never];
+    const memory = emptyForLong(nodes);
+    memory.since = NOW;
+    expect(withVerdict(plan(nodes, { memory }), "sleep")).toEqual(["x"]);
+    const busy = [node("x"), ...many(3, { asked: false, barrier: "x", pods: 1 }, "o")];
+    const other = emptyForLong(busy);
+    other.since = NOW;
+    expect(withVerdict(plan(busy, { memory: other }), "sleep")).toEqual([]);
+  });
+
   it("SLP-44 a node sleeps at most 8 times a day", () => {
     expect(withVerdict(plan([...many(3), node("x", { cyclesToday: 8 })]), "sleep")).not.toContain("x");
     expect(withVerdict(plan([...many(3), node("x", { cyclesToday: 7, idle: watts(500) })]), "sleep")).toContain("x");

@@ -1,6 +1,7 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { crdOf, kinds } from "../../core/api/index.ts";
-import { systemClock, type ThreadLoad, threadLoad } from "../../platform/clock/index.ts";
+import { type Instant, instant } from "../../core/units/index.ts";
+import { type Clock, ScaledClock, systemClock, type ThreadLoad, threadLoad } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
@@ -17,7 +18,15 @@ export interface ApiThread extends Serving {
   /** Rejects when the thread ends unexpectedly. */
   readonly failed: Promise<never>;
   readonly load: ThreadLoad;
+  /** Objects get timestamps of this time from now on. */
+  setTime(time: SimulatedTime): void;
   close(): Promise<void>;
+}
+
+/** A point of simulated time, and how fast it passes. */
+interface SimulatedTime {
+  readonly now: Instant;
+  readonly speed: number;
 }
 
 const ROLE = "joulie-api";
@@ -39,11 +48,26 @@ export async function startApiThread(): Promise<ApiThread> {
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());
   const found = await Promise.race([serving.promise, failed.promise]);
-  return { ...found, failed: failed.promise, load: threadLoad(worker.performance), close };
+  const setTime = ({ now, speed }: SimulatedTime): void => {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
+    worker.postMessage({ now, speed });
+  };
+  return { ...found, failed: failed.promise, load: threadLoad(worker.performance), setTime, close };
 }
 
 async function serveIn(port: NonNullable<typeof parentPort>): Promise<void> {
-  const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
+  // Programs compare timestamps of objects with their own clock, which runs in simulated time. Everything else takes real time.
+  let time: Pick<Clock, "now"> = systemClock;
+  port.on("message", ({ now, speed }: { now: number; speed: number }) => {
+    time = new ScaledClock(systemClock, speed, instant(now));
+  });
+  const clock: Clock = {
+    now: () => time.now(),
+    monotonic: () => systemClock.monotonic(),
+    after: (...timer) => systemClock.after(...timer),
+    sleep: async (...pause) => systemClock.sleep(...pause),
+  };
+  const api = new EmbeddedApi({ clock, random: systemRandom, crds: kinds.map(crdOf) });
   const [secure, plain] = await Promise.all([api.listen({ tls: "self-signed" }), api.listen()]);
   const serving: Serving = {
     url: secure.url,

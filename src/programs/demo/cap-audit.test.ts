@@ -21,7 +21,7 @@ const hardware = hardwareView(
 );
 const cpu = hardware.cpu.maxWattsPerSocket;
 const gpu = hardware.gpu?.maxWatts as Watts;
-const machine = (caps: Caps): CappedMachine => ({ spec: { hardware }, physics: { caps } });
+const machine = (caps: Caps): CappedMachine => ({ spec: { hardware }, physics: { caps }, power: "on" });
 const eco: NodeTwinSpec = {
   nodeName: "a",
   profile: "eco",
@@ -39,7 +39,7 @@ const enforced = { cpuWattsPerPackage: watts(320), gpuWattsPerBoard: watts(0.6 *
 function audited(spec: NodeTwinSpec, caps: Caps) {
   const audit = new CapAudit(() => machine(caps));
   audit.published("a", spec, { real: 0, simulated: 0 });
-  audit.compareSettled({ real: 0, simulated: 0 });
+  audit.compareSettled({ real: 0, simulated: 0 }, { real: 0, simulated: 0 });
   return audit.figures;
 }
 
@@ -70,15 +70,28 @@ describe("CapAudit", () => {
     const audit = new CapAudit(() => machine({}));
     audit.published("a", eco, { real: 5, simulated: 300 });
     audit.published("a", { ...eco, policy: { name: "pinned" } }, { real: 9, simulated: 540 });
-    audit.compareSettled({ real: 4, simulated: 999 });
-    audit.compareSettled({ real: 9, simulated: 299 });
+    audit.compareSettled({ real: 4, simulated: 999 }, { real: 4, simulated: 999 });
+    audit.compareSettled({ real: 9, simulated: 299 }, { real: 9, simulated: 299 });
     expect(audit.figures.compared).toBe(0);
-    audit.compareSettled({ real: 5, simulated: 300 });
+    audit.compareSettled({ real: 5, simulated: 300 }, { real: 5, simulated: 300 });
     expect(audit.figures).toMatchObject({ compared: 1, different: 1 });
     audit.published("a", performance, { real: 20, simulated: 1200 });
-    audit.compareSettled({ real: 10, simulated: 600 });
+    audit.compareSettled({ real: 10, simulated: 600 }, { real: 10, simulated: 600 });
     audit.forget("a");
-    audit.compareSettled({ real: 100, simulated: 6000 });
+    audit.compareSettled({ real: 100, simulated: 6000 }, { real: 100, simulated: 6000 });
     expect(audit.figures.compared).toBe(1);
+  });
+
+  it("compares a machine that was off only after its caps could have been set again", () => {
+    let power: CappedMachine["power"] = "off";
+    const audit = new CapAudit(() => ({ ...machine({}), power }));
+    const at = (time: number) => ({ real: time, simulated: time });
+    audit.published("a", eco, at(0));
+    audit.compareSettled(at(50), at(60));
+    power = "on";
+    audit.compareSettled(at(59), at(69));
+    expect(audit.figures.compared).toBe(0);
+    audit.compareSettled(at(60), at(70));
+    expect(audit.figures).toMatchObject({ compared: 1, different: 1 });
   });
 });

@@ -9,6 +9,7 @@ type Machine = NonNullable<ReturnType<RunningFleet["datacenter"]["machine"]>>;
 export interface CappedMachine {
   readonly spec: Pick<Machine["spec"], "hardware">;
   readonly physics: Pick<Machine["physics"], "caps">;
+  readonly power: Machine["power"];
 }
 
 export interface CapAuditResult {
@@ -46,19 +47,24 @@ export class CapAudit {
   }
 
   /** Compares every node whose caps were published at or before `settled`, in real and in simulated time. */
-  compareSettled(settled: CapTime): void {
+  compareSettled(settled: CapTime, now: CapTime): void {
     for (const [node, { spec, since }] of this.#published) {
-      if (since.real > settled.real || since.simulated > settled.simulated) continue;
       const machine = this.#machine(node);
       if (machine === undefined) continue;
-      this.#compared++;
-      const caps = effectiveCaps(spec, machine.spec.hardware);
-      if (Math.min(caps.cpuPct, caps.gpuPct) < 100) this.#eco++;
-      const difference = capDifference(caps, machine);
-      if (difference === undefined) continue;
-      this.#different++;
-      if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
+      // A machine that starts has no caps until its agent sets them.
+      if (machine.power !== "on") this.#published.set(node, { spec, since: now });
+      else if (since.real <= settled.real && since.simulated <= settled.simulated) this.#compare(node, spec, machine);
     }
+  }
+
+  #compare(node: string, spec: NodeTwinSpec, machine: CappedMachine): void {
+    this.#compared++;
+    const caps = effectiveCaps(spec, machine.spec.hardware);
+    if (Math.min(caps.cpuPct, caps.gpuPct) < 100) this.#eco++;
+    const difference = capDifference(caps, machine);
+    if (difference === undefined) return;
+    this.#different++;
+    if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
   }
 
   get figures(): CapAuditResult {

@@ -4,10 +4,12 @@ import { type CheckInputs, evaluateChecks } from "./checks.ts";
 import { type DemoSummary, summaryText } from "./summary.ts";
 
 const good: CheckInputs = {
-  expected: { twins: true, drains: true, figures: true },
+  expected: { twins: true, drains: true, figures: true, sleep: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
-  placements: { performancePods: 50, onEcoOrDraining: 0, crossed: 1, examples: [] },
+  sleeps: { sleeps: 9, wakes: 4, failedWakes: 0 },
+  wakeWaits: { pods: 3, performancePods: 1, longest: 400, longestPerformance: 350, late: 0, examples: [] },
+  placements: { pods: 200, performancePods: 50, onEcoOrDraining: 0, onSleeping: 0, crossed: 1, examples: [] },
   offences: { pods: 0, podSeconds: 0, examples: [] },
   caps: { compared: 400, eco: 150, different: 0, examples: [] },
   energy: {
@@ -34,6 +36,8 @@ describe("evaluateChecks", () => {
       { placements: { ...good.placements, onEcoOrDraining: 1 } },
     ],
     ["no performance pod ran under eco caps", { offences: { pods: 1, podSeconds: 0.1, examples: ["a"] } }],
+    ["no pod was bound to a sleeping node", { placements: { ...good.placements, onSleeping: 1 } }],
+    ["no performance pod waited longer for a wake than stated", { wakeWaits: { ...good.wakeWaits, late: 1 } }],
     ["caps in force are the published ones", { caps: { ...good.caps, different: 1, examples: ["a"] } }],
     ["energy agrees with power samples within 0.1 %", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
     [
@@ -55,6 +59,16 @@ describe("evaluateChecks", () => {
     expect(failedOf({ caps: { ...good.caps, eco: 0 } })).toEqual([held, "caps in force are the published ones"]);
   });
 
+  it("requires a sleep and a wake of a long run in which nodes may sleep, and judges nothing if they may not", () => {
+    const both = ["no pod was bound to a sleeping node", "no performance pod waited longer for a wake than stated"];
+    expect(failedOf({ sleeps: { sleeps: 0, wakes: 0, failedWakes: 0 } })).toEqual(both);
+    expect(failedOf({ sleeps: { sleeps: 3, wakes: 0, failedWakes: 0 } })).toEqual(both);
+    const short = { expected: { ...good.expected, sleep: false }, sleeps: { sleeps: 0, wakes: 0, failedWakes: 0 } };
+    expect(failedOf(short)).toEqual([]);
+    const awake = evaluateChecks({ ...good, expected: { ...good.expected, sleep: undefined } });
+    expect(awake.map(({ name }) => name).filter((name) => both.includes(name))).toEqual([]);
+  });
+
   it("judges no drains for a policy that plans none", () => {
     const names = (drains: boolean | undefined) =>
       evaluateChecks({ ...good, expected: { ...good.expected, drains } }).map(({ name }) => name);
@@ -72,7 +86,7 @@ describe("evaluateChecks", () => {
 
   it("requires slow events only of long runs, and adds a note otherwise", () => {
     const short = {
-      expected: { twins: true, drains: false, figures: false },
+      expected: { twins: true, drains: false, figures: false, sleep: false },
       drains: { deferred: 0, completed: 0, takenBack: 0 },
     };
     expect(failedOf({ ...short, caps: { compared: 0, eco: 0, different: 0, examples: [] } })).toEqual([]);
@@ -121,18 +135,38 @@ describe("summaryText", () => {
     const text = summaryText(summary);
     expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
+    expect(text).toContain(
+      "energy at the wall: 33.3 kWh; model of the same jobs with no caps and every node on: 41.7 kWh (-20.0 %)",
+    );
     expect(text).toContain("this machine cannot keep up with speed 60; continuing at 30");
     expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
     expect(text).toContain("ok     every node has a fresh twin\n");
   });
 
+  it("prints sleeps, wakes and waits instead of drains if nodes may sleep", () => {
+    const sleep = {
+      asleep: 5,
+      sleeps: 9,
+      wakes: 1,
+      failedWakes: 0,
+      podsThatWaited: 3,
+      longestWaitSeconds: 420,
+      longestPerformanceWaitSeconds: 300,
+    };
+    const line = "9 sleeps, 1 wake; 3 pods waited for a wake, longest 7.0 min (performance 5.0 min); at most 405 MiB";
+    expect(summaryText({ ...summary, sleep })).toContain(line);
+    const quiet = { ...sleep, failedWakes: 2, longestWaitSeconds: undefined };
+    expect(summaryText({ ...summary, sleep: quiet })).toContain("9 sleeps, 1 wake, 2 failed; no pod waited for a wake");
+  });
+
   it("does not report ok for events that did not happen", () => {
-    const [short] = evaluateChecks({ ...good, expected: { twins: true, drains: false, figures: false } }).map(
-      (check) => ({
-        ...check,
-        note: "no",
-      }),
-    );
+    const [short] = evaluateChecks({
+      ...good,
+      expected: { twins: true, drains: false, figures: false, sleep: false },
+    }).map((check) => ({
+      ...check,
+      note: "no",
+    }));
     expect(summaryText({ ...summary, checks: short === undefined ? [] : [short] })).toContain(
       "-      every node has a fresh twin (no)\n",
     );

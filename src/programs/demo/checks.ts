@@ -4,6 +4,8 @@ import type { ClassHistory } from "./class-history.ts";
 import type { TwinCounts } from "./cluster-observer.ts";
 import type { PlacementAuditResult } from "./placement-audit.ts";
 import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
+import type { SleepCounts } from "./sleep-history.ts";
+import type { WakeWaitFigures } from "./wake-waits.ts";
 
 /** One property that the demo verifies, with the figures behind the verdict. */
 export interface DemoCheck {
@@ -21,9 +23,13 @@ export interface CheckInputs {
     /** Undefined: the policy plans no drains, because it changes a node only when it is ready. */
     readonly drains: boolean | undefined;
     readonly figures: boolean;
+    /** Undefined: no node may sleep. */
+    readonly sleep: boolean | undefined;
   };
   readonly twins: TwinCounts;
   readonly drains: ClassHistory["drains"];
+  readonly sleeps: SleepCounts;
+  readonly wakeWaits: WakeWaitFigures;
   readonly placements: PlacementAuditResult;
   readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
   readonly caps: CapAuditResult;
@@ -60,6 +66,7 @@ export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
     expected: found.expected.figures,
   }),
   energyCheck(found),
+  ...sleepChecks(found),
 ];
 
 const drainChecks = ({ drains, expected }: CheckInputs): readonly DemoCheck[] =>
@@ -71,6 +78,15 @@ const drainChecks = ({ drains, expected }: CheckInputs): readonly DemoCheck[] =>
           expected: expected.drains,
         }),
       ];
+
+function sleepChecks({ placements, sleeps, wakeWaits, expected }: CheckInputs): readonly DemoCheck[] {
+  if (expected.sleep === undefined) return [];
+  const occasion = { happened: sleeps.sleeps > 0 && sleeps.wakes > 0, expected: expected.sleep };
+  return [
+    check("no pod was bound to a sleeping node", placements.onSleeping === 0, { ...placements, ...sleeps }, occasion),
+    check("no performance pod waited longer for a wake than stated", wakeWaits.late === 0, wakeWaits, occasion),
+  ];
+}
 
 /** Whether the event was observed, and whether it had to be. */
 interface Occasion {

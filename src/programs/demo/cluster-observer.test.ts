@@ -27,18 +27,20 @@ describe("ClusterObserver", () => {
   let hand: KubeClient;
   let observer: ClusterObserver;
   let asked: Instant | undefined;
+  const off = new Set<string>();
   let events: ObservedEvent[];
 
   beforeEach(async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
     hand = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "a-person" });
     asked = undefined;
+    off.clear();
     events = [];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of it as the observer reads
     const datacenter = {
       size: 2,
       has: (node: string) => ["a", "b"].includes(node),
-      machine: () => ({ spec: { hardware }, physics: { caps: {} } }),
+      machine: (node: string) => ({ spec: { hardware }, physics: { caps: {} }, power: off.has(node) ? "off" : "on" }),
       machines: () => [machineOf("a", "rack-1", 100), machineOf("b", "rack-2", 200), machineOf("c", "rack-1", 300)],
       totals: { seconds: seconds(1), watts: watts(1), joules: joules(1) },
     } as unknown as ClusterObserverOptions["datacenter"];
@@ -53,6 +55,7 @@ describe("ClusterObserver", () => {
       settling: milliseconds(MINUTE),
       askedAt: () => asked,
       hearing: () => milliseconds(0),
+      wakeMargin: () => milliseconds(MINUTE),
       onEvent: (event) => events.push(event),
     });
     observer.start();
@@ -200,6 +203,51 @@ describe("ClusterObserver", () => {
     await hand.mergePatch(resources.pods, { name: "second", namespace: "default" }, status, { subresource: "status" });
     await settle();
     expect(observer.unseen).toBe(0);
+  });
+
+  it("detects a pod that was bound to a machine that is off", async () => {
+    await publish("a", "performance");
+    await submit("job", false);
+    off.add("a");
+    await bind("job", "a");
+    look();
+    expect(observer.placements.figures).toMatchObject({ pods: 1, performancePods: 0, onSleeping: 1 });
+  });
+
+  it("counts sleeps from published power states, and measures waits for a wake from the operator's Event", async () => {
+    await publish("b", "eco");
+    for (const state of ["stopping", "off", "waking", "on"] as const) {
+      const power = { state, since: new Date(clock.now()).toISOString() };
+      await hand.mergePatch(resources.nodeTwins, { name: "b" }, { status: { power } }, { subresource: "status" });
+      await settle();
+    }
+    expect(observer.sleeps.counts).toEqual({ sleeps: 1, wakes: 1, failedWakes: 0 });
+    await submit("job");
+    await hand.create(
+      resources.events,
+      {
+        metadata: { name: "waits" },
+        eventTime: "2030-01-01T18:00:00.000000Z",
+        reportingController: "joulie.io/operator",
+        reportingInstance: "x",
+        action: "WakeNode",
+        reason: "WaitsForNode",
+        type: "Normal",
+        note: "waking node b, about 4 min",
+        regarding: { apiVersion: "v1", kind: "Pod", name: "job", namespace: "default" },
+      },
+      { namespace: "default" },
+    );
+    await settle();
+    await clock.advanceAsync(milliseconds(4 * MINUTE));
+    look();
+    expect(observer.wakeWaits.figures).toMatchObject({ pods: 1, performancePods: 1, late: 0 });
+    await clock.advanceAsync(milliseconds(2 * MINUTE));
+    look();
+    expect(observer.wakeWaits.figures.late).toBe(1);
+    await bind("job", "b");
+    expect(observer.wakeWaits.figures.longestPerformance).toBeGreaterThan(360);
+    expect(events).toContainEqual(expect.objectContaining({ pod: "default/job", reason: "WaitsForNode" }));
   });
 
   it("forwards the operator's Events on nodes and ignores all others", async () => {

@@ -17,6 +17,8 @@ import { type NodeState, type NodeTile, type RackTiles } from "./node-tiles.ts";
 import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed-objects.ts";
 import { PlacementAudit } from "./placement-audit.ts";
 import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
+import { SleepHistory } from "./sleep-history.ts";
+import { statedWait, WakeWaits } from "./wake-waits.ts";
 
 export interface ClusterObserverOptions {
   readonly client: KubeClient;
@@ -34,6 +36,8 @@ export interface ClusterObserverOptions {
   readonly askedAt: (pod: string) => Instant | undefined;
   /** How much later than this observer the extender may receive a published change, in simulated time. */
   readonly hearing: () => Milliseconds;
+  /** What a wait for a wake may exceed its stated time by, in simulated time. */
+  readonly wakeMargin: () => Milliseconds;
   readonly onEvent: (event: ObservedEvent) => void;
 }
 
@@ -68,6 +72,8 @@ const SETTLING_AT_LEAST = milliseconds(5000);
 export class ClusterObserver {
   readonly history = new ClassHistory();
   readonly placements: PlacementAudit;
+  readonly sleeps = new SleepHistory();
+  readonly wakeWaits: WakeWaits;
   readonly energy = new SampledEnergyMeter();
   readonly caps: CapAudit;
   readonly #options: ClusterObserverOptions;
@@ -83,6 +89,7 @@ export class ClusterObserver {
     this.#options = options;
     this.caps = new CapAudit((node) => datacenter.machine(node));
     this.placements = new PlacementAudit(this.history, options.askedAt, options.hearing);
+    this.wakeWaits = new WakeWaits(options.wakeMargin);
     const io = { client, clock: ioClock, random, log };
     this.#twins = new Reflector({
       ...io,
@@ -103,7 +110,7 @@ export class ClusterObserver {
       resource: resources.events,
       project: eventOf,
       onChange: (changes) => {
-        for (const change of changes) if (change.type !== "deleted") options.onEvent(change.new);
+        for (const change of changes) if (change.type !== "deleted") this.#said(change.new);
       },
     });
   }
@@ -119,11 +126,11 @@ export class ClusterObserver {
   /** Runs the checks that poll: caps and placements. */
   runPeriodicChecks(): void {
     const { clock, ioClock, settling } = this.#options;
-    this.caps.compareSettled({
-      real: ioClock.monotonic() - SETTLING_AT_LEAST,
-      simulated: clock.monotonic() - settling,
-    });
+    const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
+    const settled = { real: now.real - SETTLING_AT_LEAST, simulated: now.simulated - settling };
+    this.caps.compareSettled(settled, now);
     this.placements.judge();
+    this.wakeWaits.judge(clock.now());
   }
 
   sampleEnergy(longestGap: Seconds): void {
@@ -212,25 +219,41 @@ export class ClusterObserver {
     if (change.type === "deleted") {
       this.caps.forget(change.key);
       this.history.forget(change.key);
+      this.sleeps.forget(change.key);
       return;
     }
     const { clock, ioClock } = this.#options;
     const { node, version, spec, status } = change.new;
     this.history.record(node, { version, class: status?.schedulableClass, seen: clock.now() });
+    this.sleeps.record(node, status?.power?.state);
     this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
+  }
+
+  #said(event: ObservedEvent): void {
+    const { clock, onEvent } = this.#options;
+    const { pod: key, reason, note } = event;
+    const pod = key === undefined ? undefined : this.#pods.store.getByKey(key);
+    const stated = statedWait(reason, note);
+    // The Event may come after the binding.
+    if (pod !== undefined && pod.node === undefined && stated !== undefined)
+      this.wakeWaits.stated(pod.key, pod.performance, stated, clock.now());
+    onEvent(event);
   }
 
   #podChanged(change: Change<ObservedPod>): void {
     if (change.type === "deleted" || change.new.node !== undefined || change.new.judged)
       this.#unseen.delete(change.key);
     else if (change.type === "added") this.#unseen.set(change.key, this.#options.ioClock.monotonic());
+    if (change.type === "deleted") this.wakeWaits.forget(change.old.key);
     if (change.type !== "updated") return;
     const { old, new: pod } = change;
     if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
     // A pod first seen with a node may have been bound at any earlier version, so only transitions count.
-    if (pod.performance && old.node === undefined && pod.node !== undefined) {
-      this.placements.add({ pod: pod.key, node: pod.node, version: pod.version });
-    }
+    if (old.node !== undefined || pod.node === undefined) return;
+    const { clock, datacenter } = this.#options;
+    const machineOn = (datacenter.machine(pod.node)?.power ?? "on") === "on";
+    this.placements.add({ ...pod, pod: pod.key, node: pod.node, machineOn });
+    this.wakeWaits.bound(pod.key, clock.now());
   }
 }
 

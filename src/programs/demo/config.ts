@@ -26,7 +26,7 @@ export const demoConfig = configOf({
     POLICY: choice(demoPolicies, {
       default: "energy",
       about:
-        "energy: fit_aware_v1 with bounded eco caps, and pods placed by the joules they add; else that operator policy, and pods placed by headroom.",
+        "energy: fit_aware_v1 with bounded eco caps, pods placed by the joules they add, and sleep; else that operator policy, and pods placed by headroom.",
     }),
     SPEED: number({
       above: 0,

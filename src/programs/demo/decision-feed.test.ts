@@ -32,7 +32,7 @@ describe("DecisionFeed", () => {
       {
         at: 2,
         about: "job-2",
-        text: "performance, 8 cores: sim-004 is best of 12, score 81, headroom 74 %; 22 eco or draining refused",
+        text: "performance, 8 cores: sim-004 is best of 12, score 81, headroom 74 %; 22 others refused",
         tone: "plain",
       },
     ]);

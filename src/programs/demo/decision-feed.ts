@@ -15,6 +15,9 @@ const tones: Readonly<Record<string, DecisionFeedItem["tone"]>> = {
   DowngradeDeferred: "waits",
   ProfileEco: "down",
   ProfilePerformance: "up",
+  SleepDecided: "down",
+  WakeDecided: "up",
+  WaitsForNode: "waits",
 };
 
 /** Retains the most recent decisions of the operator and the extender. */
@@ -23,8 +26,8 @@ export class DecisionFeed {
   readonly #pods: DecisionFeedItem[] = [];
   #lastDecision = Number.NEGATIVE_INFINITY;
 
-  nodeDecided({ node, reason, note }: ObservedEvent, at: Instant): void {
-    keep(this.#nodes, { at, about: node, text: note, tone: tones[reason] ?? "plain" });
+  nodeDecided({ node, pod = "", reason, note }: ObservedEvent, at: Instant): void {
+    keep(this.#nodes, { at, about: node ?? shortName(pod), text: note, tone: tones[reason] ?? "plain" });
   }
 
   /** Expects decisions newest first, as the extender's page lists them. Skips those already added. */
@@ -36,7 +39,7 @@ export class DecisionFeed {
       if (decision.verb !== "prioritize" || decision.at <= this.#lastDecision) continue;
       this.#lastDecision = decision.at;
       const text = textOf(decision, refusals.get(decision.pod) ?? new Map());
-      keep(this.#pods, { at: decision.at, about: decision.pod.replace(/^default\//, ""), text, tone: "plain" });
+      keep(this.#pods, { at: decision.at, about: shortName(decision.pod), text, tone: "plain" });
     }
   }
 
@@ -47,6 +50,8 @@ export class DecisionFeed {
     return [...pods, ...nodes].toSorted((one, other) => one.at - other.at).slice(-count);
   }
 }
+
+const shortName = (pod: string): string => pod.replace(/^default\//, "");
 
 function keep(items: DecisionFeedItem[], item: DecisionFeedItem): void {
   items.push(item);
@@ -63,7 +68,7 @@ function textOf(
       ? "no node is left"
       : `${best.node} is best of ${candidates}, score ${best.score}${best.headroom === undefined ? "" : `, headroom ${Math.round(best.headroom)} %`}`;
   const nodes = [...refused.values()].reduce((sum, count) => sum + count, 0);
-  return `${workloadClass}, ${size}: ${where}${nodes === 0 ? "" : `; ${nodes} eco or draining refused`}`;
+  return `${workloadClass}, ${size}: ${where}${nodes === 0 ? "" : `; ${nodes} others refused`}`;
 }
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { instant, milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
@@ -30,6 +31,16 @@ describe("embeddedCluster", () => {
     const client = new KubeClient(options);
     expect((await client.get(resources.namespaces, { name: DEMO_NAMESPACE })).metadata.name).toBe(DEMO_NAMESPACE);
     expect((await client.listAll(resources.nodeTwins, {})).items).toEqual([]);
+    plane.setTime?.({ now: instant(Date.UTC(2040, 0, 1)), speed: 60 });
+    const stamped = async (name: string) => {
+      const { metadata } = await client.create(resources.namespaces, { metadata: { name } });
+      return Date.parse(String(metadata.creationTimestamp));
+    };
+    await stamped("before");
+    const began = await stamped("one");
+    expect(new Date(began).toISOString()).toMatch(/^2040-01-01/);
+    await systemClock.sleep(milliseconds(100));
+    expect((await stamped("other")) - began).toBeGreaterThanOrEqual(5000);
     await transport.close();
     await plane.close(new AbortController().signal);
     await expect(plane.failed).rejects.toThrow("the Kubernetes API failed: its thread exited");

@@ -21,6 +21,8 @@ export interface DemoCluster {
   readonly failed?: Promise<never>;
   /** Load of the API thread; absent for a real cluster. */
   readonly load?: ThreadLoad;
+  /** Sets the time of the timestamps of objects; absent for a real cluster. */
+  readonly setTime?: ApiThread["setTime"];
   /** Removes what the demo created. The signal limits the time this may take. */
   close(signal: AbortSignal): Promise<void>;
 }
@@ -62,6 +64,7 @@ async function planeIn(folder: string, api: ApiThread): Promise<DemoCluster> {
     connect: async () => connectTo(plain),
     failed: api.failed,
     load: api.load,
+    setTime: (time) => api.setTime(time),
     close: async () => api.close(),
   };
 }

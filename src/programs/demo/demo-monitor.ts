@@ -2,6 +2,7 @@ import process from "node:process";
 import {
   elapsed,
   inSeconds,
+  joules as joulesOf,
   type Milliseconds,
   type MonotonicInstant,
   milliseconds,
@@ -30,9 +31,10 @@ import { EvaluatedTime } from "./evaluated-time.ts";
 import { PowerHistory } from "./power-history.ts";
 import { repeatEvery } from "./repeat.ts";
 import { isEnergy } from "./settings.ts";
+import type { SleepFigures } from "./sleep-figures.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import type { DemoSummary } from "./summary.ts";
-import type { ViewData } from "./view-data.ts";
+import type { EnergyFigures, ViewData } from "./view-data.ts";
 
 export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
   readonly config: DemoConfig;
@@ -40,9 +42,13 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
+  /** Whether nodes may sleep. */
+  readonly sleeps: boolean;
   /** Load of the API server. */
   readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
+  /** Called when the speed was lowered. */
+  readonly onSlowed: () => void;
   readonly onNotice: (text: string) => void;
 }
 
@@ -68,6 +74,10 @@ const NEWS = 40;
 const EXAMPLES = 5;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
+/** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound; as the operator reckons. */
+const BESIDE_WAKE = milliseconds(90_000);
+/** The operator states whole minutes, and calls take real time, which is longer in simulated time. */
+const WAKE_MARGIN = milliseconds(3000);
 /** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
@@ -87,6 +97,8 @@ export class DemoMonitor {
   #begun: MonotonicInstant | undefined;
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
+  /** Energy used before. */
+  #before: Pick<RunningPrograms["simulator"]["datacenter"]["totals"], "joules" | "wall" | "alwaysOn"> | undefined;
   /** One entry per second. */
   readonly #delays: EventLoopDelayStats[] = [];
 
@@ -115,6 +127,7 @@ export class DemoMonitor {
       settling: milliseconds(AGENT_TICKS * intervals.agent),
       askedAt: options.askedAt,
       hearing: () => milliseconds(HEARING * clock.speed),
+      wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * clock.speed),
       onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
@@ -127,6 +140,7 @@ export class DemoMonitor {
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
+    this.#before = this.#options.simulator.datacenter.totals;
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
@@ -145,7 +159,7 @@ export class DemoMonitor {
   get frame(): ViewData {
     const { clock, config, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts, joules, wall, alwaysOn } = simulator.datacenter.totals;
+    const { watts } = simulator.datacenter.totals;
     return {
       time: clock.now(),
       speed: clock.speed,
@@ -155,10 +169,11 @@ export class DemoMonitor {
       history: this.#history.points,
       pue: simulator.datacenter.facility().pue,
       racks: observer.racks,
-      drains: observer.history.drains,
+      sleep: this.#options.sleeps ? this.#sleep : undefined,
+      drains: isEnergy(config) ? undefined : observer.history.drains,
       draining: observer.draining,
       pods: observer.pods,
-      energy: { devices: joules, wall: wall.joules, alwaysOn: alwaysOn.joules },
+      energy: this.#energy,
       news: this.#news.latest(NEWS),
       notice: this.#notices.at(-1),
     };
@@ -169,7 +184,8 @@ export class DemoMonitor {
     const { config, clock, simulator, began } = this.#options;
     const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
-    const { watts, joules, sampledJoules, wall, alwaysOn, seconds: simulatedSeconds } = simulator.datacenter.totals;
+    const { wall, alwaysOn } = this.#energy;
+    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
@@ -179,7 +195,10 @@ export class DemoMonitor {
         twins: this.#begun !== undefined || !interrupted,
         drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
         figures: long && many,
+        sleep: this.#options.sleeps ? long && many : undefined,
       },
+      sleeps: observer.sleeps.counts,
+      wakeWaits: observer.wakeWaits.figures,
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
@@ -197,12 +216,13 @@ export class DemoMonitor {
       speed: { asked: this.#pace.asked, last: clock.speed },
       classes: observer.classes,
       drains: observer.history.drains,
+      ...(this.#options.sleeps && { sleep: this.#sleep }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {
         joules,
-        wallJoules: wall.joules,
-        alwaysOnModelJoules: alwaysOn.joules,
+        wallJoules: wall,
+        alwaysOnModelJoules: alwaysOn,
         pue: simulator.datacenter.facility().pue,
       },
       ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
@@ -214,6 +234,31 @@ export class DemoMonitor {
       },
       notices: this.#notices,
       checks,
+    };
+  }
+
+  /** Since the first jobs could be placed. */
+  get #energy(): EnergyFigures {
+    const now = this.#options.simulator.datacenter.totals;
+    const before = this.#before ?? now;
+    return {
+      devices: joulesOf(now.joules - before.joules),
+      wall: joulesOf(now.wall.joules - before.wall.joules),
+      alwaysOn: joulesOf(now.alwaysOn.joules - before.alwaysOn.joules),
+    };
+  }
+
+  get #sleep(): SleepFigures {
+    const { pods, longest, longestPerformance } = this.observer.wakeWaits.figures;
+    const { sleeps, wakes, failedWakes } = this.observer.sleeps.counts;
+    return {
+      asleep: this.observer.classes.asleep,
+      sleeps,
+      wakes,
+      failedWakes,
+      podsThatWaited: pods,
+      longestWaitSeconds: longest,
+      longestPerformanceWaitSeconds: longestPerformance,
     };
   }
 
@@ -269,7 +314,9 @@ export class DemoMonitor {
       unseen: inSeconds(this.observer.unseen),
       lateness: oldest === undefined ? undefined : oldest / intervals.heartbeat,
     });
-    this.#judgedTime.observe(load, clock.speed < before);
+    const isSlower = clock.speed < before;
+    if (isSlower) this.#options.onSlowed();
+    this.#judgedTime.observe(load, isSlower);
   }
 }
 

@@ -4,28 +4,35 @@ import { type Instant, type Milliseconds, milliseconds } from "../../core/units/
 import { type Clock, endsWithin, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
-import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
+import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { type RunningFleet, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
+import { runPower } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
-import type { DemoCluster } from "./demo-cluster.ts";
+import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 import { freePorts } from "./free-ports.ts";
+import { lastDayArrivals } from "./last-day-arrivals.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 import {
   agentSettings,
   extenderSettings,
   extenderWeight,
   fleetSettings,
+  LOADS,
   operatorSettings,
   type ProgramPorts,
+  powerSettings,
   schedulerSettings,
+  sleeps,
 } from "./settings.ts";
+import type { SleepHistory } from "./sleep-history.ts";
+import { askForWakeProofs, nodesToProve } from "./wake-proofs.ts";
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
@@ -44,7 +51,7 @@ export interface RunningPrograms {
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
-type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler";
+type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "scheduler";
 
 /**
  * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
@@ -52,6 +59,8 @@ type ProgramName = "simulator" | "agent" | "operator" | "extender" | "scheduler"
  */
 const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
+/** A test of a node begins with its taint. */
+const PROOFS_BEGIN = milliseconds(1000);
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -78,8 +87,8 @@ export class DemoPrograms {
   /** Starts fleet, agent, operator and extender. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
     const { config, plane, clock, folder } = this.#options;
-    const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0] = await freePorts(4);
-    const ports = { operator, agent, extender, extenderMetrics };
+    const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0, power = 0] = await freePorts(5);
+    const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
       runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
@@ -87,7 +96,7 @@ export class DemoPrograms {
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
-      operator: operatorSettings(config, ports, simulator.url),
+      operator: operatorSettings(config, plane, ports, simulator.url),
       extender: extenderSettings(config, ports),
     };
     await this.#run("agent", async (world, signal) => {
@@ -95,10 +104,16 @@ export class DemoPrograms {
       const files = journalFiles(settings.agent.STATE_DIR);
       await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
     });
+    if (sleeps(config, plane)) await this.#storeArrivals(simulator);
     await this.#run("operator", async (world, signal) =>
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
     await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
+    if (sleeps(config, plane)) {
+      await this.#run("power", async (world, signal) =>
+        runPower(powerSettings(config, ports), { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
+      );
+    }
     return {
       simulator,
       addresses: addressesOf(ports, simulator),
@@ -109,6 +124,34 @@ export class DemoPrograms {
         stale: settings.extender.TWIN_STALENESS_THRESHOLD,
       },
     };
+  }
+
+  /** Before the operator starts, which reads them. */
+  async #storeArrivals({ datacenter }: RunningFleet): Promise<void> {
+    const { config, clock } = this.#options;
+    const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
+    const random = seededRandom(config.SEED + 1);
+    const { name, data } = lastDayArrivals({ fleet, load: LOADS.sleep, random, now: clock.now() });
+    await (await this.#client()).create(
+      resources.configMaps,
+      { metadata: { name }, data },
+      { namespace: DEMO_NAMESPACE },
+    );
+  }
+
+  /** Asks the power program to prove wakes, and waits a moment until it begins: no job may be placed on these nodes before. */
+  async proveWakes(history: SleepHistory, { datacenter }: RunningFleet, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const names = nodesToProve(datacenter.machines());
+    for (const name of names) history.expectTest(name);
+    await askForWakeProofs(names, { client: await this.#client(), ioClock: systemClock, now: clock.now() }, signal);
+    await systemClock.sleep(PROOFS_BEGIN, signal);
+  }
+
+  async #client(): Promise<KubeClient> {
+    const transport = await this.connect();
+    const names = { fieldManager: "joulie-demo", userAgent: "joulie-demo" };
+    return new KubeClient({ transport, clock: systemClock, random: systemRandom, ...names, limit: CALLS });
   }
 
   /** Waits for the extender first: without it every pod would fail and back off. */

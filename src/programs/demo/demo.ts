@@ -9,6 +9,7 @@ import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
 import { plainLine } from "./plain-line.ts";
 import { repeatEvery, waitUntil } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
+import { sleeps } from "./settings.ts";
 import type { DemoSummary } from "./summary.ts";
 import { renderFrame } from "./view.ts";
 import { renderExplanation } from "./view-explanation.ts";
@@ -74,6 +75,8 @@ async function runUntil(
   const over = AbortSignal.any([interrupted, ended.signal]);
   const plane = await planeOf(config, world, over);
   const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
+  const tellTime = () => plane.setTime?.({ now: clock.now(), speed: clock.speed });
+  tellTime();
   const cast = new DemoPrograms({ config, plane, clock, folder: world.folder, log });
   const screen = world.terminal && new Screen(world.terminal);
   let stage: DemoMonitor | undefined;
@@ -88,16 +91,21 @@ async function runUntil(
       clock,
       log: log("demo"),
       began,
+      sleeps: sleeps(config, plane),
       // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.lastFilteredAt(pod),
+      onSlowed: tellTime,
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
     await Promise.race([
       cast.failed,
       ...(plane.failed === undefined ? [] : [plane.failed]),
-      Promise.all([play(running, cast, started, over), show(running, screen, { ...world, pages }, viewKeys, over)]),
+      Promise.all([
+        play(running, cast, { ...started, sleeps: sleeps(config, plane) }, over),
+        show(running, screen, { ...world, pages }, viewKeys, over),
+      ]),
     ]);
     return running.summary(interrupted.aborted);
   } finally {
@@ -129,13 +137,14 @@ async function planeOf(
 async function play(
   stage: DemoMonitor,
   cast: DemoPrograms,
-  { simulator, ports }: RunningPrograms,
+  { simulator, ports, sleeps: maySleep }: RunningPrograms & { readonly sleeps: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   try {
     stage.start();
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await waitUntil(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    if (maySleep) await cast.proveWakes(stage.observer.sleeps, simulator, signal);
     await waitUntil(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
     await systemClock.sleep(PLANNING, signal);
     await cast.startScheduler(ports, signal);

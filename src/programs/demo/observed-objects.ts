@@ -20,9 +20,11 @@ export interface ObservedPod {
   readonly version: number;
 }
 
-/** An Event of the operator on a node. */
+/** An Event of the operator or the power program on a node, or of the operator on a pod that waits for a node. */
 export interface ObservedEvent {
-  readonly node: string;
+  /** Exactly one of the two is defined. */
+  readonly node?: string;
+  readonly pod?: string;
   readonly reason: string;
   readonly note: string;
 }
@@ -50,16 +52,21 @@ const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[]
   (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
     ?.conditions ?? [];
 
+const reporters: ReadonlySet<string | undefined> = new Set(["joulie.io/operator", "joulie.io/power"]);
+
 /** Returns undefined for other objects and other reporters. */
 export function eventOf(object: KubeObject): ObservedEvent | undefined {
   const { reportingController, regarding, reason, note } = object as unknown as {
     readonly reportingController?: string;
-    readonly regarding?: { readonly kind?: string; readonly name?: string };
+    readonly regarding?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };
     readonly reason?: string;
     readonly note?: string;
   };
-  if (reportingController !== "joulie.io/operator" || regarding?.kind !== "Node") return undefined;
-  return { node: regarding.name ?? "", reason: reason ?? "", note: note ?? "" };
+  if (!reporters.has(reportingController)) return undefined;
+  const { kind, name = "", namespace = "default" } = regarding ?? {};
+  const said = { reason: reason ?? "", note: note ?? "" };
+  if (kind === "Node") return { node: name, ...said };
+  return kind === "Pod" ? { pod: `${namespace}/${name}`, ...said } : undefined;
 }
 
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion);

@@ -1,23 +1,30 @@
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { ClassHistory } from "./class-history.ts";
 
-/** A performance pod bound to a node. */
+/** A pod bound to a node. */
 export interface BoundPod {
   readonly pod: string;
   readonly node: string;
   /** Resource version of the binding. */
   readonly version: number;
+  readonly performance: boolean;
+  /** Whether the simulated machine was on when the binding was seen. */
+  readonly machineOn: boolean;
 }
 
-/** Results for the rule that performance pods run on performance nodes only. */
+/** Results for the rules that performance pods run on performance nodes only, and no pod on a sleeping node. */
 export interface PlacementAuditResult {
-  /** Placements of performance pods checked so far. */
+  /** Placements checked so far. */
+  readonly pods: number;
+  /** Those of performance pods. */
   readonly performancePods: number;
   /** Violations: the node was published as eco or draining before the extender was called. */
   readonly onEcoOrDraining: number;
+  /** Violations: the machine was not on, or the node was published as asleep before the extender was called. */
+  readonly onSleeping: number;
   /**
-   * Races: the node was published as eco or draining between the extender call and the binding. Such a node keeps its
-   * performance caps until the pod ends.
+   * Races: the node was published as eco, draining or asleep between the extender call and the binding. Such a node keeps its
+   * performance caps, and its power, until the pod ends.
    */
   readonly crossed: number;
   /** The first violations. */
@@ -35,7 +42,9 @@ export class PlacementAudit {
   readonly #askedAt: (pod: string) => Instant | undefined;
   readonly #hearing: () => Milliseconds;
   #waiting: BoundPod[] = [];
+  #pods = 0;
   #performancePods = 0;
+  #onSleeping = 0;
   #onEcoOrDraining = 0;
   #crossed = 0;
   readonly #examples: string[] = [];
@@ -64,23 +73,32 @@ export class PlacementAudit {
 
   get figures(): PlacementAuditResult {
     return {
+      pods: this.#pods,
       performancePods: this.#performancePods,
+      onSleeping: this.#onSleeping,
       onEcoOrDraining: this.#onEcoOrDraining,
       crossed: this.#crossed,
       examples: this.#examples,
     };
   }
 
-  #judge({ pod, node, version }: BoundPod): void {
-    this.#performancePods++;
+  #judge({ pod, node, version, performance, machineOn }: BoundPod): void {
+    this.#pods++;
+    if (performance) this.#performancePods++;
     const published = this.#history.publishedBefore(node, version);
-    if (published?.class !== "eco" && published?.class !== "draining") return;
-    const asked = this.#askedAt(pod);
-    if (asked !== undefined && asked <= published.seen + this.#hearing()) {
-      this.#crossed++;
-      return;
+    const isAsleep = published?.class === "asleep";
+    const isSlow = performance && (published?.class === "eco" || published?.class === "draining");
+    if (!machineOn) this.#onSleeping += this.#note(`${pod} on ${node}, switched off`);
+    else if (published !== undefined && (isAsleep || isSlow)) {
+      const asked = this.#askedAt(pod);
+      if (asked !== undefined && asked <= published.seen + this.#hearing()) this.#crossed++;
+      else if (isAsleep) this.#onSleeping += this.#note(`${pod} on ${node}, asleep`);
+      else this.#onEcoOrDraining += this.#note(`${pod} on ${node}, ${published.class}`);
     }
-    this.#onEcoOrDraining++;
-    if (this.#examples.length < EXAMPLES) this.#examples.push(`${pod} on ${node}, ${published.class}`);
+  }
+
+  #note(example: string): 1 {
+    if (this.#examples.length < EXAMPLES) this.#examples.push(example);
+    return 1;
   }
 }

@@ -4,13 +4,13 @@ import type { ViewData } from "./view-data.ts";
 
 /** One status line for output that is not a terminal. */
 export function plainLine(frame: ViewData): string {
-  const { drains, pods, energy, power } = frame;
-  const { performance, eco, draining } = countStates(frame.racks);
+  const { drains, sleep, pods, energy, power } = frame;
+  const { performance, eco, draining, asleep, stopping, waking } = countStates(frame.racks);
   return [
     `${timeOfDay(frame.time)} ${speedText(frame.speed)}`,
     `${kilowatts(power.drawn)} of ${kilowatts(power.capped)}`,
-    `${performance} performance, ${eco} eco, ${draining} draining`,
-    `drains ${drains.deferred} deferred, ${drains.completed} completed`,
+    `${performance} performance, ${eco} eco${sleep === undefined ? `, ${draining} draining` : `, ${asleep} asleep, ${stopping + waking} between`}`,
+    ...(drains === undefined ? [] : [`drains ${drains.deferred} deferred, ${drains.completed} completed`]),
     `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
     `${kilowattHours(energy.wall)}, ${kilowattHours(energy.alwaysOn - energy.wall)} saved`,
   ].join(" | ");

@@ -6,6 +6,7 @@ import { agentConfig } from "../agent/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
+import { powerConfig } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
 import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 
@@ -18,10 +19,25 @@ export interface ProgramPorts {
   readonly agent: number;
   readonly extender: number;
   readonly extenderMetrics: number;
+  readonly power: number;
 }
 
 /** What docs/guides/energy.md recommends. */
-const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", FIT_RESERVE: "1", ECO_MAX_SLOWDOWN_PCT: "50" };
+const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" };
+
+/** Share of all cores and GPUs that jobs request. Sleep is for clusters that are not full. */
+export const LOADS = { usual: 0.5, sleep: 0.25 };
+/** No boot fails: a test that hangs would take most of a short run. */
+const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.35" };
+/** A wake takes minutes of simulated time. Below this speed nothing would be seen of it. */
+const SLEEP_SPEED = 20;
+
+/**
+ * Whether nodes sleep. In a real cluster they do not: pods there have timestamps in real time, from which the operator could not
+ * learn how many arrive in simulated time.
+ */
+export const sleeps = (config: DemoConfig, { embedded }: Pick<DemoCluster, "embedded">): boolean =>
+  isEnergy(config) && embedded && config.SPEED >= SLEEP_SPEED;
 
 export const isEnergy = ({ POLICY }: DemoConfig): boolean => POLICY === "energy";
 
@@ -42,18 +58,25 @@ export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
     SEED: String(config.SEED),
-    LOAD: "0.5",
+    LOAD: String(sleeps(config, plane) ? LOADS.sleep : LOADS.usual),
     WORKLOAD_NAMESPACE: plane.workload.namespace,
     SCHEDULER_NAME: plane.workload.scheduler,
     // The embedded cluster disappears with the demo.
     KEEP_OBJECTS: String(plane.embedded),
     // In the embedded cluster all pods are simulated; a real cluster has pods that need real nodes.
     TAINT_NODES: String(!plane.embedded),
+    ...(sleeps(config, plane) && SLEEPING_FLEET),
   });
 
-export const operatorSettings = (config: DemoConfig, { operator }: ProgramPorts, simulator: string) =>
+export const operatorSettings = (
+  config: DemoConfig,
+  plane: Pick<DemoCluster, "embedded">,
+  { operator }: ProgramPorts,
+  simulator: string,
+) =>
   configured(operatorConfig, {
     ...(isEnergy(config) ? ENERGY_POLICY : { POLICY_TYPE: config.POLICY }),
+    ...(sleeps(config, plane) && { SLEEP_MODE: "on", SLEEP_AFTER: "5m" }),
     // Small base and share per node, so that the number of performance nodes follows the load closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
@@ -85,6 +108,17 @@ export const agentSettings = (
     TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
     TELEMETRY_GPU_CONTROL: "http",
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
+  });
+
+export const powerSettings = ({ SPEED: speed }: DemoConfig, { power }: ProgramPorts) =>
+  configured(powerConfig, {
+    METRICS_ADDR: `127.0.0.1:${power}`,
+    POD_NAMESPACE: DEMO_NAMESPACE,
+    // Schedulers notice the taint in real time.
+    SLEEP_SETTLE: `${Math.ceil(Math.max(10, speed))}s`,
+    SWITCH_POLL_INTERVAL: `${Math.ceil(Math.max(10, speed / 2))}s`,
+    // All wakes are proven at the same time.
+    SWITCH_CONCURRENCY: "64",
   });
 
 export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics }: ProgramPorts) =>

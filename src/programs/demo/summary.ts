@@ -4,6 +4,7 @@ import type { DemoCheck } from "./checks.ts";
 import type { DrainCounts } from "./class-history.ts";
 import type { PodCounts } from "./cluster-observer.ts";
 import { kilowattHours } from "./quantities.ts";
+import { type SleepFigures, sleepText } from "./sleep-figures.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {
@@ -17,12 +18,14 @@ export interface DemoSummary {
   readonly speed: { readonly asked: number; readonly last: number };
   readonly classes: Readonly<Record<string, number>>;
   readonly drains: DrainCounts;
+  /** Absent if no node may sleep. */
+  readonly sleep?: SleepFigures;
   readonly pods: PodCounts;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
   readonly energy: {
-    /** Of processors and boards. */
+    /** Of processors and boards, since the start. */
     readonly joules: Joules;
-    /** Of whole servers. */
+    /** Of whole servers, since the first jobs could be placed. */
     readonly wallJoules: Joules;
     /** Modelled: whole servers with the same jobs at the same times, without caps and always on. */
     readonly alwaysOnModelJoules: Joules;
@@ -45,15 +48,22 @@ export interface DemoSummary {
 const MIB = 2 ** 20;
 
 export function summaryText(summary: DemoSummary): string {
-  const { drains, pods, energy, memory, checks } = summary;
+  const { drains, sleep, pods, energy, memory, checks } = summary;
   const lines = [
     `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
-    `drains: ${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
+    `${sleep === undefined ? drainText(drains) : sleepText(sleep)}; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
+    `energy at the wall: ${kilowattHours(energy.wallJoules)}; model of the same jobs with no caps and every node on: ${kilowattHours(energy.alwaysOnModelJoules)} (${changeText(energy)})`,
     ...summary.notices,
     ...checks.map(checkText),
   ];
   return `${lines.map(printable).join("\n")}\n`;
 }
+
+const drainText = ({ deferred, completed, takenBack }: DrainCounts): string =>
+  `drains: ${deferred} deferred, ${completed} completed, ${takenBack} taken back`;
+
+const changeText = ({ wallJoules, alwaysOnModelJoules }: DemoSummary["energy"]): string =>
+  alwaysOnModelJoules > 0 ? `${((100 * (wallJoules - alwaysOnModelJoules)) / alwaysOnModelJoules).toFixed(1)} %` : "-";
 
 const hours = (seconds: Seconds): string =>
   seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;

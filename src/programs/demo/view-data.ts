@@ -4,6 +4,7 @@ import type { DrainingNode, PodCounts } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
 import type { RackTiles } from "./node-tiles.ts";
 import type { PowerPoint } from "./power-chart.ts";
+import type { SleepFigures } from "./sleep-figures.ts";
 
 /** The data shown by the live view. */
 export interface ViewData {
@@ -19,7 +20,10 @@ export interface ViewData {
   readonly history: readonly PowerPoint[];
   readonly pue: number | undefined;
   readonly racks: readonly RackTiles[];
-  readonly drains: DrainCounts;
+  /** Undefined if no node may sleep. */
+  readonly sleep: SleepFigures | undefined;
+  /** Undefined if the policy plans no drains. */
+  readonly drains: DrainCounts | undefined;
   readonly draining: readonly DrainingNode[];
   readonly pods: PodCounts;
   readonly energy: EnergyFigures;
@@ -29,7 +33,7 @@ export interface ViewData {
   readonly notice: string | undefined;
 }
 
-/** Energy since the start. */
+/** Energy since the first jobs could be placed. */
 export interface EnergyFigures {
   /** Of processors and boards. */
   readonly devices: Joules;

@@ -13,6 +13,7 @@ const explanation: readonly (readonly [about: string, text: string])[] = [
   ["", "d draining: eco once its last performance pod has ended; its"],
   ["", "caps stay open until then. z asleep: switched off. s shuts down,"],
   ["", "w boots. ! did not wake. ? not known yet."],
+  ["sleep", "Empty nodes are switched off, and on again when pods need them."],
   ["drains", "deferred: had to wait for a performance pod. completed: became"],
   ["", "eco since. taken back: work came, so it stayed performance."],
   ["pods", "Simulated jobs. Performance pods never start on eco or draining"],

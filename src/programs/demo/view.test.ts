@@ -25,6 +25,7 @@ const frame: ViewData = {
     { rack: "rack-1", nodes: [node("sim-000", "performance"), node("sim-001", "eco"), node("sim-002", "draining")] },
     { rack: "rack-2", nodes: [node("sim-003", "eco"), node("sim-004", "eco")] },
   ],
+  sleep: undefined,
   drains: { deferred: 6, completed: 3, takenBack: 1 },
   draining: [
     { node: "sim-035", since: instant(Date.UTC(2030, 0, 1, 18, 19)), pods: 1 },
@@ -112,6 +113,24 @@ describe("renderFrame", () => {
     expect(shown).toContain("going on at 30");
     expect(text({ energy: { devices: joules(0), wall: joules(0), alwaysOn: joules(0) } }).join("\n")).toContain(
       "0.0 kWh (0.0 %)",
+    );
+  });
+
+  it("shows sleeps and the longest wait for a wake, and no drains, in energy mode", () => {
+    const sleep = {
+      asleep: 1,
+      sleeps: 9,
+      wakes: 4,
+      failedWakes: 0,
+      podsThatWaited: 2,
+      longestWaitSeconds: 330,
+      longestPerformanceWaitSeconds: undefined,
+    };
+    const shown = text({ sleep, drains: undefined }).join("\n");
+    expect(shown).toContain("sleep    9 sleeps, 4 wakes; 2 pods waited for a wake, longest 5.5 min\n");
+    expect(shown).not.toContain("drains");
+    expect(plainLine({ ...frame, sleep, drains: undefined })).toContain(
+      "| 1 performance, 3 eco, 0 asleep, 0 between | pods 128",
     );
   });
 

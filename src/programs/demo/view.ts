@@ -5,6 +5,7 @@ import type { DecisionFeedItem } from "./decision-feed.ts";
 import { countStates, type NodeState, nodeStates, type RackTiles, renderTiles, stateMarks } from "./node-tiles.ts";
 import { renderPowerChart } from "./power-chart.ts";
 import { clockText, counted, kilowattHours, kilowatts, speedText, timeOfDay } from "./quantities.ts";
+import { sleepText } from "./sleep-figures.ts";
 import { label, renderLine, roomBesideLabel, type Segment, type Style, type TextLine } from "./text-line.ts";
 import type { EnergyFigures, ViewData } from "./view-data.ts";
 
@@ -72,7 +73,7 @@ function fitting(parts: readonly Part[], rows: number): readonly TextLine[] {
 }
 
 function fixedParts(frame: ViewData, { columns }: ViewSize, hasKeys: boolean): readonly Part[] {
-  const { drains, draining, pods, energy, power, notice } = frame;
+  const { drains, draining, sleep, pods, energy, power, notice } = frame;
   const pue = frame.pue === undefined ? "" : `; PUE ${frame.pue.toFixed(2)}`;
   return [
     {
@@ -96,16 +97,21 @@ function fixedParts(frame: ViewData, { columns }: ViewSize, hasKeys: boolean): r
       ],
     },
     { importance: 8, lines: [[label("nodes"), ...legend(frame.racks)]] },
-    {
-      importance: 3,
-      lines: [
-        [
-          label("drains"),
-          `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`,
-          [drainingText(draining, frame.time), "yellow"],
-        ],
-      ],
-    },
+    ...(sleep === undefined ? [] : [{ importance: 6, lines: [[label("sleep"), sleepText(sleep)]] }]),
+    ...(drains === undefined
+      ? []
+      : [
+          {
+            importance: 3,
+            lines: [
+              [
+                label("drains"),
+                `${drains.deferred} deferred, ${drains.completed} completed, ${drains.takenBack} taken back`,
+                [drainingText(draining, frame.time), "yellow"] as const,
+              ],
+            ],
+          },
+        ]),
     {
       importance: 4,
       lines: [

@@ -18,6 +18,8 @@ export interface ArrivalOptions {
   readonly fleet: readonly MachineSpec[];
   readonly load: number;
   readonly performanceShare: number;
+  /** Share of all cores and GPUs that a batch of jobs requests at half past every hour; 0 or undefined = no batches. */
+  readonly batchShare?: number;
   /** Start of the workload in seconds after midnight. */
   readonly timeOfDay: Seconds;
   readonly random: RandomSource;
@@ -27,6 +29,8 @@ export interface ArrivalOptions {
 interface Stream {
   readonly jobs: readonly JobKind[];
   readonly resource?: string;
+  /** All cores or GPUs that its jobs compete for. */
+  readonly capacity: number;
   /** Average jobs per second over a day. */
   readonly rate: number;
 }
@@ -53,9 +57,12 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
     }
   }
   const total = streams.reduce((sum, { rate }) => sum + rate, 0);
+  let nextBatch = (1.5 * HOUR - (timeOfDay % HOUR)) % HOUR;
   for (let at = 0; ; ) {
     // Thinning: generates at the peak rate and drops a share of the jobs in other hours.
     at += -Math.log(1 - random.next()) / (total * PEAK);
+    for (; nextBatch <= at; nextBatch += HOUR)
+      for (const stream of streams) yield* batchOf(stream, seconds(nextBatch), options);
     const kept = random.next() * PEAK < shapeAt(seconds(timeOfDay + at));
     const stream = pick(streams, ({ rate }) => rate, random);
     if (kept)
@@ -65,6 +72,18 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
         seconds(at),
         options,
       );
+  }
+}
+
+/** Jobs that one user submits at once. */
+function* batchOf(stream: Stream, at: Seconds, options: ArrivalOptions): Generator<JobArrival> {
+  const wanted = (options.batchShare ?? 0) * stream.capacity;
+  const [kind] = stream.jobs;
+  if (kind === undefined) return;
+  for (let asked = 0; asked < wanted; ) {
+    const job = arrivalOf(stream, kind, at, options);
+    asked += job.gpus?.count ?? job.cores;
+    yield job;
   }
 }
 
@@ -94,15 +113,15 @@ function streamsOf({ fleet, load }: ArrivalOptions): readonly Stream[] {
     if (spec.gpus === undefined) cores += spec.cores;
     else gpus.set(spec.gpus.resource, (gpus.get(spec.gpus.resource) ?? 0) + spec.gpus.count);
   }
-  const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load * count, resource));
+  const made = [...gpus].map(([resource, count]) => streamOf(GPU_JOBS, load, count, resource));
   // GPU jobs first: in an empty cluster CPU jobs would take the cores of GPU nodes.
-  return cores > 0 ? [...made, streamOf(CPU_JOBS, load * cores)] : made;
+  return cores > 0 ? [...made, streamOf(CPU_JOBS, load, cores)] : made;
 }
 
-function streamOf(jobs: readonly JobKind[], taken: number, resource?: string): Stream {
+function streamOf(jobs: readonly JobKind[], load: number, capacity: number, resource?: string): Stream {
   const perJob = jobs.reduce((sum, { weight, sizes, minutes }) => sum + weight * meanOf(sizes) * minutes * 60, 0);
-  const rate = taken / perJob;
-  return { jobs, rate, ...(resource !== undefined && { resource }) };
+  const rate = (load * capacity) / perJob;
+  return { jobs, capacity, rate, ...(resource !== undefined && { resource }) };
 }
 
 const meanOf = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;

@@ -106,6 +106,12 @@ const settings = {
       default: "0.25",
       about: "Share of performance jobs.",
     }),
+    BATCH_SHARE: number({
+      min: 0,
+      max: 1,
+      default: "0",
+      about: "With day: share of all cores and GPUs that further jobs request at half past every hour, at once.",
+    }),
     WORKLOAD_NAMESPACE: objectName({ default: "default", about: "Namespace of the submitted jobs." }),
     SCHEDULER_NAME: objectName({ default: "default-scheduler", about: "Scheduler name of the submitted jobs." }),
     MAX_PODS: integer({

@@ -230,6 +230,7 @@ function jobsOf(config: FleetConfig, fleet: readonly MachineSpec[], clock: Clock
     fleet,
     load: config.LOAD,
     performanceShare: config.PERFORMANCE_SHARE,
+    batchShare: config.BATCH_SHARE,
     timeOfDay: seconds((clock.now() / 1000) % DAY),
     random: seededRandom(config.SEED + 1),
   });

@@ -43,6 +43,26 @@ describe("jobArrivals", () => {
     expect(day.filter(({ performance }) => performance).length / day.length).toBeCloseTo(0.25, 1);
   });
 
+  it("come in batches at half past every hour on request", () => {
+    const options = { fleet, load: 0.1, performanceShare: 0.25, timeOfDay: seconds(18 * 3600 + 600) };
+    const batches = new Map<number, { cores: number; gpus: number }>();
+    for (const { at, cores, gpus } of jobArrivals({ ...options, batchShare: 0.2, random: seededRandom(1) })) {
+      if (at > 2.4 * 3600) break;
+      if ((at + 600) % 3600 !== 1800) continue;
+      const sum = batches.get(at) ?? { cores: 0, gpus: 0 };
+      batches.set(at, { cores: sum.cores + (gpus ? 0 : cores), gpus: sum.gpus + (gpus?.count ?? 0) });
+    }
+    expect([...batches.keys()]).toEqual([1200, 4800, 8400]);
+    const cores = fleet.reduce((sum, spec) => sum + (spec.gpus === undefined ? spec.cores : 0), 0);
+    const gpus = fleet.reduce((sum, spec) => sum + (spec.gpus?.count ?? 0), 0);
+    for (const batch of batches.values()) {
+      expect(batch.cores / cores).toBeCloseTo(0.2, 1);
+      // The last job of each kind of GPU may be larger than what was missing.
+      expect(batch.gpus / gpus).toBeGreaterThanOrEqual(0.2);
+      expect(batch.gpus / gpus).toBeLessThan(0.3);
+    }
+  });
+
   it("are more frequent by day than by night, with a matching initial load", () => {
     const day = during(24, 1).filter(({ at }) => at > 0);
     const between = (from: number, to: number) => day.filter(({ at }) => at >= from * 3600 && at < to * 3600).length;

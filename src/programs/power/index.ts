@@ -1,1 +1,3 @@
+export { powerConfig } from "./config.ts";
 export { listed, nodesNotOn, releaseFromWake, testWake, wake } from "./requests.ts";
+export { runPower } from "./start.ts";

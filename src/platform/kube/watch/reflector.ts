@@ -217,8 +217,8 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
-      // A shorter limit has its own reason.
-      firstLimit: this.#idleLimit < LONGEST_SILENCE ? this.#idleLimit : LONGEST_FIRST_SILENCE,
+      // A configured limit, such as CACHE_TTL of the extender, holds for new watches too.
+      firstLimit: this.#idleLimit === LONGEST_SILENCE ? LONGEST_FIRST_SILENCE : this.#idleLimit,
       probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };

@@ -49,7 +49,15 @@ export interface TickInput {
   readonly intent: Intent;
   readonly route: Route;
   readonly view: HardwareView;
+  /** The machine boots or shuts down and may not answer. That is no failure. */
+  readonly mayBeSilent?: boolean;
 }
+
+/** Whether the node has HTTP services and none of them answered. */
+export const isUnresponsive = ({ cpuService, gpuService }: Pick<NodePower, "cpuService" | "gpuService">): boolean => {
+  const services = [cpuService, gpuService].filter((service) => service !== undefined);
+  return services.length > 0 && services.every(({ failed }) => failed !== undefined);
+};
 
 /** Reads and caps the devices of one node, in both modes. Ticks of a node never overlap. */
 export class NodeControl {
@@ -86,7 +94,7 @@ export class NodeControl {
     return this.#cpu.dvfs;
   }
 
-  async tick({ intent, route, view }: TickInput, signal: AbortSignal): Promise<NodeTick> {
+  async tick({ intent: asked, route, view, mayBeSilent = false }: TickInput, signal: AbortSignal): Promise<NodeTick> {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // CPU and GPU parts run in parallel, so a GPU driver that hangs does not delay the CPUs.
@@ -94,6 +102,9 @@ export class NodeControl {
     const hostGpus = selectBackend(readsHostGpus ? [host.gpu] : [], signal);
     hostGpus.catch(() => undefined);
     const { gpu: gpuPower, ...known } = await this.#meter.read(route, hostGpus, signal);
+    // Writes would fail too, and the next ones would then be delayed.
+    const intent: Intent =
+      mayBeSilent && isUnresponsive(known) ? { kind: "hold", why: "the machine boots or shuts down" } : asked;
     if (intent.kind === "hold") {
       const { power } = await this.#gpuTask.run(usesHost ? HOLD_TIMEOUT : undefined, known, async () => ({
         power: { ...known, gpu: await gpuPower },

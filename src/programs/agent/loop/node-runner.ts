@@ -89,7 +89,11 @@ export class NodeRunner {
     this.#routing = routing;
     const found = await this.#options.discover(facts, routing, this.#last);
     this.#view = found.view;
-    const tick = await control.tick({ intent, route: routing.route, view: found.view }, signal);
+    const power = facts.twin?.status?.power?.state;
+    const tick = await control.tick(
+      { intent, route: routing.route, view: found.view, mayBeSilent: power === "waking" || power === "stopping" },
+      signal,
+    );
     this.#last = tick;
     metrics.recordTick(name, tick, control.dvfs);
     metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));

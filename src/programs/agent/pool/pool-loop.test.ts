@@ -138,9 +138,54 @@ describe("pool mode", () => {
     expect((await harness.controlStatus("node-1"))?.cpu?.result).toBe("applied");
     expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toEqual([]);
     service.silent.clear();
+    service.node("node-1").capWatts = undefined;
     await say("waking");
     await harness.advanceInSteps(10);
     expect(service.requests).toContain("/telemetry/node-1");
+    // The machine lost its cap with its power, and its service does not say so.
+    await harness.until(() => isCapped("node-1"));
+  });
+
+  it("SLP-54 still sets caps while a machine is about to shut down: pods may have been bound to it a moment ago", async () => {
+    await add(names(1));
+    pool({ RECONCILE_INTERVAL: "5s" });
+    await harness.until(() => isCapped("node-0"));
+    await harness
+      .client("joulie-power")
+      .apply(
+        resources.nodeTwins,
+        { name: "node-0" },
+        { status: { power: { state: "stopping", since: "2030-01-01T00:00:00Z" } } },
+        { subresource: "status" },
+      );
+    await harness.target("node-0", { cpu: { packagePowerCapWatts: 300 } });
+    await harness.until(() => service.nodes.get("node-0")?.capWatts === 300);
+    expect(isCapped("node-0")).toBe(false);
+  });
+
+  it("SLP-54 caps a machine within two ticks after it has booted, however long that took, and reports no error until then", async () => {
+    await add(names(1));
+    const agent = pool({ RECONCILE_INTERVAL: "5s" });
+    await harness.until(() => isCapped("node-0"));
+    await harness.until(async () => (await harness.controlStatus("node-0"))?.cpu?.result === "applied");
+    service.silent.add("node-0");
+    // The machine lost its cap with its power, and its service does not say so.
+    service.node("node-0").capWatts = undefined;
+    await harness
+      .client("joulie-power")
+      .apply(
+        resources.nodeTwins,
+        { name: "node-0" },
+        { status: { power: { state: "waking", since: "2030-01-01T00:00:00Z" } } },
+        { subresource: "status" },
+      );
+    await harness.advanceInSteps(400);
+    expect((await harness.controlStatus("node-0"))?.cpu?.result).toBe("applied");
+    expect(await agent.series("joulie_agent_nodes_skipped_total", "silent")).toEqual([]);
+    expect(isCapped("node-0")).toBe(false);
+    service.silent.clear();
+    await harness.advanceInSteps(11);
+    expect(isCapped("node-0")).toBe(true);
   });
 
   it("spreads ticks over the interval, from the start and after a change for all nodes", async () => {

@@ -1,4 +1,3 @@
-import type { NodeTwin } from "../../../core/api/index.ts";
 import {
   elapsed,
   type Milliseconds,
@@ -11,13 +10,14 @@ import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Journal } from "../../../platform/journal/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
 import { rejectIfHung } from "../loop/deadlines.ts";
+import { isUnresponsive } from "../loop/node-control.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
 import { stalledFor } from "../loop/single-node-loop.ts";
 import { publishedTarget } from "../loop/target.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
 import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
 import type { NodeFactsSource } from "../watch/node-facts.ts";
-import { isUnresponsive, retryDelay, untilNextTick } from "./tick-schedule.ts";
+import { retryDelay, untilNextTick } from "./tick-schedule.ts";
 
 export interface PoolLoopOptions {
   readonly view: NodeFactsSource & { ownsNode(name: string): boolean };
@@ -158,7 +158,7 @@ export class PoolLoop {
     return !view.ownsNode(node) && publishedTarget(view.facts(node), clock.now()) !== undefined;
   }
 
-  /** The node belongs to another agent now, which sets its own cap: a restore would undo that cap. */
+  /** For a node that belongs to another agent now, which sets its own cap, or whose machine is off: nothing is restored. */
   #dropEntries(node: string): void {
     for (const entry of this.#options.journal.of(node)) this.#options.journal.drop(entry);
   }
@@ -233,14 +233,20 @@ export class PoolLoop {
   async #run(slot: Slot): Promise<void> {
     const { log, metrics, forceStop, view } = this.#options;
     const { runner } = slot;
-    if (isSwitchedOff(view.facts(runner.name).twin)) {
-      // The machine cannot answer, and that is no error. Its first tick after that comes in time.
+    const power = view.facts(runner.name).twin?.status?.power?.state;
+    // A machine loses its limits with its power: they are set again, and there is nothing to restore.
+    if (power === "off" || power === "waking") this.#dropEntries(runner.name);
+    // A machine that is off cannot answer, and that is no error. Its first tick after that comes in time.
+    if (power === "off") {
       slot.silent = 0;
       return;
     }
     try {
       const tick = await runner.tick(forceStop);
-      slot.silent = isUnresponsive(tick) ? slot.silent + 1 : 0;
+      // A machine that boots is asked at every tick, so that its caps are set as soon as it answers. One that shuts down may
+      // still run pods that were bound a moment ago; then it stays on, and its caps must be right.
+      const mayBeSilent = power === "waking" || power === "stopping";
+      slot.silent = isUnresponsive(tick.power) && !mayBeSilent ? slot.silent + 1 : 0;
     } catch (err) {
       if (this.#stop.signal.aborted) return;
       log.error({ err, node: runner.name }, "node tick failed; retrying at the next tick");
@@ -261,8 +267,3 @@ export class PoolLoop {
     return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
   }
 }
-
-const isSwitchedOff = (twin: NodeTwin | undefined): boolean => {
-  const state = twin?.status?.power?.state;
-  return state === "stopping" || state === "off";
-};

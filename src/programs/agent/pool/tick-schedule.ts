@@ -6,7 +6,6 @@ import {
   type RandomSource,
 } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
-import type { NodeTick } from "../loop/node-control.ts";
 
 /** Backoff for a node that does not answer. */
 const MAX_INTERVALS = 16;
@@ -30,9 +29,3 @@ export function retryDelay(silent: number, interval: Milliseconds, random: Rando
 
 /** The node's offset as a share of the interval. The multiplication spreads the similar hashes of names like node-1, node-2. */
 const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;
-
-/** Whether none of the node's HTTP services answered. */
-export const isUnresponsive = ({ power: { cpuService, gpuService } }: NodeTick): boolean => {
-  const services = [cpuService, gpuService].filter((service) => service !== undefined);
-  return services.length > 0 && services.every(({ failed }) => failed !== undefined);
-};

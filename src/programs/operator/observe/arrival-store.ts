@@ -1,5 +1,5 @@
 import { arrivalsConfigMap } from "../../../core/api/index.ts";
-import { type ArrivalHistory, decodeArrivals, encodeArrivals, type RecordedArrivals } from "../../../core/fit/index.ts";
+import { ArrivalHistory, decodeArrivals, encodeArrivals, type RecordedArrivals } from "../../../core/fit/index.ts";
 import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
@@ -23,6 +23,23 @@ const SAVE_EVERY = milliseconds(300_000);
 /** A ConfigMap holds at most 1 MiB. */
 const MOST_CHARACTERS = 500_000;
 const CALL = { timeout: milliseconds(10_000) } as const;
+
+/** Counts arrivals for sleep decisions per minute. */
+export const sleepArrivals = (): ArrivalHistory => new ArrivalHistory(milliseconds(60_000));
+
+/** The ConfigMap as an operator stores it that has watched the arrival of these pods. */
+export function storedArrivals(
+  pods: Iterable<Parameters<ArrivalHistory["record"]>[0]>,
+  now: Instant,
+): { readonly name: string; readonly data: Readonly<Record<string, string>> } {
+  const arrivals = sleepArrivals();
+  for (const pod of pods) arrivals.record(pod);
+  return { name: arrivalsConfigMap, data: dataOf(arrivals, now) };
+}
+
+const dataOf = (arrivals: ArrivalHistory, now: Instant): Readonly<Record<string, string>> => ({
+  [KEY]: encodeArrivals(arrivals.recorded(now), MOST_CHARACTERS),
+});
 
 /** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts empty. */
 export class ArrivalStore {
@@ -72,7 +89,7 @@ export class ArrivalStore {
     const { client, clock, log, namespace, arrivals, mayWrite } = this.#options;
     if (!mayWrite()) return;
     try {
-      const data = { [KEY]: encodeArrivals(arrivals.recorded(clock.now()), MOST_CHARACTERS) };
+      const data = dataOf(arrivals, clock.now());
       const at = { name: arrivalsConfigMap, namespace };
       await client.apply(resources.configMaps, at, { data }, { ...CALL, signal, force: true });
     } catch (err) {

@@ -1,9 +1,8 @@
 import { type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
-import { ArrivalHistory } from "../../../core/fit/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
 import { SleepMemory } from "../../../core/sleep/index.ts";
-import { milliseconds } from "../../../core/units/index.ts";
 import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
+import { sleepArrivals } from "./arrival-store.ts";
 import { type LocalVolume, localVolumeOf } from "./local-volume.ts";
 import { isCurrent } from "./staleness.ts";
 
@@ -11,7 +10,7 @@ type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "ran
 
 /** What sleep decisions need besides the cluster state. It is watched only while SLEEP_MODE is not off. */
 export class SleepState implements SleepObservations {
-  readonly arrivals = new ArrivalHistory(milliseconds(60_000));
+  readonly arrivals = sleepArrivals();
   readonly memory = new SleepMemory();
   readonly #endpoints: Reflector<PowerEndpoint>;
   readonly #volumes: Reflector<LocalVolume>;
