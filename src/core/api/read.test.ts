@@ -20,6 +20,7 @@ const counts = new Set([
   "totalBytes",
   "timeoutSeconds",
   "observedGeneration",
+  "provenGeneration",
 ]);
 
 const pathsOf = (dropped: readonly Problem[]) => dropped.map(({ path }) => path);
