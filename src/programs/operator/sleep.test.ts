@@ -211,7 +211,9 @@ describe("SLEEP_MODE", () => {
     await harness.user.mergePatch(resources.configMaps, at, { data: { "arrivals.json": "{" } });
     const second = harness.start({ SLEEP_MODE: "on" });
     await harness.advance(MINUTE);
-    expect(second.logs.map(({ msg }) => msg)).toContain("stored pod arrivals are damaged; starting with an empty history");
+    expect(second.logs.map(({ msg }) => msg)).toContain(
+      "stored pod arrivals are damaged; starting with an empty history",
+    );
   });
 
   it("SLP-49 random pods: never asks for off on a node with a known pod, nor for more than half of the nodes", async () => {
