@@ -465,11 +465,14 @@ describe("the chart", () => {
     expect(await kindsLeft()).toEqual([]);
   });
 
-  it("SLP-62 sets operator, power program and rights together, and keeps the power program while a node is asleep", async () => {
+  it("SLP-62 sets operator, extender, power program and rights together, and keeps the power program while a node is asleep", async () => {
     const asleep = objects(await render({ sleep: { mode: "on" } }));
     const named = (kind: string, name: string) => asleep.find((one) => one.kind === kind && one.metadata.name === name);
-    const env = named("Deployment", "joulie-operator")?.spec?.template?.spec.containers[0].env;
-    expect(env).toContainEqual({ name: "SLEEP_MODE", value: "on" });
+    for (const program of ["joulie-operator", "joulie-extender"])
+      expect(named("Deployment", program)?.spec?.template?.spec.containers[0].env).toContainEqual({
+        name: "SLEEP_MODE",
+        value: "on",
+      });
     expect(named("Deployment", "joulie-power")).toBeDefined();
     const awake = await render({});
     for (const word of ["SLEEP_MODE", "powerendpoints", "persistentvolumes", "joulie-arrivals"])

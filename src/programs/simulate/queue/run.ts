@@ -223,17 +223,28 @@ class Simulation {
     this.#operator?.arrived(job, kind, this.#now);
   }
 
-  /** Whether a job that just arrived has no node, and the operator may find one for it. */
+  /** Whether a job that just arrived has no node, and the operator may find one for it: by a promotion or by a wake. */
   #hasWaiting(first: number, end: number): boolean {
     if (this.#operator === undefined) return false;
     const { fitsPods, power } = this.#operator;
-    const anyClass = power !== undefined && !power.allAwake;
-    if (!fitsPods && !anyClass) return false;
     for (let job = first; job < end; job++) {
       if (!Number.isNaN(this.#startedAt[job])) continue;
-      if (anyClass || this.#trace.performance[job] === 1) return true;
+      if (fitsPods && this.#trace.performance[job] === 1) return true;
+      if (power?.hasAsleep((node) => this.#couldRun(job, node)) === true) return true;
     }
     return false;
+  }
+
+  /** Whether the job fits on the node if that is empty. */
+  #couldRun(job: number, node: number): boolean {
+    const { cores, gpus } = this.#site.shape(node);
+    const { cores: asked, gpus: askedGpus, board } = this.#trace;
+    const needed = board[job] as number;
+    return (
+      cores >= (asked[job] as number) &&
+      gpus >= (askedGpus[job] as number) &&
+      (needed === ANY_BOARD || this.#site.board[node] === needed)
+    );
   }
 
   /** The taint of a node or the power in its twin has changed. */

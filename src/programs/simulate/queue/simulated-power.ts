@@ -101,9 +101,9 @@ export class SimulatedPowerProgram {
     return this.#nextAt;
   }
 
-  /** Whether every node is on and stays on. */
-  get allAwake(): boolean {
-    return this.#nodes.every(({ wanted, state }) => wanted === "on" && state === "on");
+  /** Whether a sleeping node satisfies the condition. */
+  hasAsleep(fits: (node: number) => boolean): boolean {
+    return this.#nodes.some(({ index, wanted, state }) => wanted === "off" && state !== "failed" && fits(index));
   }
 
   endpoint(name: string): PowerEndpoint | undefined {
@@ -175,6 +175,8 @@ export class SimulatedPowerProgram {
       return;
     }
     this.#site.switchPower(node.index, "shutDown", now);
+    // From now on the machine cannot be called back before it is off.
+    node.action = "observeOff";
     this.#onChange(node.index, false);
   }
 

@@ -156,6 +156,46 @@ describe("arms with sleep", () => {
     expect(record.endedAt.some(Number.isNaN)).toBe(false);
   });
 
+  it("SLP-71 a node that is called back during its shutdown keeps its taint until it has booted again", () => {
+    const machines = machinesOf("exp04", 5);
+    const site = new SimulatedCluster(machines, true, true);
+    const snapshot = new SimulatedSnapshot(machines, site);
+    const program = new SimulatedPowerProgram(machines, site, snapshot, {
+      seed: 1,
+      failedBoots: 0,
+      onChange: () => {},
+    });
+    const states: string[] = [];
+    const until = (end: number): void => {
+      for (; now < end; now++) {
+        for (let event = site.nextAt <= now ? site.processNextEvent() : undefined; event; event = undefined)
+          if (event.switched !== undefined) program.switched(event.node, event.switched, now);
+        program.advance(now);
+        const state = `${site.powerOf(0)}${site.tainted?.[0] === 1 ? " tainted" : ""}`;
+        if (states.at(-1) !== state) states.push(state);
+      }
+    };
+    let now = 0;
+    program.want("node-00000", "off", now);
+    until(5);
+    program.want("node-00000", "on", now);
+    until(10);
+    expect(states.splice(0)).toEqual(["on", "on tainted", "on"]);
+    program.want("node-00000", "off", now);
+    until(40);
+    program.want("node-00000", "on", now);
+    until(500);
+    expect(states).toEqual([
+      "on",
+      "on tainted",
+      "stopping tainted",
+      "off tainted",
+      "waking tainted",
+      "on tainted",
+      "on",
+    ]);
+  });
+
   it("SLP-72 whether the n-th boot of a node fails depends on the seed alone", () => {
     const outcomes = (seed: number, order: readonly number[]): string[] => {
       const machines = machinesOf("exp04", 5);
