@@ -21,6 +21,7 @@ const counts = new Set([
   "timeoutSeconds",
   "observedGeneration",
   "provenGeneration",
+  "generation",
 ]);
 
 const pathsOf = (dropped: readonly Problem[]) => dropped.map(({ path }) => path);
