@@ -76,7 +76,7 @@ const table: VariableTable = {
     byDefault: watted,
     changed: { performance: "CPU 100 %, GPU 100 % 500 W", eco: "CPU 60 %, GPU 60 % 300 W" },
   },
-  TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 3, changed: 10 },
+  TWIN_HEARTBEAT: { value: "1m", observe: seen.refreshes, byDefault: 2, changed: 10 },
   WRITE_NODE_POWER_PROFILES: { value: "true", observe: seen.mirrored, byDefault: [], changed: ["a", "b"] },
 
   NODE_SELECTOR: { value: "team=blue", observe: seen.managed, byDefault: "blue mine plain", changed: "blue" },
