@@ -59,6 +59,12 @@ const run = {
     runs: "joulie queue_aware_v1 1",
   },
 };
+/** The settings of sleep need an arm in which nodes sleep. */
+const sleeping = {
+  ...run,
+  beside: { ARM: "least+sleep" },
+  byDefault: { ...run.byDefault, runs: "least none 1" },
+};
 const table: VariableTable = {
   ARM: { ...run, value: "least", changed: { runs: "least none 1" } },
   COMPARE: { ...run, value: "least,most", changed: { sameWork: true, runs: "least none 1, most none 1" } },
@@ -75,6 +81,11 @@ const table: VariableTable = {
   PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
   ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },
   ESTIMATOR_ERROR: { ...run, value: "0.2", changed: { estimatorError: 0.2 } },
+  BOOT_CPU: { ...sleeping, value: "20m", changed: { bootCpuSec: 1200 } },
+  BOOT_GPU: { ...sleeping, value: "30m", changed: { bootGpuSec: 1800 } },
+  BOOT_FAILURES: { ...sleeping, value: "0.5", changed: { bootFailures: 0.5 } },
+  SLEEP_AFTER: { ...sleeping, value: "1m", changed: { sleepAfterSec: 60 } },
+  SLEEP_RESERVE_QUANTILE: { ...sleeping, value: "0.5", changed: { sleepReserveQuantile: 0.5 } },
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },
   HTML: { ...run, value: "report.html", changed: { report: "<!doctype html>" } },
