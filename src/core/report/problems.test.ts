@@ -61,7 +61,9 @@ describe("problems of nodes", () => {
   });
 
   it("CLI-01 raises no alarm about the last receipt of a sleeping node", () => {
-    const controlStatus = { cpu: { result: "error", message: "cap does not hold", updatedAt: minutesAgo(60) } } as const;
+    const controlStatus = {
+      cpu: { result: "error", message: "cap does not hold", updatedAt: minutesAgo(60) },
+    } as const;
     expect(idsOf({ power: { state: "off" }, controlStatus })).toEqual([]);
     expect(idsOf({ controlStatus })).toContain("control-error");
   });

@@ -51,7 +51,7 @@ const MOST_LABELS = 100;
 
 export function shownNode(object: KubeObject): ShownNode {
   const { metadata, spec, status } = object as KubeObject & Node;
-  const { name, uid = "", labels = {}, creationTimestamp } = metadata as KubeObject["metadata"] & Node["metadata"];
+  const { name, uid = "", labels = {}, creationTimestamp } = metadata;
   const kept = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
   const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));
   return {
