@@ -198,7 +198,7 @@ describe("the downgrade guard, end to end", () => {
       when: ({ path }) => path.startsWith("/api/v1/pods"),
     });
     harness.api.faults.dropWatches();
-    await harness.advance(130);
+    await harness.advance(160);
     await harness.label("b", dense);
     await harness.advance(TICK);
     expect(await harness.shown("b")).toEqual(performance);
@@ -216,7 +216,7 @@ describe("the downgrade guard, end to end", () => {
     await harness.advance(SOON + 5);
     const heal = harness.api.faults.add({ fault, when: ({ path }) => path.includes("/nodepowerprofiles") });
     harness.api.faults.dropWatches();
-    await harness.advance(130);
+    await harness.advance(160);
     await harness.label("b", dense);
     await harness.advance(TICK);
     expect(await harness.shown("b")).toEqual(performance);

@@ -299,6 +299,17 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
+  it.each([20_000, 90_000, 100_000])(
+    "replaces a new watch after its limit of %i ms too, if no list is sent",
+    async (limit) => {
+      const { clock, reflector, watches } = make({ idleLimit: ms(limit), replaceSilent: true });
+      reflector.start();
+      await clock.advanceAsync(ms(limit + 500));
+      expect(watches()).toBe(2);
+      await reflector.stop();
+    },
+  );
+
   it("sends no probe while bookmarks arrive", async () => {
     const { clock, api, reflector } = make({ idleLimit: ms(20_000) });
     reflector.start();

@@ -217,8 +217,8 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
-      // A configured limit, such as CACHE_TTL of the extender, holds for new watches too.
-      firstLimit: this.#idleLimit === LONGEST_SILENCE ? LONGEST_FIRST_SILENCE : this.#idleLimit,
+      // A shorter limit, and any limit of a watch that is replaced without a list, holds for new watches too.
+      firstLimit: this.#idleLimit === LONGEST_SILENCE && !replaceSilent ? LONGEST_FIRST_SILENCE : this.#idleLimit,
       probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };

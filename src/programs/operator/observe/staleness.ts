@@ -1,8 +1,11 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Reflector } from "../../../platform/kube/index.ts";
 
-/** By then a silent watch was checked and reopened. If not, its data may be stale. */
-const STALE_AFTER = milliseconds(120_000);
+/**
+ * By then a silent watch was probed: a new one after 135 s, because its first bookmark may take two minutes. If not, its data
+ * may be stale.
+ */
+const STALE_AFTER = milliseconds(150_000);
 
 export const isCurrent = ({ hasSynced, silence }: Pick<Reflector<unknown>, "hasSynced" | "silence">): boolean =>
   hasSynced && silence !== undefined && silence <= STALE_AFTER;

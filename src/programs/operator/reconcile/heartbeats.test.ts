@@ -95,6 +95,16 @@ describe("Heartbeats", () => {
     expect(own.isDue("n", iso(INTERVAL), at(INTERVAL + 5))).toBe(false);
   });
 
+  it("X-55 are requested again if the twin was not written, by the clock or after it was set back", () => {
+    const own = heartbeats();
+    const twins = [{ name: "n", lastUpdated: iso(0) }];
+    own.choose(twins, at(INTERVAL));
+    expect(own.choose(twins, at(INTERVAL + 20))).toEqual([]);
+    expect(own.choose(twins, at(INTERVAL + 25))).toEqual(["n"]);
+    expect(own.choose(twins, at(INTERVAL + 45))).toEqual([]);
+    expect(own.choose(twins, at(-INTERVAL))).toEqual(["n"]);
+  });
+
   it("are due for a chosen twin before its interval has passed, until it was written", () => {
     const own = heartbeats();
     const twins = names(INTERVAL).map((name) => ({ name, lastUpdated: iso(0) }));

@@ -10,13 +10,18 @@ interface Known extends PublishedTwin {
   readonly at: Instant;
   /** Writes for other reasons since the last refresh. */
   readonly changes: number;
-  /** Its refresh was requested. */
-  chosen: boolean;
+  /** When its refresh was requested last. */
+  chosenAt: Instant | undefined;
 }
 
 /** A twin that changed this often without a refresh in between will change again before it needs one. */
 const CHANGES_OF_A_BUSY_NODE = 4;
 const LONGEST_CHECK = 5000;
+/**
+ * A refresh is requested again after this share of the interval if the twin was not written: a request is lost, for example,
+ * if the stop annotation comes before its turn.
+ */
+const RETRY_AFTER = 0.1;
 
 /** How often the operator looks for due heartbeats. */
 export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
@@ -41,7 +46,7 @@ export class Heartbeats {
   isDue(name: string, lastUpdated: string, now: Instant): boolean {
     const known = this.#known.get(name);
     if (known?.lastUpdated !== lastUpdated) return this.#isOverdue(instant(Date.parse(lastUpdated)), now);
-    return known.chosen || this.#isOverdue(known.at, now);
+    return known.chosenAt !== undefined || this.#isOverdue(known.at, now);
   }
 
   /** Names the twins to refresh now. */
@@ -50,11 +55,11 @@ export class Heartbeats {
     for (const twin of twins) {
       let known = this.#known.get(twin.name);
       if (known?.lastUpdated !== twin.lastUpdated) {
-        const changes = known === undefined || known.chosen ? 0 : known.changes + 1;
-        known = { ...twin, at: instant(Date.parse(twin.lastUpdated)), changes, chosen: false };
+        const changes = known === undefined || known.chosenAt !== undefined ? 0 : known.changes + 1;
+        known = { ...twin, at: instant(Date.parse(twin.lastUpdated)), changes, chosenAt: undefined };
         this.#known.set(twin.name, known);
       }
-      if (!known.chosen) candidates.push(known);
+      if (!this.#isRequested(known, now)) candidates.push(known);
     }
     // A time that is invalid or far in the future counts as overdue.
     const overdue = candidates.filter(({ at }) => this.#isOverdue(at, now));
@@ -63,7 +68,7 @@ export class Heartbeats {
       .toSorted((one, other) => one.at - other.at);
     const early = later.slice(0, this.#earlyRefreshes(later, overdue.length, now));
     return [...overdue, ...early].map((known) => {
-      known.chosen = true;
+      known.chosenAt = now;
       return known.name;
     });
   }
@@ -81,6 +86,11 @@ export class Heartbeats {
 
   keepOnly(nodes: { has(name: string): boolean }): void {
     for (const name of this.#known.keys()) if (!nodes.has(name)) this.#known.delete(name);
+  }
+
+  /** Whether its refresh was requested a short time ago. A clock that was set back far makes no request last longer. */
+  #isRequested({ chosenAt }: Known, now: Instant): boolean {
+    return chosenAt !== undefined && Math.abs(now - chosenAt) < RETRY_AFTER * this.#interval;
   }
 
   /** A time that is invalid, or so far in the future that the clock of its writer was wrong, counts as overdue. */
