@@ -46,7 +46,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "DASHBOARD_ADDR",
   "HISTORY_FILE",
   "SLEEP_MODE",
-  "REDFISH_URL",
+  "REDFISH_ADDRESS",
 ]);
 
 /** An agent needs this long to stop, and a moment to notice the signal. */

@@ -226,7 +226,7 @@ const contract: Record<string, Record<string, unknown>> = {
     SPEED: 1,
     SEED: 1,
     POD_START: 2000,
-    REDFISH_URL: unset,
+    REDFISH_ADDRESS: unset,
     REDFISH_PASSWORD: unset,
     REDFISH_SECRET: unset,
     SLEEP: false,

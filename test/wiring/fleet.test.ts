@@ -52,7 +52,7 @@ const table: VariableTable = {
     changed: { endpoints: 2, status: 200 },
   },
   PROVE_WAKES: { ...switches, value: "true", beside: { SLEEP: "true" }, changed: { tests: 2 } },
-  REDFISH_URL: {
+  REDFISH_ADDRESS: {
     ...switches,
     value: "http://fleet.test:1",
     beside: { SLEEP: "true" },

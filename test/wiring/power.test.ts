@@ -25,7 +25,8 @@ const table: VariableTable = {
     byDefault: "no response within 20s",
     changed: "no response within 2s",
   },
-  SWITCH_CONCURRENCY: { value: "3", observe: seen.concurrent, byDefault: 16, changed: 3 },
+  // Reads of nodes that are on use at most half of it.
+  SWITCH_CONCURRENCY: { value: "6", observe: seen.concurrent, byDefault: 8, changed: 3 },
   SWITCH_POLL_INTERVAL: { value: "1m", observe: seen.readsOfWakingNode, byDefault: true, changed: false },
   SWITCH_REFRESH_INTERVAL: { value: "1m", observe: seen.readsOfIdleNode, byDefault: false, changed: true },
 };

@@ -12,11 +12,11 @@ import { type HardwareView, type HardwareViewOptions, hardwareView } from "../in
 import { eligibilityOf, isTwinOf } from "../policy/index.ts";
 import { type NodePowerModel, nodePowerModelOf } from "../power/index.ts";
 import { defaultEnergySettings, defaultScoringSettings } from "../scoring/index.ts";
-import { isPositive, type Watts, watts } from "../units/index.ts";
+import { between, type Instant, isPositive, type Watts, watts } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
 import { type DeviceReading, type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 import type { EnergySample, NodeEnergySample } from "./energy-account.ts";
-import { podsOfNodes } from "./node-summary.ts";
+import { podsOfNodes, timeOf } from "./node-summary.ts";
 
 const NOTHING: WattsInterval = { estimate: watts(0), low: watts(0), high: watts(0) };
 const coefficients: MarginalCoefficients = defaultScoringSettings.coefficients;
@@ -34,9 +34,15 @@ export function energySampleOf(
     const found = objects.twins.get(name);
     const twin = found !== undefined && isTwinOf(node, found) ? found : undefined;
     const hardware = hardwareView(node, objects.hardware.get(name)?.status, options);
-    return nodeSampleOf(node, twin, hardware, pods.get(name) ?? []);
+    return nodeSampleOf(node, twin, hardware, pods.get(name) ?? [], isFresh(twin, objects.now, settings));
   });
   return { at: objects.now, nodes };
+}
+
+/** The figures of a twin that the operator no longer refreshes are history, not a reading. */
+function isFresh(twin: NodeTwin | undefined, now: Instant, { staleAfter }: ReportSettings): boolean {
+  const updated = timeOf(twin?.status?.lastUpdated);
+  return updated !== undefined && between(updated, now) <= staleAfter;
 }
 
 function nodeSampleOf(
@@ -44,11 +50,13 @@ function nodeSampleOf(
   twin: NodeTwin | undefined,
   hardware: HardwareView,
   pods: readonly Pod[],
+  fresh: boolean,
 ): NodeEnergySample {
   const model = nodePowerModelOf(hardware);
   const status = twin?.status;
   const asleep = status?.power?.state === "off";
-  const drawn = asleep ? watts(0) : status?.powerMeasurement?.measuredNodePowerW;
+  const measured = fresh ? status?.powerMeasurement?.measuredNodePowerW : undefined;
+  const drawn = asleep ? watts(0) : measured;
   const reading = drawn === undefined || asleep ? undefined : readingOf(node, twin, hardware, model, pods, drawn);
   return {
     node: node.metadata.name,

@@ -1,7 +1,7 @@
 import { isWakeProven, labels } from "../api/index.ts";
-import { between, formatWatts, milliseconds } from "../units/index.ts";
+import { between, formatWatts, type Milliseconds, milliseconds } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { type ControlReceipt, isManaged, isMeasured, type NodeSummary } from "./node-summary.ts";
+import { type ControlReceipt, isManaged, isMeasured, type NodeSummary, timeOf } from "./node-summary.ts";
 import { ageText, type ClusterProblem, type Severity, subjectOf } from "./problem.ts";
 
 /** Sensors and caps are not exact, and a cap is a mean over a second. */
@@ -21,8 +21,8 @@ interface Rule {
 
 const first = (nodes: readonly NodeSummary[]): string => nodes[0]?.name ?? "NODE";
 const showNode = (nodes: readonly NodeSummary[]): string => `joulie node ${first(nodes)}`;
-const failed = (result: ControlReceipt["result"]) => (node: NodeSummary) =>
-  node.receipts.some((receipt) => receipt.result === result);
+const failed = ({ receipts }: NodeSummary, result: ControlReceipt["result"]): boolean =>
+  receipts.some((receipt) => receipt.result === result);
 const messageOf = (nodes: readonly NodeSummary[], result: ControlReceipt["result"]): string => {
   const text = nodes[0]?.receipts.find((receipt) => receipt.result === result)?.message;
   return text === undefined || text === "" ? "." : `: ${text.replace(/\.$/, "")}.`;
@@ -39,6 +39,8 @@ export function nodeProblems(
   const isSilent = ({ receipts }: NodeSummary) =>
     !receipts.some(({ age }) => age !== undefined && age <= settings.agentSilentAfter);
   const isAwake = ({ powerState }: NodeSummary) => powerState === "on";
+  const justStarted = startedWithin(objects, settings.agentSilentAfter);
+  const isSettled = (node: NodeSummary) => isAwake(node) && !justStarted.has(node.name);
   const expected = (node: NodeSummary) => isAwake(node) && node.eligibility !== "not ready";
   const rules: readonly Rule[] = [
     {
@@ -52,7 +54,7 @@ export function nodeProblems(
     {
       id: "control-error",
       severity: "critical",
-      holds: failed("error"),
+      holds: (node) => isAwake(node) && failed(node, "error"),
       what: (nodes) => `The agent could not set or hold a cap${messageOf(nodes, "error")}`,
       meaning: "The node may draw more than its target allows.",
       command: showNode,
@@ -60,7 +62,7 @@ export function nodeProblems(
     {
       id: "control-blocked",
       severity: "warning",
-      holds: failed("blocked"),
+      holds: (node) => isAwake(node) && failed(node, "blocked"),
       what: (nodes) => `The agent may not set a cap${messageOf(nodes, "blocked")}`,
       meaning: "The node is not capped, whatever its target says.",
       command: showNode,
@@ -101,7 +103,7 @@ export function nodeProblems(
     {
       id: "twin-missing",
       severity: "warning",
-      holds: (node) => !stopped && node.twinAge === undefined && isAwake(node),
+      holds: (node) => !stopped && node.twinAge === undefined && isSettled(node),
       what: () => "The operator has not published a twin.",
       meaning: "The node has no target and is not capped; it gets the neutral score.",
       command: () => "joulie doctor",
@@ -117,7 +119,7 @@ export function nodeProblems(
     {
       id: "agent-silent",
       severity: "warning",
-      holds: (node) => !stopped && expected(node) && isSilent(node),
+      holds: (node) => !stopped && expected(node) && isSettled(node) && isSilent(node),
       what: (nodes) =>
         nodes[0]?.receipts.length === 0
           ? "No agent has reported."
@@ -130,7 +132,8 @@ export function nodeProblems(
       id: "performance-pods-on-eco",
       severity: "warning",
       holds: ({ schedulableClass, performancePods }) => schedulableClass === "eco" && performancePods > 0,
-      what: ([node]) => `${node?.performancePods} performance pods run on this eco node.`,
+      what: ([node]) =>
+        `${node?.performancePods} performance ${node?.performancePods === 1 ? "pod runs" : "pods run"} on this eco node.`,
       meaning: "They are slowed down. They came without Joulie's filter, or the extender was away.",
       command: showNode,
     },
@@ -194,6 +197,22 @@ export function nodeProblems(
       command: command(affected),
     };
   });
+}
+
+/**
+ * Nodes that joined the cluster or woke less than this time ago. The operator and the agent need a moment there, and the receipts
+ * of a node that woke are from before it slept.
+ */
+function startedWithin({ nodes, twins, now }: ClusterObjects, limit: Milliseconds): ReadonlySet<string> {
+  const isRecent = (time: string | undefined): boolean => {
+    const at = timeOf(time);
+    return at !== undefined && at <= now && between(at, now) <= limit;
+  };
+  const started = nodes.filter(
+    ({ metadata: { name, creationTimestamp } }) =>
+      isRecent(creationTimestamp) || isRecent(twins.get(name)?.status?.power?.since),
+  );
+  return new Set(started.map(({ metadata }) => metadata.name));
 }
 
 const nothingManaged = (nodes: number): ClusterProblem => ({

@@ -60,6 +60,26 @@ describe("problems of nodes", () => {
     expect(idsOf({ power: { state: "off" }, controlStatus: {} })).toEqual([]);
   });
 
+  it("CLI-01 raises no alarm about the last receipt of a sleeping node", () => {
+    const controlStatus = {
+      cpu: { result: "error", message: "cap does not hold", updatedAt: minutesAgo(60) },
+    } as const;
+    expect(idsOf({ power: { state: "off" }, controlStatus })).toEqual([]);
+    expect(idsOf({ controlStatus })).toContain("control-error");
+  });
+
+  it("CLI-01 gives a node that joined or woke a moment ago time for its twin and its agent", () => {
+    const joined = (minutes: number) => {
+      const node = nodeObject("a");
+      return { ...node, metadata: { ...node.metadata, creationTimestamp: minutesAgo(minutes) } };
+    };
+    expect(idsIn(clusterOf([joined(1)], []))).toEqual([]);
+    expect(idsIn(clusterOf([joined(6)], []))).toEqual(["agent-silent", "twin-missing"]);
+    const controlStatus = { cpu: { result: "applied", updatedAt: minutesAgo(600) } } as const;
+    expect(idsOf({ power: { state: "on", since: minutesAgo(1) }, controlStatus })).toEqual([]);
+    expect(idsOf({ power: { state: "on", since: minutesAgo(6) }, controlStatus })).toEqual(["agent-silent"]);
+  });
+
   it("reports performance pods on an eco node, and not on others", () => {
     const pods = [podObject("p", { node: "a", workloadClass: "performance" })];
     expect(idsOf({ schedulableClass: "eco" }, {}, { pods })).toEqual(["performance-pods-on-eco"]);

@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
 import { nodePowerModelOf } from "../power/index.ts";
 import { instant, type RandomSource, watts } from "../units/index.ts";
+import { defaultReportSettings } from "./cluster-objects.ts";
 import { savedByCaps } from "./counterfactual.ts";
 import { EnergyAccount, type NodeEnergySample } from "./energy-account.ts";
+import { energySampleOf } from "./energy-sample.ts";
 import { ESTIMATOR_BIAS } from "./estimator-bias.ts";
 import { savingsReport } from "./savings.ts";
-import { nodeObject } from "./testing/objects.ts";
+import { clusterOf, NOW, nodeObject, twinObject } from "./testing/objects.ts";
 import { savingsTruth } from "./testing/savings-truth.ts";
 
 const model = nodePowerModelOf(
@@ -33,6 +35,17 @@ const accountOf = (...nodes: NodeEnergySample[]) => {
   account.add({ at: instant(100_000), nodes });
   return account;
 };
+
+describe("a sample of the cluster", () => {
+  const drawnWith = (status: Parameters<typeof twinObject>[1]) =>
+    energySampleOf(clusterOf([nodeObject("a")], [twinObject("a", status)]), defaultReportSettings).nodes[0]?.drawn;
+
+  it("SAV-02 takes the power of a stale twin as missing, not as a reading that goes on", () => {
+    expect(drawnWith({})).toBe(200);
+    expect(drawnWith({ lastUpdated: new Date(NOW - 6 * 60_000).toISOString() })).toBeUndefined();
+    expect(drawnWith({ power: { state: "off" } })).toBe(0);
+  });
+});
 
 describe("watts that caps save", () => {
   it("SAV-01 a cap that does not bind saves nothing", () => {

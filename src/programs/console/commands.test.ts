@@ -146,7 +146,7 @@ describe("commands on the embedded API", () => {
     const text = nodeDetailsOf("b", objects, await eventsOf(context.client, "b"), screen).text(false);
     expect(text).toContain("cpu         applied by rapl 0s ago, reads -\n            150 W per package");
     expect(text).toContain("performance default/p");
-    expect(text).toContain("WARNING     1 performance pods run on this eco node.");
+    expect(text).toContain("WARNING     1 performance pod runs on this eco node.");
     expect(() => nodeDetailsOf("x", objects, [], screen)).toThrow("there is no node x; joulie node lists all");
   });
 
@@ -293,6 +293,9 @@ describe("commands on the embedded API", () => {
     extra[review] = { status: 201, value: { metadata: {}, status: { allowed: false } } };
     expect(await severityOf("extender")).toMatchObject({ severity: "warning" });
     expect((await severityOf("permissions"))?.what).toContain("list nodes");
+    expect((await severityOf("agents"))?.what).toBe("agents of 1 nodes report");
+    await createNode("b", { power: { state: "off" }, controlStatus: {} });
+    expect((await severityOf("agents"))?.what).toBe("agents of 1 of 2 nodes report");
     await clock.advanceAsync(milliseconds(90_000));
     expect((await severityOf("clock"))?.what).toMatch(/is \d+ s behind this machine's/);
     const all = await findings();

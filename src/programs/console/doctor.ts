@@ -214,11 +214,18 @@ function problemsAsFindings(objects: ClusterObjects): readonly DoctorFinding[] {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).filter(({ id }) => id !== "kinds-missing");
   const ids = new Set(problems.map(({ id }) => id));
-  const managed = summaries.filter(isManaged).length;
+  const managed = summaries.filter(isManaged);
+  // Nodes that sleep or started a moment ago are no problem, and do not count as reporting either.
+  const ofNodes = (count: number): string =>
+    count === managed.length ? `${count} nodes` : `${count} of ${managed.length} nodes`;
+  const reporting = managed.filter(({ receipts }) =>
+    receipts.some(({ age }) => age !== undefined && age <= defaultReportSettings.agentSilentAfter),
+  );
   const parts: DoctorFinding[] = [];
-  if (managed > 0 && !ids.has("agent-silent")) parts.push(fine("agents", `agents of ${managed} nodes report`));
-  if (managed > 0 && !ids.has("twin-stale") && !ids.has("twin-missing"))
-    parts.push(fine("twins", `twins of ${managed} nodes are fresh`));
+  if (managed.length > 0 && !ids.has("agent-silent"))
+    parts.push(fine("agents", `agents of ${ofNodes(reporting.length)} report`));
+  if (managed.length > 0 && !ids.has("twin-stale") && !ids.has("twin-missing"))
+    parts.push(fine("twins", `twins of ${ofNodes(managed.filter(({ stale }) => !stale).length)} are fresh`));
   if (!ids.has("versions-differ") && (objects.installation?.programs.length ?? 0) > 0)
     parts.push(fine("versions", "all programs have one version"));
   return [

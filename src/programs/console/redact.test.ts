@@ -16,6 +16,11 @@ describe("redaction", () => {
     expect(redactText("GET http://admin:hunter2@bmc/redfish")).toBe(`GET http://${REDACTED}@bmc/redfish`);
     expect(redactText('{"msg":"login","password":"hunter2"}')).toBe(`{"msg":"login","password":"${REDACTED}"}`);
     expect(redactText("token=abc next=1")).toBe(`token=${REDACTED} next=1`);
+    expect(redactText("GET https://s3cret@prometheus:9090/x")).toBe(`GET https://${REDACTED}@prometheus:9090/x`);
+    expect(redactText("GET https://u:p@ss@host/x")).toBe(`GET https://${REDACTED}@host/x`);
+    expect(redactText('"password": "correct horse", "n": 1')).toBe(`"password": "${REDACTED}", "n": 1`);
+    const nested = JSON.stringify({ body: JSON.stringify({ token: "hunter2", n: 1 }) });
+    expect(redactText(nested)).toBe(JSON.stringify({ body: JSON.stringify({ token: REDACTED, n: 1 }) }));
     const harmless = "210 W per package at http://10.0.0.1:9876/filter";
     expect(redactText(harmless)).toBe(harmless);
   });
@@ -28,7 +33,7 @@ describe("redaction", () => {
         { name: "SOMETHING_ELSE", value: "hunter2" },
         { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
       ],
-      args: ["agent", "--token=abc", "--log-level=info"],
+      args: ["agent", "--token=abc", "--log-level=info", "--password", "hunter2", "--log-level", "info"],
     };
     expect(redactObject(container, isPlain)).toEqual({
       env: [
@@ -37,7 +42,7 @@ describe("redaction", () => {
         { name: "SOMETHING_ELSE", value: REDACTED },
         { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
       ],
-      args: ["agent", `--token=${REDACTED}`, "--log-level=info"],
+      args: ["agent", `--token=${REDACTED}`, "--log-level=info", "--password", REDACTED, "--log-level", "info"],
     });
   });
 
@@ -46,7 +51,10 @@ describe("redaction", () => {
       kind: "Secret",
       metadata: {
         name: "s",
-        annotations: { "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"x":"aHVudGVyMg=="}}' },
+        annotations: {
+          "kubectl.kubernetes.io/last-applied-configuration": '{"data":{"x":"aHVudGVyMg=="}}',
+          "kapp.k14s.io/original": '{"env":[{"name":"DB","value":"aHVudGVyMg=="}]}',
+        },
         managedFields: [{}],
       },
       data: { x: "aHVudGVyMg==" },

@@ -11,20 +11,27 @@ const SECRET_TEXTS: readonly RegExp[] = [
   /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
   /\b(gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b/g,
 ];
-/** User and password in an URL. */
-const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s:@]*:[^/\s@]+@/gi;
-/** `password=…` and `"token": "…"` in a text such as a log line. */
-const ASSIGNMENT = /((?:pass(?:word|wd)?|secret|token|api[-_]?key|credential)s?["']?\s*[:=]\s*["']?)[^\s"',;&}]+/gi;
+/** User and password in an URL, or a token alone. Up to the last @ before the path: a password may contain one. */
+const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s"'<>?#]+@/gi;
+const SECRET_WORD = "(?:pass(?:word|wd|phrase)?|secret|token|api[-_]?key|credential)s?";
+/** `"token": "…"` in a text such as a log line, up to the closing quote; also in JSON within JSON, with escaped quotes. */
+const QUOTED = new RegExp(`(${SECRET_WORD}\\\\*["']?\\s*[:=]\\s*(\\\\*["']))(?:(?!\\2)[^\\n])+`, "gi");
+/** `password=…`. */
+const ASSIGNMENT = new RegExp(`(${SECRET_WORD}\\\\*["']?\\s*[:=]\\s*)(?![\\\\"'])[^\\s"',;&}]+`, "gi");
 
 /** A text without what may be a secret in it. */
 export function redactText(text: string): string {
   let clean = text;
   for (const pattern of SECRET_TEXTS) clean = clean.replaceAll(pattern, REDACTED);
-  return clean.replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`).replaceAll(ASSIGNMENT, `$1${REDACTED}`);
+  return clean
+    .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
+    .replaceAll(QUOTED, `$1${REDACTED}`)
+    .replaceAll(ASSIGNMENT, `$1${REDACTED}`);
 }
 
-/** Annotations that repeat the whole object, with what was removed elsewhere. */
-const REPEATS = new Set(["kubectl.kubernetes.io/last-applied-configuration"]);
+/** Annotations that repeat the whole object, with what was removed elsewhere: kubectl's, and those of other tools. */
+const repeatsObject = (key: string, value: unknown): boolean =>
+  key === "kubectl.kubernetes.io/last-applied-configuration" || (typeof value === "string" && /^\s*[{[]/.test(value));
 /** References to Secrets are names, not values: they help to find mistakes. */
 const isReference = (key: string): boolean => /ref$|name$|keyref$/i.test(key);
 
@@ -41,7 +48,7 @@ function redacted(value: unknown, isPlain: (name: string) => boolean, key: strin
   if (Array.isArray(value)) {
     const items = value as unknown[];
     if (key === "env") return items.map((item) => redactedVariable(item, isPlain));
-    if (key === "command" || key === "args") return items.map((item) => redactedArgument(item));
+    if (key === "command" || key === "args") return items.map((item, at) => redactedArgument(item, items[at - 1]));
     return items.map((item) => redacted(item, isPlain, key));
   }
   if (typeof value !== "object" || value === null) return value;
@@ -49,7 +56,7 @@ function redacted(value: unknown, isPlain: (name: string) => boolean, key: strin
   const isSecret = object["kind"] === "Secret";
   return Object.fromEntries(
     Object.entries(object).flatMap(([name, child]) => {
-      if (name === "managedFields" || REPEATS.has(name)) return [];
+      if (name === "managedFields" || (key === "annotations" && repeatsObject(name, child))) return [];
       if (isSecret && (name === "data" || name === "stringData")) return [[name, REDACTED]];
       if (name === "binaryData") return [[name, REDACTED]];
       return [[name, redacted(child, isPlain, name)]];
@@ -65,9 +72,11 @@ function redactedVariable(item: unknown, isPlain: (name: string) => boolean): un
   return { name, value: known && typeof value === "string" ? redactText(value) : REDACTED, ...rest };
 }
 
-/** `--token=x` and the like. */
-function redactedArgument(item: unknown): unknown {
+/** `--token=x`, and `x` after `--token`. */
+function redactedArgument(item: unknown, before: unknown): unknown {
   if (typeof item !== "string") return item;
+  if (typeof before === "string" && /^--?[^=]+$/.test(before) && SECRET_NAME.test(before) && !item.startsWith("-"))
+    return REDACTED;
   const [flag = "", ...rest] = item.split("=");
   return rest.length > 0 && SECRET_NAME.test(flag) ? `${flag}=${REDACTED}` : redactText(item);
 }

@@ -17,7 +17,7 @@ import { runPower } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
 import type { DemoAddresses } from "./decisions-page.ts";
 import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
-import { freePorts, preferredPort } from "./free-ports.ts";
+import { freePorts } from "./free-ports.ts";
 import { lastDayArrivals } from "./last-day-arrivals.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 import {
@@ -93,7 +93,6 @@ export class DemoPrograms {
     const { config, plane, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0, power = 0] = await freePorts(5);
     const ports = { operator, agent, extender, extenderMetrics, power };
-    const dashboardPort = await preferredPort(DASHBOARD_PORT);
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
       runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
@@ -120,13 +119,22 @@ export class DemoPrograms {
       );
     }
     const page = Promise.withResolvers<string>();
-    await this.#run("dashboard", async (world, signal) =>
-      runDashboard(
-        dashboardSettings(config, ports, dashboardPort),
-        { ...world, clock, cluster: "demo", speed: () => clock.speed, onServing: page.resolve },
-        signal,
-      ),
-    );
+    await this.#run("dashboard", async (world, signal) => {
+      const serveOn = async (port: number) =>
+        runDashboard(
+          dashboardSettings(config, ports, port),
+          { ...world, clock, cluster: "demo", speed: () => clock.speed, onServing: page.resolve },
+          signal,
+        );
+      try {
+        await serveOn(DASHBOARD_PORT);
+      } catch (error) {
+        // A fixed port lets a bookmark work. A second demo uses any other.
+        if (errorCodeOf(error) !== "JOULIE_E_LISTEN") throw error;
+        const [other = 0] = await freePorts(1);
+        await serveOn(other);
+      }
+    });
     const dashboard = await Promise.race([page.promise, this.failed]);
     return {
       simulator,

@@ -17,15 +17,3 @@ export async function freePorts(count: number): Promise<readonly number[]> {
     for (const server of servers) server.close();
   }
 }
-
-/** This port if it is free, else any other: a fixed port lets a bookmark work, and two demos still run side by side. */
-export async function preferredPort(port: number): Promise<number> {
-  const server = createServer();
-  const isFree = await new Promise<boolean>((resolve) => {
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => resolve(true));
-  });
-  if (isFree) await new Promise((resolve) => server.close(resolve));
-  const [other = 0] = isFree ? [port] : await freePorts(1);
-  return other;
-}

@@ -54,7 +54,7 @@ const settings = {
     KEEP_OBJECTS: flag({ default: "false", about: "Keeps nodes and pods in the cluster on exit." }),
   }),
   ...group("Sleep", {
-    REDFISH_URL: url({
+    REDFISH_ADDRESS: url({
       about:
         "URL of SIMULATOR_ADDR as joulie power reaches it, for PowerEndpoints; by default http:// and the address.",
     }),

@@ -164,7 +164,7 @@ describe("a simulated node over Redfish", () => {
 
 describe("PowerEndpoints of simulated nodes", () => {
   it("SLP-61 name the node's system, and are deleted on exit", async () => {
-    harness = await FleetTestHarness.begin({ ...SLEEPS, REDFISH_URL: "http://fleet.test:9878" });
+    harness = await FleetTestHarness.begin({ ...SLEEPS, REDFISH_ADDRESS: "http://fleet.test:9878" });
     await harness.until(async () => (await harness.hand.listAll(resources.powerEndpoints)).items.length === 4);
     const endpoint = await harness.hand.get(resources.powerEndpoints, { name: NODE });
     expect(endpoint).toMatchObject({

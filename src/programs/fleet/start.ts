@@ -199,7 +199,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
       endpoints = new PowerEndpoints({
         ...io,
         nodes: fleet.map(({ name }) => name),
-        address: config.REDFISH_URL ?? nodes.url,
+        address: config.REDFISH_ADDRESS ?? nodes.url,
         secret: config.REDFISH_SECRET,
         onFailed: onFailed("power endpoint"),
       });

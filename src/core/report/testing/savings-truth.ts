@@ -4,6 +4,7 @@ import { nodeModelOf, type SimulatedJob, SimulatedNode, WORK_KINDS, type WorkKin
 import { cappedPower, effectiveCaps, powerMeasurement } from "../../twin/index.ts";
 import {
   instant,
+  isoTime,
   type Joules,
   joules,
   percent,
@@ -197,6 +198,7 @@ function twinOf({ object, hardware, caps, spec, machine }: SimulatedMachine, tim
     metadata: { name },
     spec: { nodeName: name, profile: "eco", ...spec },
     status: {
+      lastUpdated: isoTime(reading.at),
       ...(measured && { powerMeasurement: measured }),
       controlStatus: {
         cpu: { observedPowerWatts: cpuWatts },

@@ -19,11 +19,15 @@ class Page implements LiveClient {
   readonly texts: string[] = [];
   unread = 0;
   ended = false;
+  dropped = false;
   write(text: string): void {
     this.texts.push(text);
   }
   end(): void {
     this.ended = true;
+  }
+  drop(): void {
+    this.dropped = true;
   }
   get events(): string[] {
     return this.texts.map((text) => /^event: (\w+)$/m.exec(text)?.[1] ?? "");
@@ -106,5 +110,29 @@ describe("the live feed", () => {
     expect(feed.isFull).toBe(true);
     feed.close();
     expect([slow.ended, quick.ended, feed.size]).toEqual([true, true, 0]);
+  });
+
+  it("DSH-03 lets a page read everything again instead of a backlog larger than a slow page may have", () => {
+    const { feed } = feedOf();
+    const large = "x".repeat(700_000);
+    for (let at = 1; at <= 3; at++) feed.publish({ ...delta(at), labelKeys: [large] });
+    const pages = ["a-b-0", "a-b-2"].map((id) => {
+      const page = new Page();
+      feed.join(page, id);
+      return page.events;
+    });
+    expect(pages).toEqual([["resync"], ["delta"]]);
+  });
+
+  it("DSH-03 drops a page that never reads, so that it keeps no other out", () => {
+    const { feed } = feedOf();
+    const [stuck, reader] = [new Page(), new Page()];
+    feed.join(stuck, "a-b-0");
+    feed.join(reader, "a-b-0");
+    stuck.unread = 2 ** 21;
+    for (let at = 1; at <= 120; at++) feed.beat(at, 0);
+    expect([stuck.dropped, feed.isFull]).toEqual([false, true]);
+    feed.beat(121, 0);
+    expect([stuck.dropped, reader.dropped, feed.size]).toEqual([true, false, 1]);
   });
 });

@@ -6,6 +6,13 @@ export interface LiveClient {
   /** Bytes that the client has not read yet. */
   readonly unread: number;
   end(): void;
+  /** Closes the connection, whatever is unread. */
+  drop(): void;
+}
+
+interface ClientState {
+  /** How many messages the client was not sent since it became too slow. */
+  missed: number;
 }
 
 export interface LiveFeedOptions {
@@ -19,12 +26,13 @@ export interface LiveFeedOptions {
 const KEPT = 120;
 /** A client that has this much unread gets no more until it has read everything. Then it reads the snapshot again. */
 const MOST_UNREAD = 1_048_576;
+/** Messages, one or fewer per second, that a page misses before it has to leave: it may never read again, and keeps others out. */
+const MOST_MISSED = 120;
 
 /** Sends changes to all pages. A slow page never holds up the others, and takes a bounded amount of memory. */
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
-  /** Clients, and whether they miss something. */
-  readonly #clients = new Map<LiveClient, { lagging: boolean }>();
+  readonly #clients = new Map<LiveClient, ClientState>();
   readonly #kept: { readonly seq: number; readonly text: string }[] = [];
   #seq = 0;
 
@@ -60,14 +68,17 @@ export class LiveFeed {
 
   /** `lastId` is the last message that the client has seen, as EPOCH-SEQ. What it missed follows at once. */
   join(client: LiveClient, lastId: string): void {
-    this.#clients.set(client, { lagging: false });
+    this.#clients.set(client, { missed: 0 });
     const seen = this.#seqOf(lastId);
     const [oldest] = this.#kept;
     if (seen === undefined || seen > this.#seq || (seen < this.#seq && seen + 1 < (oldest?.seq ?? 0))) {
       this.#resync(client);
       return;
     }
-    for (const { seq, text } of this.#kept) if (seq > seen) client.write(text);
+    const missed = this.#kept.filter(({ seq }) => seq > seen).map(({ text }) => text);
+    // In a large cluster the snapshot is smaller than two minutes of changes.
+    if (missed.reduce((sum, text) => sum + text.length, 0) > MOST_UNREAD) this.#resync(client);
+    else for (const text of missed) client.write(text);
   }
 
   leave(client: LiveClient): void {
@@ -79,13 +90,15 @@ export class LiveFeed {
     this.#clients.clear();
   }
 
-  #send(client: LiveClient, state: { lagging: boolean }, text: string): void {
-    if (state.lagging) {
-      if (client.unread > 0) return;
-      state.lagging = false;
+  #send(client: LiveClient, state: ClientState, text: string): void {
+    if (state.missed === 0 && client.unread <= MOST_UNREAD) client.write(text);
+    else if (state.missed > 0 && client.unread === 0) {
+      state.missed = 0;
       this.#resync(client);
-    } else if (client.unread > MOST_UNREAD) state.lagging = true;
-    else client.write(text);
+    } else if (++state.missed > MOST_MISSED) {
+      this.leave(client);
+      client.drop();
+    }
   }
 
   /** The page reads the snapshot, which contains everything up to its number, and joins again with it. */

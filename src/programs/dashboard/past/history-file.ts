@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, open, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
 import type { SavedHistory } from "../../../core/history/index.ts";
@@ -27,9 +27,7 @@ export class HistoryFile {
   /** Undefined if there is none, or none that can be read: the history then begins now. */
   async load(): Promise<SavedHistory | undefined> {
     try {
-      const text = await readFile(this.#path, "utf8");
-      if (text.length > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
-      return saved.parse(JSON.parse(text));
+      return saved.parse(JSON.parse(await readLimited(this.#path)));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT")
         this.#log.warn({ path: this.#path, err: error }, "cannot read the history file; the history begins now");
@@ -54,5 +52,18 @@ export class HistoryFile {
         this.#log.warn({ path: this.#path, err: error }, "cannot save the history; it is kept in memory only");
       this.#isFailing = true;
     }
+  }
+}
+
+/** Reads no more than the limit, whatever the size that the file system states. */
+async function readLimited(path: string): Promise<string> {
+  await using file = await open(path, "r");
+  const buffer = Buffer.alloc(MOST_BYTES + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length);
+    length += bytesRead;
+    if (length > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
+    if (bytesRead === 0) return buffer.toString("utf8", 0, length);
   }
 }

@@ -111,6 +111,8 @@ async function answer(
     return;
   }
   const denial = await access.denial(request);
+  // The client left during the check: a stream would wait for a close that has been, and keep its place for ever.
+  if (response.closed) return;
   if (denial !== undefined) {
     options.onDenied();
     sendError(response, denial.status, denial.message, denial.status === 401 ? { "www-authenticate": "Bearer" } : {});
@@ -172,13 +174,18 @@ function stream(
       return response.writableLength;
     },
     end: () => void response.end(),
+    drop: () => void response.destroy(),
   };
   const recheck = () => {
     timer = clock.after(
       RECHECK,
       () => {
         // A denial ends the stream; the page then asks again and shows the reason.
-        void access.denial(request).then((denial) => (denial === undefined ? recheck() : response.end()));
+        void access.denial(request).then((denial) => {
+          if (denial !== undefined) response.end();
+          // The client may have left during the check.
+          else if (!response.closed) recheck();
+        });
       },
       { background: true },
     );

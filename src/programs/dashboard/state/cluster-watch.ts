@@ -1,4 +1,4 @@
-import type { NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
+import type { Node, NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import type { ClusterObjects } from "../../../core/report/index.ts";
 import {
@@ -131,14 +131,15 @@ export class ClusterWatch {
   /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
+    const isScaled = this.#speed() !== 1;
     return {
       now,
-      nodes: [...nodes.store.values()],
+      nodes: Array.from(nodes.store.values(), (node) => (isScaled ? this.#inClusterTime(node, now) : node)),
       twins: new Map(twins.store.entries()),
       hardware: new Map(hardware.store.entries()),
       profiles: new Map(profiles.store.entries()),
       endpoints: new Map(endpoints.store.entries()),
-      pods: Array.from(pods.store.values(), ({ pod }) => (this.#speed() === 1 ? pod : this.#inClusterTime(pod, now))),
+      pods: Array.from(pods.store.values(), ({ pod }) => (isScaled ? this.#inClusterTime(pod, now) : pod)),
     };
   }
 
@@ -173,10 +174,11 @@ export class ClusterWatch {
   }
 
   /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
-  #inClusterTime(pod: Pod, now: Instant): Pod {
-    const age = this.#ioClock.now() - Date.parse(pod.metadata.creationTimestamp ?? "");
-    if (Number.isNaN(age)) return pod;
-    return { ...pod, metadata: { ...pod.metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
+  #inClusterTime<Stamped extends Node | Pod>(object: Stamped, now: Instant): Stamped {
+    const { metadata } = object;
+    const age = this.#ioClock.now() - Date.parse(metadata.creationTimestamp ?? "");
+    if (Number.isNaN(age)) return object;
+    return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
   #factsOf(node: ShownNode): NodeFacts {

@@ -22,7 +22,12 @@ import type { KubeObject } from "../../../platform/kube/index.ts";
 
 /** A Node with the fields that the dashboard and its reports read. */
 export interface ShownNode extends Node {
-  readonly metadata: { readonly name: string; readonly uid: string; readonly labels: Labels };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly labels: Labels;
+    readonly creationTimestamp?: string;
+  };
 }
 
 /** A pod that has not ended, without what nothing reads: whole pods of a large cluster would take 100 MB. */
@@ -46,11 +51,16 @@ const MOST_LABELS = 100;
 
 export function shownNode(object: KubeObject): ShownNode {
   const { metadata, spec, status } = object as KubeObject & Node;
-  const { name, uid = "", labels = {} } = metadata as KubeObject["metadata"];
+  const { name, uid = "", labels = {}, creationTimestamp } = metadata;
   const kept = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
   const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));
   return {
-    metadata: { name, uid, labels: Object.fromEntries(kept.slice(0, MOST_LABELS)) },
+    metadata: {
+      name,
+      uid,
+      labels: Object.fromEntries(kept.slice(0, MOST_LABELS)),
+      ...(creationTimestamp !== undefined && { creationTimestamp }),
+    },
     spec: only(spec ?? {}, ["unschedulable", "taints"]),
     status: { ...only(status ?? {}, ["capacity", "allocatable"]), ...(conditions && { conditions }) },
   };
