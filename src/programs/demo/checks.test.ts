@@ -15,7 +15,13 @@ const good: CheckInputs = {
   energy: {
     integralJoules: joules(1e8),
     sampledJoules: joules(1e8),
-    meter: { samples: 500, seconds: seconds(1000), meteredJoules: joules(9.008e7), integralJoules: joules(9e7) },
+    meter: {
+      samples: 500,
+      seconds: seconds(1000),
+      meteredJoules: joules(9.008e7),
+      integralJoules: joules(9e7),
+      missedJoules: joules(0),
+    },
   },
 };
 const failedOf = (change: Partial<CheckInputs>) =>
@@ -74,6 +80,19 @@ describe("evaluateChecks", () => {
       evaluateChecks({ ...good, expected: { ...good.expected, drains } }).map(({ name }) => name);
     expect(names(undefined)).toEqual(names(true).filter((name) => !name.includes("drain was deferred")));
     expect(names(undefined)).toHaveLength(names(true).length - 1);
+  });
+
+  it("allows the meter what it cannot see between two samples, and no more", () => {
+    const metered = (meteredJoules: number) => ({
+      energy: {
+        ...good.energy,
+        meter: { ...good.energy.meter, meteredJoules: joules(meteredJoules), missedJoules: joules(2e5) },
+      },
+    });
+    expect(failedOf(metered(9.028e7))).toEqual([]);
+    expect(failedOf(metered(8.972e7))).toEqual([]);
+    expect(failedOf(metered(9.03e7))).toHaveLength(1);
+    expect(failedOf(metered(8.97e7))).toHaveLength(1);
   });
 
   it("requires twins, unless the run was interrupted before they existed", () => {

@@ -115,7 +115,9 @@ function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expecte
   const difference = relativeDifference(sampledJoules, integralJoules);
   const metered = relativeDifference(meter.meteredJoules, meter.integralJoules);
   const allowed = meter.seconds >= LONG_RUN ? ENERGY_TOLERANCE : SHORT_METER_TOLERANCE;
-  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && (metered ?? 0) <= allowed;
+  const isMetered =
+    Math.abs(meter.meteredJoules - meter.integralJoules) <= allowed * meter.integralJoules + meter.missedJoules;
+  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && isMetered;
   const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };
   const happened = difference !== undefined && metered !== undefined;
   return check("energy agrees with power samples within 0.1 %", holds, figures, {

@@ -53,7 +53,7 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
 }
 
 /** Sampling period of power in simulated seconds, and its minimum in real time. */
-const SAMPLE = seconds(2);
+const SAMPLE = seconds(1);
 const SAMPLE_AT_MOST = milliseconds(20);
 /** The meter ignores longer gaps between samples, because it would have missed too much. */
 const LONGEST_GAP = seconds(4 * SAMPLE);

@@ -17,7 +17,13 @@ describe("SampledEnergyMeter", () => {
     meter.add(sample(20, 100, 6000), GAP);
     meter.add(sample(20, 999, 6000), GAP);
     meter.add(sample(30, 200, 7500), GAP);
-    expect(meter.figures).toEqual({ samples: 2, seconds: 20, meteredJoules: 2500, integralJoules: 2500 });
+    expect(meter.figures).toEqual({
+      samples: 2,
+      seconds: 20,
+      meteredJoules: 2500,
+      integralJoules: 2500,
+      missedJoules: 500,
+    });
   });
 
   it("ignores gaps without samples", () => {
@@ -25,7 +31,13 @@ describe("SampledEnergyMeter", () => {
     meter.add(sample(0, 100, 0), GAP);
     meter.add(sample(100, 900, 50_000), GAP);
     meter.add(sample(110, 900, 59_000), GAP);
-    expect(meter.figures).toEqual({ samples: 1, seconds: 10, meteredJoules: 9000, integralJoules: 9000 });
+    expect(meter.figures).toEqual({
+      samples: 1,
+      seconds: 10,
+      meteredJoules: 9000,
+      integralJoules: 9000,
+      missedJoules: 0,
+    });
   });
 
   it("matches the exact energy when power is constant between samples", () => {

@@ -15,6 +15,8 @@ export interface EnergyMeterTotals {
   /** The meter's estimate, followed by the exact value for the same time. */
   readonly meteredJoules: Joules;
   readonly integralJoules: Joules;
+  /** What the meter may be wrong by: it does not know when between two samples the power changed. */
+  readonly missedJoules: Joules;
 }
 
 /**
@@ -24,6 +26,7 @@ export class SampledEnergyMeter {
   #last: ClusterEnergySample | undefined;
   #metered = 0;
   #integral = 0;
+  #missed = 0;
   #samples = 0;
   #seconds = 0;
 
@@ -36,6 +39,7 @@ export class SampledEnergyMeter {
     this.#samples++;
     this.#seconds += passed;
     this.#metered += ((before.watts + sample.watts) / 2) * passed;
+    this.#missed += (Math.abs(sample.watts - before.watts) / 2) * passed;
     this.#integral += sample.joules - before.joules;
   }
 
@@ -45,6 +49,7 @@ export class SampledEnergyMeter {
       seconds: seconds(this.#seconds),
       meteredJoules: joules(this.#metered),
       integralJoules: joules(this.#integral),
+      missedJoules: joules(this.#missed),
     };
   }
 }

@@ -1,8 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultFacility, inletAt, outsideAt } from "../../core/physics/index.ts";
-import { type Instant, instant, milliseconds, percent, seconds, watts } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import {
+  type Instant,
+  instant,
+  milliseconds,
+  monotonicInstant,
+  percent,
+  seconds,
+  watts,
+} from "../../core/units/index.ts";
+import { type Clock, VirtualClock } from "../../platform/clock/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { Datacenter } from "./datacenter.ts";
 import { readFacilityMeters } from "./facility.ts";
@@ -98,6 +106,28 @@ describe("energy", () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  it("is that of one point in time, however long the sum over all nodes takes", () => {
+    const { clock } = begin(1);
+    // Later the machine is so busy that a second passes with every look at the clock.
+    let [time, step] = [0, 0];
+    const slow: Clock = {
+      now: () => clock.now(),
+      monotonic: () => monotonicInstant((time += step)),
+      after: (length, callback) => clock.after(length, callback),
+      sleep: async (...pause) => clock.sleep(...pause),
+    };
+    const busy = new Datacenter({
+      fleet: generateMachines(20, "sim", seededRandom(1)),
+      clock: slow,
+      level: { cpuPct: percent(100), gpuPct: percent(100) },
+      onFinished: () => undefined,
+    });
+    const one = busy.totals;
+    step = 1000;
+    const other = busy.totals;
+    expect((other.joules - one.joules) / (other.seconds - one.seconds)).toBeCloseTo(one.watts, 6);
   });
 
   it("matches a meter that samples power at every change", () => {

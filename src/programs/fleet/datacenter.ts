@@ -172,7 +172,10 @@ export class Datacenter {
     const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
     const wall = { watts: 0, joules: 0 };
     const alwaysOn = { watts: 0, joules: 0 };
-    for (const machine of this.machines()) {
+    // One point in time for all: on a busy machine this loop may take a while.
+    const { now } = this;
+    for (const machine of this.#machines.values()) {
+      this.#bring(machine, now);
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
       sum.sampledJoules += machine.sampledJoules;
@@ -189,7 +192,7 @@ export class Datacenter {
       ...sum,
       wall: { watts: watts(wall.watts), joules: joules(wall.joules) },
       alwaysOn: { watts: watts(alwaysOn.watts), joules: joules(alwaysOn.joules) },
-      seconds: this.now,
+      seconds: now,
       watts: watts(sum.watts),
       joules: joules(sum.joules),
       sampledJoules: joules(sum.sampledJoules),
@@ -226,9 +229,9 @@ export class Datacenter {
     return celsius(Math.round(10 * inletAt(defaultFacility, outsideAt(defaultFacility, this.#timeOfDay()))) / 10);
   }
 
-  #bring(machine: SimulatedMachine): void {
+  #bring(machine: SimulatedMachine, now = this.now): void {
     const due = machine.physics.nextAt;
-    machine.advance(this.now);
+    machine.advance(now);
     if (machine.physics.nextAt !== due) this.#arm(machine);
   }
 
