@@ -18,6 +18,7 @@ import {
   type VitestReport,
 } from "./count.ts";
 import { runChecks } from "./rules/checks.ts";
+import { suiteOrder } from "./suite-order.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
 const nodeConfig = "vitest.realnode.config.ts";
@@ -72,18 +73,18 @@ process.on("SIGTERM", () => {
 
 const counts: TestCount[] = [];
 const runSuite = async (name: string, own: string[] = args): Promise<void> => {
-  if (isInterrupted || (only !== undefined && name !== only)) return;
+  if (isInterrupted) return;
   console.log(`\n── ${name} ──`);
   counts.push((await suites[name]?.(own)) ?? { passed: 0, failed: 1, skipped: 0 });
 };
-for (const name of ["check", "unit"]) await runSuite(name);
-if (only === undefined) await runTogether();
-else for (const name of ["cluster", "node"]) await runSuite(name);
+const order = suiteOrder(Object.keys(suites), only);
+for (const name of order.inTurn) await runSuite(name);
+if (order.together) await runTogether();
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
 process.exit(allPassed(total) && !isInterrupted ? 0 : 1);
 
-/** These two mostly wait for Kubernetes, so they run at the same time. The output of the second follows that of the first. */
+/** Runs `cluster` and `node` at the same time. The output of the second follows that of the first. */
 async function runTogether(): Promise<void> {
   if (isInterrupted) return;
   const child = spawn(process.execPath, [process.argv[1] ?? "", "node"], { stdio: ["ignore", "pipe", "pipe"] });

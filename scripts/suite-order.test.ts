@@ -1,0 +1,14 @@
+import { describe, expect, it } from "vitest";
+import { suiteOrder } from "./suite-order.ts";
+
+const names = ["check", "unit", "browser", "cluster", "node"];
+
+describe("the order of the suites", () => {
+  it("runs every suite, cluster and node at the same time", () => {
+    expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser"], together: true });
+  });
+
+  it.each(names)("runs %s alone if it is named", (name) => {
+    expect(suiteOrder(names, name)).toEqual({ inTurn: [name], together: false });
+  });
+});
