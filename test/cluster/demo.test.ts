@@ -109,6 +109,21 @@ describe("the demo", () => {
   );
 
   it(
+    "switches empty nodes off by default, after the power program has proven that they wake",
+    async () => {
+      demo = new Demo();
+      await demo.says(/ [1-9]\d* asleep, 0 between \| pods [1-9]/);
+      demo.interrupt();
+      const summary = summaryOf(await demo.ended);
+      expect(failed(summary)).toEqual([]);
+      expect(summary.policy).toBe("energy");
+      expect(summary.sleep?.sleeps).toBeGreaterThan(0);
+      expect(summary.energy.alwaysOnModelJoules).toBeGreaterThan(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
     "exits after its duration, with an exit code that reports the result of its checks",
     async () => {
       demo = new Demo("--duration", "4s", "--nodes", "3");
