@@ -6,12 +6,15 @@ import {
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
+  type PowerEndpoint,
 } from "../api/index.ts";
-import { type PodSummary, podSummaryOf } from "../demand/index.ts";
+import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
+import { ArrivalHistory } from "../fit/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
 import { capIntents } from "../policy/index.ts";
+import { SleepMemory } from "../sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
-import { instant, milliseconds, percent, watts } from "../units/index.ts";
+import { type Instant, instant, milliseconds, percent, seconds, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
 import { statusToPublish } from "./node-plan.ts";
 import { PlanCache } from "./plan-cache.ts";
@@ -19,6 +22,7 @@ import { type ClusterPlan, planCluster } from "./plan-cluster.ts";
 import type { Telemetry } from "./planning-input.ts";
 import { PowerTrends } from "./power-trends.ts";
 import type { PlanningSettings } from "./settings.ts";
+import type { SleepObservations } from "./sleep-observations.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1, 12));
 const stamp = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1000).toISOString();
@@ -107,6 +111,8 @@ interface Pass {
   readonly telemetry?: Partial<Telemetry>;
   readonly cache?: PlanCache;
   readonly trends?: PowerTrends;
+  readonly sleep?: SleepObservations;
+  readonly now?: Instant;
 }
 
 const pass = (snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan =>
@@ -116,7 +122,8 @@ const pass = (snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan =>
     telemetry: { ...noTelemetry, ...more.telemetry },
     trends: more.trends ?? new PowerTrends(),
     cache: more.cache ?? new PlanCache(),
-    now: NOW,
+    sleep: more.sleep,
+    now: more.now ?? NOW,
   });
 
 /** Writes a plan into the snapshot, as the operator does. */
@@ -291,5 +298,114 @@ describe("the power of a node in a plan", () => {
     const usage = new Map([["a", { cpuCores: 32, at: NOW }]]);
     const settings = { powerSource: "utilization" as const };
     expect(sourceOf(pass(snapshot, { settings, telemetry: { usage } }), "a")).toBeUndefined();
+  });
+});
+
+describe("sleep in a plan", () => {
+  const maySleep = { [labels.maySleep]: "true" };
+  const NAMES = ["a", "b", "c", "d"];
+  const MINUTE = 60_000;
+  const cluster = () => NAMES.reduce((all, name) => all.addNode(name, "64", maySleep), new TestSnapshot());
+  const proven = (name: string): PowerEndpoint => ({
+    metadata: { name, generation: 1 },
+    spec: { nodeName: name, webhook: { url: "https://power.test" } },
+    status: {
+      wakeProven: true,
+      provenGeneration: 1,
+      lastWake: { at: stamp(86_400), seconds: seconds(200), result: "succeeded" },
+    },
+  });
+  const observations = (more: Partial<SleepObservations> = {}): SleepObservations => ({
+    current: true,
+    known: true,
+    endpoint: proven,
+    hasLocalVolume: () => false,
+    arrivals: new ArrivalHistory(),
+    memory: new SleepMemory(),
+    ...more,
+  });
+  const sleeping = (mode: "off" | "recommend" | "on") => ({
+    sleep: { mode, after: milliseconds(10 * MINUTE), reserveQuantile: 0 },
+  });
+  /** The plan after all nodes were observed for long enough, and past the time in which arrivals are learned. */
+  const plannedLater = (snapshot: TestSnapshot, more: Pass): ClusterPlan => {
+    const learned = instant(NOW - 3 * 60 * MINUTE);
+    publish(snapshot, pass(snapshot, { ...more, now: learned }));
+    return settle(snapshot, more);
+  };
+  const off = (plan: ClusterPlan) => NAMES.filter((name) => plan.nodes.get(name)?.spec.power?.state === "off");
+
+  it("SLP-41 SLP-42 lets half of the empty nodes sleep, and no node with a pod", () => {
+    const snapshot = cluster();
+    snapshot.addPod("a", "standard");
+    const plan = plannedLater(snapshot, { settings: sleeping("on"), sleep: observations() });
+    expect(off(plan)).toHaveLength(2);
+    expect(off(plan)).not.toContain("a");
+    expect(plan.nodes.get(off(plan)[0] ?? "")?.status.schedulableClass).toBe("asleep");
+  });
+
+  it("SLP-53 with recommend plans the same sleep, and asks for nothing", () => {
+    const sleep = observations();
+    const plan = plannedLater(cluster(), { settings: sleeping("recommend"), sleep });
+    expect([off(plan), sleep.memory.recommended.size]).toEqual([[], 2]);
+    expect([...(plan.sleep?.nodes.values() ?? [])].filter(({ wanted }) => wanted === "off")).toHaveLength(2);
+  });
+
+  it("plans no sleep if it is off, or if PowerEndpoints cannot be read", () => {
+    expect(plannedLater(cluster(), { settings: sleeping("off"), sleep: observations() }).sleep).toBeUndefined();
+    const unread = observations({ current: false });
+    expect(off(plannedLater(cluster(), { settings: sleeping("on"), sleep: unread }))).toEqual([]);
+  });
+
+  it.each<[string, Partial<SleepObservations>]>([
+    ["without a PowerEndpoint", { endpoint: () => undefined }],
+    ["with a local volume", { hasLocalVolume: () => true }],
+    [
+      "after an edit of the PowerEndpoint",
+      { endpoint: (name) => ({ ...proven(name), metadata: { name, generation: 2 } }) },
+    ],
+  ])("SLP-40 lets no node sleep %s", (_, more) => {
+    expect(off(plannedLater(cluster(), { settings: sleeping("on"), sleep: observations(more) }))).toEqual([]);
+  });
+
+  it("SLP-46 wakes a sleeping node for a pending pod, whatever taints its sleep gave it", () => {
+    const snapshot = cluster();
+    const more = { settings: sleeping("on"), sleep: observations() };
+    const [first = "", second = ""] = off(plannedLater(snapshot, more));
+    publish(snapshot, pass(snapshot, more));
+    for (const name of [first, second]) {
+      const twin = snapshot.twins.get(name) as NodeTwin;
+      snapshot.twins.set(name, { ...twin, status: { ...twin.status, power: { state: "off", since: stamp(60) } } });
+      const node = snapshot.byName.get(name) as SnapshotNode;
+      const taints = [
+        { key: "joulie.io/asleep", effect: "NoSchedule" },
+        { key: "node.kubernetes.io/unreachable", effect: "NoExecute" },
+      ];
+      const status = { ...node.status, conditions: [{ type: "Ready", status: "Unknown" }] };
+      snapshot.byName.set(name, { ...node, spec: { taints }, status });
+    }
+    expect(off(pass(snapshot, more))).toEqual([first, second]);
+    const shapes = new PodShapes({ allClasses: true });
+    for (let pod = 0; pod < 3; pod++) {
+      const requests = { cpu: "60" };
+      const spec = { containers: [{ name: "main", resources: { requests } }] };
+      const pending = { metadata: { name: `pending-${pod}` }, spec };
+      snapshot.podList.push(podSummaryOf(pending, labels.powerProfile, shapes));
+    }
+    const woken = pass(snapshot, more);
+    expect([off(woken).length, woken.sleep?.waits.length]).toEqual([1, 1]);
+  });
+});
+
+describe("fit_aware_v1 in a plan", () => {
+  const policy = { ...settings.policy, type: "fit_aware_v1" as const };
+
+  it("gives the performance profile to the node that runs a performance pod, and to one node with room", () => {
+    const snapshot = new TestSnapshot().addNode("a", "64").addNode("b", "64").addNode("c", "64");
+    snapshot.addPod("b", "performance");
+    const plan = settle(snapshot, { settings: { policy }, cache: new PlanCache() });
+    expect(profileOf(plan, "b")).toBe("performance");
+    expect(plan.hpCount).toBe(1);
+    expect([cpuCap(plan, "a"), cpuCap(plan, "b")]).toEqual([60, 100]);
   });
 });

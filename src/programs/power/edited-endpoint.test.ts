@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { resources } from "../../platform/kube/index.ts";
+import { PowerSwitchError } from "../../platform/power/index.ts";
 import type { FakeMachine } from "./testing/fake-machine.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
@@ -35,6 +36,23 @@ describe("joulie power and a PowerEndpoint of another machine", () => {
     );
     await untilTested();
     await harness.untilPower("a", "off");
+  });
+
+  it("SLP-15 calls the switch of an edited PowerEndpoint at once, whatever the delay after earlier failures", async () => {
+    const machine = await harness.createNode("a");
+    harness.start({ WAKE_TIMEOUT: "1h" });
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    machine.failure = new PowerSwitchError("network", "connection refused");
+    await harness.want("a", "on");
+    await harness.advance(400);
+    machine.failure = undefined;
+    const before = machine.calls.length;
+    await harness.advance(20);
+    expect(machine.calls.slice(before)).toEqual([]);
+    await edit();
+    await harness.advance(5);
+    expect(machine.calls.slice(before)).toContain("on");
   });
 
   it("SLP-18 wakes a node whose PowerEndpoint is edited while it sleeps", async () => {

@@ -25,8 +25,8 @@ const REFRESH_RETRY = milliseconds(5000);
 export class MachineCaller {
   readonly #options: CallerOptions;
   readonly #status: StatusWriter;
-  /** After failed calls of a switch: when it may be called again. */
-  readonly #notBefore = new Map<string, MonotonicInstant>();
+  /** After failed calls of a switch: when it may be called again. An edited PowerEndpoint may be called at once. */
+  readonly #notBefore = new Map<string, { readonly at: MonotonicInstant; readonly generation: number | undefined }>();
   readonly #refreshedAt = new Map<string, MonotonicInstant>();
   #refreshing = 0;
 
@@ -110,7 +110,8 @@ export class MachineCaller {
     const latest = this.#status.latest(one);
     const failures = (latest.failures ?? 0) + 1;
     const delay = backoffDelay(failures, SWITCH_BACKOFF, random);
-    this.#notBefore.set(name, monotonicInstant(clock.monotonic() + delay));
+    const { generation } = one.endpoint.metadata;
+    this.#notBefore.set(name, { at: monotonicInstant(clock.monotonic() + delay), generation });
     reports.switchFailed(one, error);
     const { message } = error;
     const condition: ConditionText = { type: "Reachable", holds: false, reason: reasonOf(error), message };
@@ -122,7 +123,8 @@ export class MachineCaller {
   async #call<Result>(one: NodeCase, use: (machine: PowerSwitch) => Promise<Result>): Promise<Result> {
     const { openSwitch, clock, leads } = this.#options;
     const { name, endpoint, signal } = one;
-    const rest = (this.#notBefore.get(name) ?? 0) - clock.monotonic();
+    const last = this.#notBefore.get(name);
+    const rest = last?.generation === endpoint.metadata.generation ? (last?.at ?? 0) - clock.monotonic() : 0;
     if (rest > 0) throw new Waiting(milliseconds(rest));
     if (!leads()) throw new Error("this replica does not lead any more");
     const machine = await openSwitch(endpoint, signal);
