@@ -72,7 +72,7 @@ describe("the dashboard's data", () => {
     expect(delta?.totals.power).toBe(672);
   });
 
-  it("DSH-03 tells of a node that left, and DSH-08 of a class that changed, with the reason", async () => {
+  it("DSH-03 DSH-08 tells of a node that left, and of a class that changed, with the reason", async () => {
     const first = await harness.until(({ syncing, totals }) => syncing.length === 0 && totals.nodes === 2);
     await harness.user.delete(resources.nodes, { name: "b" });
     await harness.setTwin("a", { class: "draining", power: 450, cap: 500 });
