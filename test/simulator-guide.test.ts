@@ -144,7 +144,7 @@ interface Result {
 
 /** Each command of the guide that stands alone in a block directly above a table. */
 const results: readonly Result[] = Array.from(
-  `${experiments}\n${readGuide("energy.md")}`.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  `${experiments}\n${readGuide("energy.md")}\n${readGuide("sleep.md")}`.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
   ([, command = "", shown = ""]) => ({ command, shown }),
 );
 
@@ -189,7 +189,7 @@ function chosenFrom(printed: string, header: string): string {
   return [titles, titles.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-describe("the results in docs/guides/experiments.md and energy.md", () => {
+describe("the results in docs/guides/experiments.md, energy.md and sleep.md", () => {
   const isSmall = ({ command }: Result): boolean => command.includes("--nodes");
   // All of them take minutes, so they run only with JOULIE_GUIDE_RESULTS=1. A change of the code also changes the small one.
   const isWanted = (result: Result): boolean => isSmall(result) || process.env["JOULIE_GUIDE_RESULTS"] !== undefined;
