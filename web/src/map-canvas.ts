@@ -95,7 +95,7 @@ function drawGroups(
   }
 }
 
-/** Letters for classes, stripes for sleeping nodes and a dot for pinned ones: nothing is told by colour alone. */
+/** Letters for classes, stripes for sleeping nodes and a dot for pinned ones: colour alone carries no information. */
 function drawMarks(
   context: CanvasRenderingContext2D,
   { fleet, layout, view, mode }: MapScene,
