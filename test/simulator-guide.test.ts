@@ -144,7 +144,9 @@ interface Result {
 
 /** Each command of the guide that stands alone in a block directly above a table. */
 const results: readonly Result[] = Array.from(
-  `${experiments}\n${readGuide("energy.md")}\n${readGuide("sleep.md")}`.matchAll(/```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g),
+  `${experiments}\n${readGuide("energy.md")}\n${readGuide("sleep.md")}`.matchAll(
+    /```sh\n(joulie simulate [^\n]*)\n```\n\n(\|[^]*?)\n\n/g,
+  ),
   ([, command = "", shown = ""]) => ({ command, shown }),
 );
 
