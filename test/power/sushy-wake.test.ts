@@ -27,6 +27,8 @@ describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
   let service: SushyService;
   let machine: RedfishSwitch;
   let done: Promise<unknown>;
+  /** At first that of another machine. */
+  let systemUUID = "4c4c4544-0034-5910-8052-b7c04f4e3332";
 
   /** Reports while the machine has power. */
   const kubelet = async () => {
@@ -34,7 +36,7 @@ describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
       if ((await machine.state(signal)) === "on") {
         const now = new Date().toISOString();
         const ready = { type: "Ready", status: "True", lastHeartbeatTime: now };
-        const status = { conditions: [ready] };
+        const status = { conditions: [ready], nodeInfo: { systemUUID } };
         await user.mergePatch(resources.nodes, { name: NODE }, { status }, { subresource: "status" });
       }
       await clock.sleep(milliseconds(1000), signal);
@@ -70,6 +72,22 @@ describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
     await service?.stop();
     await api.close();
   });
+
+  it("SLP-26 does not switch a machine off whose service reports another UUID than its node", async () => {
+    const { proven, message } = await testWake({ client: user, clock, timeout: milliseconds(60_000), node: NODE });
+    const uuid = machine.facts?.systemUuid;
+    const why = `the switch is that of system ${uuid}, but node ${NODE} runs on system ${systemUUID}`;
+    expect([proven, message]).toEqual([false, expect.stringContaining(why)]);
+    expect(await machine.state(signal)).toBe("on");
+    const { spec, status } = (await user.get(resources.nodes, { name: NODE })) as unknown as {
+      readonly spec?: { readonly taints?: unknown };
+      readonly status: object;
+    };
+    expect([spec?.taints, JSON.stringify(status).includes(systemUUID)]).toEqual([undefined, true]);
+    systemUUID = uuid?.toUpperCase() ?? "";
+    const isReported = async () => JSON.stringify(await user.get(resources.nodes, { name: NODE })).includes(systemUUID);
+    while (!(await isReported())) await clock.sleep(milliseconds(200));
+  }, 90_000);
 
   it("SLP-21 proves the wake of a node: the machine was off and its node came back", async () => {
     const seen = new Set<string>();

@@ -113,6 +113,10 @@ export type WebhookEndpoint = z.infer<typeof webhook>;
 export const isWakeProven = ({ metadata, status: known }: Pick<PowerEndpoint, "metadata" | "status">): boolean =>
   known?.wakeProven === true && (known.provenGeneration ?? metadata.generation) === metadata.generation;
 
+/** Whether the switch would take power away, as far as the power program knows. */
+export const maySwitchOff = ({ status: known }: Pick<PowerEndpoint, "status">): boolean =>
+  known?.conditions?.find(({ type }) => type === "MaySwitchOff")?.status !== "False";
+
 /** The sleeps of the node on the UTC day of `now`. */
 export function cyclesOn(day: string, endpointStatus: PowerEndpointStatus | undefined): number {
   const { lastSleep, cyclesToday = 0 } = endpointStatus ?? {};

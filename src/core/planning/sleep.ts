@@ -4,6 +4,7 @@ import {
   cyclesOn,
   isWakeProven,
   labels,
+  maySwitchOff,
   type Node,
   type NodeTwin,
   type WantedPower,
@@ -82,7 +83,7 @@ function sleepNodeOf(
             controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
             endpoint: endpoint && {
               wakeProven: isWakeProven(endpoint),
-              keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
+              keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true" || !maySwitchOff(endpoint),
               wakeFailed: status?.lastWake?.result === "failed",
             },
             localVolume: sleep.hasLocalVolume(name) || sleep.hasLocalVolume(hostname),

@@ -28,7 +28,7 @@ const rules: readonly (readonly [forbids: (node: SleepPermission) => boolean, re
   [({ managed }) => !managed, "Joulie does not manage it, or it is reserved"],
   [({ controlPlane }) => controlPlane, "it is a control-plane node"],
   [({ endpoint }) => endpoint === undefined, "it has no PowerEndpoint"],
-  [({ endpoint }) => endpoint?.keepAwake === true, "its PowerEndpoint says that it stays awake"],
+  [({ endpoint }) => endpoint?.keepAwake === true, "its PowerEndpoint keeps it awake, or may not switch it off"],
   [({ endpoint }) => endpoint?.wakeFailed === true, "its last wake failed"],
   [({ endpoint }) => endpoint?.wakeProven !== true, "its wake has not been proven"],
   [({ localVolume }) => localVolume, "a persistent volume is on its disks"],

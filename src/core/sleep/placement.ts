@@ -30,11 +30,17 @@ export class Placement {
   readonly #table: FitTable<SleepNode>;
   readonly #needs = new Map<number, Need>();
 
-  constructor(nodes: readonly SleepNode[], pods: Iterable<PodSummary>, groups: readonly PodGroup[]) {
+  /** `isLate`: whether the wake of a node takes so long that nothing relies on it. */
+  constructor(
+    nodes: readonly SleepNode[],
+    pods: Iterable<PodSummary>,
+    groups: readonly PodGroup[],
+    isLate: (node: SleepNode) => boolean,
+  ) {
     this.#nodes = nodes;
     const cost = ({ idle }: SleepNode) => ({ fixed: idle, cpu: watts(0), gpu: watts(0) });
     this.#table = new FitTable(nodes, pods, resourcesOf(groups), cost);
-    for (const [index, node] of nodes.entries()) this.#table.tiers[index] = tierOf(node);
+    for (const [index, node] of nodes.entries()) this.#table.tiers[index] = isLate(node) ? EXCLUDED : tierOf(node);
   }
 
   /** Reserves room for pods of one shape. Returns the node of each pod, as far as there is room. */

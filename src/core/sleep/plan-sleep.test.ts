@@ -79,10 +79,13 @@ function pod(cores: number, { on, gpus = 0, constraint = {}, waited = 0, ofNode 
   };
 }
 
+/** Before its wake began. */
+const onThen = (one: SleepNode): SleepNode => ({ ...one, state: "on" });
+
 /** A memory that has seen these nodes empty for a day. */
 function emptyForLong(nodes: readonly SleepNode[]): SleepMemory {
   const memory = new SleepMemory();
-  memory.observe(nodes, true, instant(NOW - 24 * 60 * MINUTE));
+  memory.observe(nodes.map(onThen), true, instant(NOW - 24 * 60 * MINUTE));
   return memory;
 }
 
@@ -340,6 +343,39 @@ describe("what wakes nodes", () => {
     expect(woken(pod(4, { ofNode: true }))).toEqual([]);
   });
 
+  it("SLP-55 a pod wakes another node if the wake that it waits for takes more than twice its usual time", () => {
+    const { nodes, pods } = busy(5);
+    const waking = node("w", { state: "waking", ready: false, wakeTime: seconds(200) });
+    const other = node("s", { ...asleep, idle: watts(300) });
+    const cluster = [...nodes, waking, other];
+    const memory = emptyForLong(cluster);
+    const at = (after: number, seen = cluster) =>
+      plan(seen, { pods: [...pods, pod(10)], memory, now: instant(NOW + after * 1000) });
+    expect(at(0).waits.map((wait) => wait.node)).toEqual(["w"]);
+    expect(withVerdict(at(490), "wake")).toEqual([]);
+    const late = at(491);
+    expect(withVerdict(late, "wake")).toEqual(["s"]);
+    expect(late.waits.map((wait) => wait.node)).toEqual(["s"]);
+    // Once it is on it is used, and a later wake has its whole time again.
+    const on = [...nodes, node("w"), other];
+    expect(withVerdict(at(600, on), "wake")).toEqual([]);
+    expect(withVerdict(at(700), "wake")).toEqual([]);
+  });
+
+  it("SLP-56 a clock that is set forward or back makes no node empty for longer or shorter", () => {
+    for (const by of [3_600_000, -3_600_000]) {
+      const nodes = many(4);
+      const memory = new SleepMemory();
+      memory.observe(nodes, true, NOW);
+      memory.since = instant(0);
+      memory.clockWasSet(milliseconds(by));
+      const at = (minutes: number) =>
+        withVerdict(plan(nodes, { memory, now: instant(NOW + by + minutes * MINUTE) }), "sleep");
+      expect(at(9.9)).toEqual([]);
+      expect(at(10)).toHaveLength(2);
+    }
+  });
+
   it("SLP-46 a pod that fits on paper but stays pending gets other nodes, a bounded number of times", () => {
     const { nodes } = busy(1, { barrier: "x" });
     const cluster = [...nodes, ...many(9, { pods: 1, asked: false }, "o"), node("s", asleep)];
@@ -373,6 +409,18 @@ describe("what wakes nodes", () => {
         "sleep",
       ),
     ).toHaveLength(4);
+  });
+
+  it("SLP-47 says what a node that stays on is needed for, and nothing if it is on for another reason", () => {
+    const needsOf = (nodes: readonly SleepNode[], input: Partial<SleepInput> = {}) =>
+      Array.from(plan(nodes, input).nodes.values()).map(({ verdict, need }) => `${verdict} ${need ?? "-"}`);
+    expect(needsOf(many(4)).toSorted()).toEqual(["needed family", "needed zone", "sleep -", "sleep -"]);
+    expect(needsOf([node("busy", { pods: 1 }), ...many(2, { asked: false, barrier: "x" }, "o")])).toEqual(["needed -"]);
+    const { nodes, pods } = busy(5);
+    const arrivals = new ArrivalHistory(milliseconds(MINUTE));
+    arrivals.record({ createdAt: instant(NOW - 3_600_000), requests: wholeNode, nodes: {} });
+    const input = { pods, arrivals, settings: { ...settings, reserveQuantile: 1 } };
+    expect(needsOf([...nodes, node("spare")], input)).toContain("needed reserve");
   });
 
   it("SLP-47 the reserve covers a wake: pods that arrive within a longer wake time count together", () => {
@@ -461,7 +509,7 @@ describe("any cluster", () => {
       for (const minutes of [20, 5, 0]) {
         const seen = nodes.filter((_, index) => (drawn[index]?.emptyMinutes ?? 0) >= minutes);
         const gone = nodes.filter((one) => !seen.includes(one)).map((one) => ({ ...one, pods: 1 }));
-        memory.observe([...seen, ...gone], true, instant(NOW - minutes * MINUTE));
+        memory.observe([...seen, ...gone].map(onThen), true, instant(NOW - minutes * MINUTE));
       }
       memory.since = instant(NOW - 24 * 60 * MINUTE);
       const emptyFor = new Map(nodes.map(({ name }, index) => [name, drawn[index]?.emptyMinutes ?? 0]));

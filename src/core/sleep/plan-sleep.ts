@@ -20,7 +20,7 @@ export interface SleepDecision {
   readonly wanted: WantedPowerState;
   /** One sentence for users. It stays the same while the node sleeps. */
   readonly reason: string;
-  /** What a node that wakes is needed for; undefined if it wakes because it may not sleep any more. */
+  /** What a node that wakes or stays on is needed for; undefined if it is on for another reason. */
   readonly need?: Need | undefined;
 }
 
@@ -64,6 +64,9 @@ const BESIDE_WAKE = seconds(90);
 const poolOf = ({ fit }: SleepNode): PodPool => (fit.gpus > 0 ? "gpu" : "cpu");
 const wakeTimeOf = (node: SleepNode): Seconds =>
   seconds(Math.min(LONGEST_WAKE, node.wakeTime ?? USUAL_WAKE[poolOf(node)]));
+/** A wake that takes longer may fail; what relied on it wakes another node. */
+const lateAfter = (node: SleepNode): Milliseconds =>
+  milliseconds((sleepLimits.lateWake * wakeTimeOf(node) + BESIDE_WAKE) * 1000);
 
 /**
  * Which nodes are needed awake, which may sleep and which must wake. Pending pods and a reserve are packed onto nodes that are
@@ -78,7 +81,8 @@ export function planSleep(input: SleepInput): SleepPlan {
   const pending = pendingGroups(pods, ({ ofNode }) => ofNode !== true);
   const windows = windowsOf(nodes);
   const reserve = largestFirst(input.arrivals?.reserve(settings.reserveQuantile, now, windows) ?? []);
-  const placement = new Placement(nodes, pods, [...pending, ...reserve]);
+  const isLate = (node: SleepNode) => memory.isWakingFor(node.uid, lateAfter(node), now);
+  const placement = new Placement(nodes, pods, [...pending, ...reserve], isLate);
   const waits = placePending(placement, pending, windows, input);
   for (const group of reserve) placement.place(group, "reserve");
   keepFamilies(nodes, placement, memory, now);
@@ -104,7 +108,11 @@ export function planSleep(input: SleepInput): SleepPlan {
       const hold = held.get(index);
       if (hold === undefined) decide("sleep", "off", sleepsBecause(settings.after));
       // While a node wakes it keeps the reason for its wake.
-      else decide("needed", "on", node.state === "on" ? hold : (lastReason ?? hold));
+      else {
+        const reason = node.state === "on" ? hold : (lastReason ?? hold);
+        const keptFor = need ?? (hold === needs.zone ? "zone" : undefined);
+        decisions.set(name, { name, verdict: "needed", wanted: "on", reason, need: keptFor });
+      }
     }
   }
   return { nodes: decisions, waits, blocked };

@@ -16,6 +16,8 @@ export const sleepLimits = {
   cyclesPerDay: 8,
   sleepsPerMinute: 60,
   wakesPerMinute: 300,
+  /** A wake that takes more than this many times the usual time is late: pods that rely on it wake another node. */
+  lateWake: 2,
   /** Above 55 % nodes that are not ready, Kubernetes treats a zone as unhealthy. */
   asleepInZone: 0.5,
   /** If half of a zone is asleep, a node wakes so that one which draws this many times as much can sleep instead. */

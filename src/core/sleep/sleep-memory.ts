@@ -10,6 +10,8 @@ const MINUTE = 60_000;
 export class SleepMemory {
   /** Nodes that are on and have no pods, and since when, by uid. */
   readonly #emptySince = new Map<string, Instant>();
+  /** Nodes that were asked to wake and are not on yet, and since when, by uid. */
+  readonly #wakingSince = new Map<string, Instant>();
   readonly #sleeps = new Map<string, Instant>();
   readonly #wakes = new Map<string, Instant>();
   /** Pods that wait although they fit on awake nodes, and since when, by shape. */
@@ -31,8 +33,11 @@ export class SleepMemory {
       uids.add(uid);
       if (!current || wanted !== "on" || state !== "on" || !ready || pods > 0) this.#emptySince.delete(uid);
       else this.#emptySince.set(uid, instant(Math.min(this.#emptySince.get(uid) ?? now, now)));
+      if (wanted !== "on" || state === "on" || state === "failed") this.#wakingSince.delete(uid);
+      else this.#wakingSince.set(uid, instant(Math.min(this.#wakingSince.get(uid) ?? now, now)));
     }
-    for (const uid of this.#emptySince.keys()) if (!uids.has(uid)) this.#emptySince.delete(uid);
+    for (const times of [this.#emptySince, this.#wakingSince])
+      for (const uid of times.keys()) if (!uids.has(uid)) times.delete(uid);
     for (const times of [this.#sleeps, this.#wakes])
       for (const [uid, at] of times) if (!(Math.abs(now - at) < MINUTE)) times.delete(uid);
   }
@@ -51,6 +56,19 @@ export class SleepMemory {
   isEmptyFor(uid: string, length: Milliseconds, now: Instant): boolean {
     const since = this.#emptySince.get(uid);
     return since !== undefined && now - since >= length;
+  }
+
+  /** Whether the node has been on its way to on for longer than this. */
+  isWakingFor(uid: string, length: Milliseconds, now: Instant): boolean {
+    const since = this.#wakingSince.get(uid);
+    return since !== undefined && now - since > length;
+  }
+
+  /** The clock was set forward (or back, below 0) by this much: what was observed becomes neither older nor younger. */
+  clockWasSet(by: Milliseconds): void {
+    if (this.since !== undefined) this.since = instant(this.since + by);
+    for (const times of [this.#emptySince, this.#wakingSince, this.#sleeps, this.#wakes, this.#fitsSince])
+      for (const [key, at] of times) times.set(key, instant(at + by));
   }
 
   /** Whether the node may start to sleep or wake within the limit per minute. If so, it counts. */

@@ -31,6 +31,15 @@ it("SLP-09 never switches off a BareMetalHost with disablePowerOff", async () =>
   expect(await online()).toBe(true);
 });
 
+it("SLP-27 says before a sleep that disablePowerOff forbids it", async () => {
+  await create({ online: true, disablePowerOff: true });
+  await machine.state(never);
+  expect(machine.facts?.keepsPower).toBe("BareMetalHost default/host-1 has disablePowerOff: true");
+  await client.mergePatch(bareMetalHosts, at, { spec: { disablePowerOff: false } });
+  await machine.state(never);
+  expect(machine.facts?.keepsPower).toBeUndefined();
+});
+
 it("SLP-09 changes only spec.online", async () => {
   await create({ online: true, disablePowerOff: false });
   await machine.shutdown(never);
@@ -45,4 +54,14 @@ it("SLP-09 changes only spec.online", async () => {
 it("reports unknown until Metal3 has read the state", async () => {
   await create({ online: true });
   expect(await machine.state(never)).toBe("unknown");
+});
+
+it("SLP-13 does not report a machine as on from which Metal3 still has to take power", async () => {
+  await create({ online: true });
+  await client.mergePatch(bareMetalHosts, at, { status: { poweredOn: true } }, { subresource: "status" });
+  expect(await machine.state(never)).toBe("on");
+  await machine.shutdown(never);
+  expect(await machine.state(never)).toBe("unknown");
+  await machine.on(never);
+  expect(await machine.state(never)).toBe("on");
 });

@@ -1,7 +1,7 @@
 import type { Metal3Endpoint, SwitchState } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource } from "../kube/index.ts";
-import { type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
+import { type MachineFacts, type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
 
 const bareMetalHosts: Resource = {
   group: "metal3.io",
@@ -25,14 +25,19 @@ export interface Metal3SwitchOptions {
 /** A machine that Metal3 manages. Metal3 shuts down first and cuts the power when that takes too long. */
 export class Metal3Switch implements PowerSwitch {
   readonly #options: Metal3SwitchOptions;
+  facts: MachineFacts | undefined;
 
   constructor(options: Metal3SwitchOptions) {
     this.#options = options;
   }
 
   async state(signal: AbortSignal): Promise<SwitchState> {
-    const { poweredOn } = (await this.#host(signal)).status ?? {};
+    const { spec, status } = await this.#host(signal);
+    this.facts = { keepsPower: spec?.disablePowerOff === true ? this.#disabled : undefined };
+    const { poweredOn } = status ?? {};
     if (poweredOn === undefined) return "unknown";
+    // Metal3 takes the power away as soon as it can, maybe much later. Only a machine that it leaves on counts as on.
+    if (poweredOn && spec?.online === false) return "unknown";
     return poweredOn ? "on" : "off";
   }
 
@@ -51,6 +56,10 @@ export class Metal3Switch implements PowerSwitch {
 
   async close(): Promise<void> {}
 
+  get #disabled(): string {
+    return `BareMetalHost ${nameOf(this.#options.endpoint)} has disablePowerOff: true`;
+  }
+
   async #host(signal: AbortSignal): Promise<BareMetalHost> {
     const { client, endpoint, timeout } = this.#options;
     return this.#translated(client.get<BareMetalHost>(bareMetalHosts, endpoint, { signal, timeout, retries: 0 }));
@@ -60,8 +69,7 @@ export class Metal3Switch implements PowerSwitch {
     const { client, endpoint, timeout } = this.#options;
     const { metadata, spec } = await this.#host(signal);
     if (spec?.online === online) return;
-    if (!online && spec?.disablePowerOff === true)
-      throw new PowerSwitchError("refused", `BareMetalHost ${nameOf(endpoint)} has disablePowerOff: true`);
+    if (!online && spec?.disablePowerOff === true) throw new PowerSwitchError("refused", this.#disabled);
     const { resourceVersion } = metadata;
     const patch = { metadata: { resourceVersion }, spec: { online } };
     await this.#translated(client.mergePatch(bareMetalHosts, endpoint, patch, { signal, timeout, retries: 0 }));

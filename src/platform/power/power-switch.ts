@@ -13,7 +13,16 @@ export interface PowerSwitch {
   shutdown(signal: AbortSignal): Promise<void>;
   /** Cuts the power. */
   forceOff(signal: AbortSignal): Promise<void>;
+  /** Further facts about the machine, from the last call of `state`. */
+  readonly facts?: MachineFacts | undefined;
   close(): Promise<void>;
+}
+
+export interface MachineFacts {
+  /** The UUID in the firmware of the machine, in the spelling of the switch. */
+  readonly systemUuid?: string | undefined;
+  /** Why the switch will not take power away; undefined if it will. */
+  readonly keepsPower?: string | undefined;
 }
 
 /** Why a call of a switch failed. Also a value of the metric label `reason`. */
@@ -29,11 +38,14 @@ export type PowerSwitchErrorKind =
   /** The switch, or its owner, does not allow the action. */
   | "refused"
   /** The switch does not know the machine. */
-  | "not_found";
+  | "not_found"
+  /** The switch belongs to another machine than the node. */
+  | "wrong_machine";
 
 const codeOfKind: Readonly<Partial<Record<PowerSwitchErrorKind, ErrorCode>>> = {
   credentials: "JOULIE_E_POWER_CREDENTIALS",
   refused: "JOULIE_E_POWER_REFUSED",
+  wrong_machine: "JOULIE_E_POWER_WRONG_MACHINE",
 };
 
 /** A failed call of a power switch. The message contains nothing of a response body and no secret. */

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { labels } from "../../core/api/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { OperatorTestHarness } from "./testing/test-harness.ts";
 
@@ -43,6 +44,16 @@ describe("SLEEP_MODE", () => {
     const off = (await wanted()).split(" ").filter((state) => state === "off");
     expect(off).toHaveLength(2);
     expect((await wanted()).startsWith("-")).toBe(true);
+  });
+
+  it("SLP-56 puts no node to sleep early when the clock is set forward", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "10m" });
+    await harness.advance(2 * MINUTE);
+    harness.clock.step(milliseconds(3_600_000));
+    await harness.advance(7 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    await harness.advance(3 * MINUTE);
+    expect((await wanted()).split(" ").filter((state) => state === "off")).toHaveLength(2);
   });
 
   it("SLP-46 SLP-52 SLP-54 wakes a node within two seconds of a pending pod, and tells the pod", async () => {
@@ -94,6 +105,22 @@ describe("SLEEP_MODE", () => {
     expect(operator.written().some(({ body }) => JSON.stringify(body).includes('"power":{'))).toBe(false);
   });
 
+  it("CLI-04 its page shows what changes next for joulie plan: sleeps that the power program has to do, and recommendations", async () => {
+    const changes = async (operator: ReturnType<OperatorTestHarness["start"]>) =>
+      (JSON.parse((await operator.page("/debug/plan?changes")).text) as { changes: Record<string, unknown>[] }).changes;
+    const recommending = harness.start({ SLEEP_MODE: "recommend", SLEEP_AFTER: "1m" });
+    await harness.advance(10 * MINUTE);
+    const could = await changes(recommending);
+    expect(could.length).toBeGreaterThan(0);
+    expect(could[0]).toMatchObject({ kind: "sleep", change: "could sleep" });
+    await recommending.stop();
+    const operator = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(20 * MINUTE);
+    const asked = await changes(operator);
+    expect(asked.map(({ node }) => node)).toEqual(could.map(({ node }) => node));
+    expect(asked[0]).toMatchObject({ kind: "sleep", change: "falls asleep", waitsFor: "the power program" });
+  });
+
   it("SLP-53 off wakes what slept, and watches no PowerEndpoints", async () => {
     const first = harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
     await harness.advance(5 * MINUTE);
@@ -125,6 +152,22 @@ describe("SLEEP_MODE", () => {
     await harness.advance(2 * MINUTE);
     expect((await harness.twin(first)).spec.power?.state ?? "on").toBe("on");
     expect((await harness.twin(second)).spec.power?.state ?? "on").toBe("on");
+  });
+
+  it("SLP-27 asks for no node to be off whose switch may not take power away", async () => {
+    const condition = { type: "MaySwitchOff", status: "False", lastTransitionTime: "2030-01-01T00:00:00Z" };
+    const say = async (name: string, status: string) => {
+      const conditions = [{ ...condition, status, reason: "Refused", message: "disablePowerOff" }];
+      const patch = { status: { conditions } };
+      await harness.user.mergePatch(resources.powerEndpoints, { name }, patch, { subresource: "status" });
+    };
+    for (const name of NODES) await say(name, "False");
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "1m" });
+    await harness.advance(5 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    for (const name of NODES) await say(name, "True");
+    await harness.advance(2 * MINUTE);
+    expect((await wanted()).split(" ").filter((state) => state === "off")).toHaveLength(2);
   });
 
   it("SLP-40 a volume that may be on several nodes keeps all of them awake", async () => {
@@ -180,7 +223,7 @@ describe("SLEEP_MODE", () => {
     for (const name of ["x", "y", "z"]) await harness.createPod(name, undefined, { spec: big });
     await harness.advance(2);
     expect(await offNodes()).toHaveLength(1);
-    await harness.advance(10 * MINUTE);
+    await harness.advance(8 * MINUTE);
     expect(await offNodes()).toHaveLength(1);
     harness.api.faults.clear();
   });

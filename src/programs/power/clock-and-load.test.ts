@@ -47,21 +47,27 @@ describe("joulie power under adverse conditions", () => {
     expect(seen.slice(end - 3, end)).toEqual(["switch state", "switch state", "pods"]);
   });
 
-  it("SLP-15 wakes a node at once while every other switch is slow", async () => {
-    const machine = await harness.createNode("a");
-    harness.start({ SWITCH_CONCURRENCY: "2", SWITCH_REFRESH_INTERVAL: "1s" });
-    await harness.want("a", "off");
-    await harness.untilPower("a", "off");
-    for (let index = 0; index < 6; index++) {
-      const slow = await harness.createNode(`slow-${index}`);
-      slow.state = async () => {
-        await harness.clock.sleep(milliseconds(20_000));
-        return "on";
-      };
-    }
-    await harness.advance(60);
-    await harness.want("a", "on");
-    await harness.advance(5);
-    expect(machine.calls).toContain("on");
-  });
+  it.each(["on", "off"] as const)(
+    "SLP-15 wakes a node at once while the switches of many nodes that are %s are slow",
+    async (state) => {
+      const machine = await harness.createNode("a");
+      harness.start({ SWITCH_CONCURRENCY: "2", SWITCH_REFRESH_INTERVAL: "1s" });
+      await harness.want("a", "off");
+      await harness.untilPower("a", "off");
+      for (let index = 0; index < 6; index++) {
+        const name = `slow-${index}`;
+        const slow = await harness.createNode(name);
+        await harness.want(name, state);
+        if (state === "off") await harness.untilPower(name, "off");
+        slow.state = async () => {
+          await harness.clock.sleep(milliseconds(20_000));
+          return state;
+        };
+      }
+      await harness.advance(60);
+      await harness.want("a", "on");
+      await harness.advance(5);
+      expect(machine.calls).toContain("on");
+    },
+  );
 });

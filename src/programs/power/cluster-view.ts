@@ -25,12 +25,20 @@ export interface ObservedNode {
   readonly controlPlane: boolean;
   /** Another one after each start of the operating system; undefined if the kubelet reports none. */
   readonly bootId: string | undefined;
+  /** The UUID in the machine's firmware; undefined if the kubelet reports none. */
+  readonly systemUuid: string | undefined;
+}
+
+interface NodeInfo {
+  readonly bootID?: string;
+  readonly machineID?: string;
+  readonly systemUUID?: string;
 }
 
 type WholeNode = KubeObject & {
   readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
   readonly status?: {
-    readonly nodeInfo?: { readonly bootID?: string };
+    readonly nodeInfo?: NodeInfo;
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;
@@ -57,8 +65,13 @@ export function observedNode(object: KubeObject): ObservedNode {
     maySleep: metadata.labels?.[labels.maySleep] === "true",
     controlPlane: controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined),
     bootId: status?.nodeInfo?.bootID || undefined,
+    systemUuid: firmwareUuid(status?.nodeInfo),
   };
 }
+
+/** Where the firmware has no tables, the kubelet reports /etc/machine-id instead, which the switch does not know. */
+const firmwareUuid = ({ systemUUID, machineID }: NodeInfo = {}): string | undefined =>
+  systemUUID === machineID ? undefined : systemUUID || undefined;
 
 export const readTwin = readAs(nodeTwinKind);
 export const readEndpoint = readAs(powerEndpointKind);
@@ -74,6 +87,10 @@ export interface NodeView {
 
 export const ownTwin = (node: ObservedNode | undefined, twin: NodeTwin | undefined): NodeTwin | undefined =>
   twin === undefined || (node !== undefined && !isTwinOf({ metadata: node }, twin)) ? undefined : twin;
+
+/** Whether the scheduler keeps pods away: by the taint, or by the state in the NodeTwin. */
+export const countsAsAsleep = ({ node, twin }: NodeView): boolean =>
+  node !== undefined && (node.tainted || (twin?.status?.power?.state ?? "on") !== "on");
 
 /** The time of the agent's last report; undefined if it never reported. */
 export function lastReport(twin: NodeTwin | undefined): string | undefined {

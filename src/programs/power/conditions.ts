@@ -2,9 +2,13 @@ import type { Condition, PowerEndpointStatus } from "../../core/api/index.ts";
 import { type Instant, isoTime } from "../../core/units/index.ts";
 
 /** The conditions of a PowerEndpoint. */
-type PowerConditionType =
+export type PowerConditionType =
   /** Whether the switch answered the last call. */
   | "Reachable"
+  /** Whether the switch belongs to the machine of the node, by the UUID in its firmware. Absent if one of them reports none. */
+  | "SameMachine"
+  /** Whether the switch would take power away. Absent unless it once would not. */
+  | "MaySwitchOff"
   /** Whether a wake has succeeded and none has failed since. */
   | "WakeProven"
   /** The result of the last `joulie power test`. */
@@ -17,16 +21,27 @@ export interface ConditionText {
   readonly message: string;
 }
 
-/** The list with this condition. Its time changes only with its status. */
-export function withCondition(
+/** The list with these conditions. The time of each changes only with its status. */
+export function withConditions(
   status: PowerEndpointStatus | undefined,
-  { type, holds, reason, message }: ConditionText,
+  texts: readonly ConditionText[],
   now: Instant,
-): readonly Condition[] {
-  const present = status?.conditions ?? [];
-  const before = present.find((condition) => condition.type === type);
-  const text = holds ? "True" : "False";
-  const lastTransitionTime = before?.status === text ? before.lastTransitionTime : isoTime(now);
-  const condition: Condition = { type, status: text, lastTransitionTime, reason, message };
-  return [...present.filter((other) => other.type !== type), condition];
+): Condition[] {
+  const conditions = [...(status?.conditions ?? [])];
+  for (const { type, holds, reason, message } of texts) {
+    const index = conditions.findIndex((condition) => condition.type === type);
+    const before = conditions[index];
+    const text = holds ? "True" : "False";
+    const lastTransitionTime = before?.status === text ? before.lastTransitionTime : isoTime(now);
+    const condition: Condition = { type, status: text, lastTransitionTime, reason, message };
+    if (index === -1) conditions.push(condition);
+    else conditions[index] = condition;
+  }
+  return conditions;
 }
+
+/** Undefined without the condition. */
+export const holds = (status: PowerEndpointStatus | undefined, wanted: PowerConditionType): boolean | undefined => {
+  const found = status?.conditions?.find(({ type }) => type === wanted);
+  return found && found.status === "True";
+};

@@ -85,13 +85,7 @@ describe("joulie power and a PowerEndpoint of another machine", () => {
   });
 
   const withBoot = async (machine: FakeMachine, bootID: () => string) => {
-    const report = async () =>
-      harness.user.mergePatch(
-        resources.nodes,
-        { name: "a" },
-        { status: { nodeInfo: { bootID: bootID() } } },
-        { subresource: "status" },
-      );
+    const report = async () => harness.nodeInfo("a", { bootID: bootID() });
     const heartbeat = machine.heartbeat.bind(machine);
     machine.heartbeat = async () => {
       await report();
@@ -117,4 +111,31 @@ describe("joulie power and a PowerEndpoint of another machine", () => {
     expect(await harness.isTainted("a")).toBe(false);
     expect((await harness.events()).some(({ reason }) => reason === "NotRestarted")).toBe(!isProven);
   });
+});
+
+describe("joulie power and a PowerEndpoint that was deleted", () => {
+  let harness: PowerTestHarness;
+  beforeEach(async () => {
+    harness = await PowerTestHarness.begin();
+  });
+  afterEach(async () => harness.end());
+
+  it.each([false, true])(
+    "SLP-18 uses a node again whose taint a user removed, also after a restart: %s",
+    async (restarts) => {
+      const machine = await harness.createNode("a");
+      const program = harness.start();
+      await harness.want("a", "off");
+      await harness.untilPower("a", "off");
+      if (restarts) await program.stop();
+      await harness.user.delete(resources.powerEndpoints, { name: "a" });
+      await harness.advance(5);
+      await harness.removeTaint("a");
+      machine.switchOn();
+      await harness.advance(200);
+      if (restarts) harness.start();
+      await harness.untilPower("a", "on");
+      expect(await harness.isTainted("a")).toBe(false);
+    },
+  );
 });

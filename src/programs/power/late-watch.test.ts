@@ -19,6 +19,25 @@ describe("joulie power with a late watch of Nodes", () => {
     expect(await harness.isTainted("a")).toBe(false);
   });
 
+  it("SLP-10 does not take the taint of a former sleep, which the watch still shows, for that of the next one", async () => {
+    await harness.createNode("a");
+    const program = harness.start({ SLEEP_SETTLE: "1m" });
+    await harness.want("a", "off");
+    await harness.until(async () => (await harness.step("a")) === "count");
+    program.onAction = (action) => {
+      if (action === "PATCH /api/v1/nodes/a") harness.delaysNodeChanges = true;
+    };
+    await harness.want("a", "on");
+    await harness.until(async () => !(await harness.isTainted("a")));
+    await harness.want("a", "off");
+    await harness.until(async () => harness.isTainted("a"));
+    await harness.advance(30);
+    expect([harness.delaysNodeChanges, await harness.step("a")]).toEqual([true, "taint"]);
+    program.onAction = () => undefined;
+    harness.delaysNodeChanges = false;
+    await harness.until(async () => (await harness.step("a")) === "count");
+  });
+
   it("SLP-10 does not wake a node again while the watch still shows the taint that the wake removed", async () => {
     await harness.createNode("a");
     const program = harness.start();

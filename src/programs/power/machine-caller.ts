@@ -1,5 +1,6 @@
-import type { SwitchState } from "../../core/api/index.ts";
+import type { PowerEndpointStatus, SwitchState } from "../../core/api/index.ts";
 import {
+  type Instant,
   isoTime,
   type Milliseconds,
   type MonotonicInstant,
@@ -7,9 +8,9 @@ import {
   monotonicInstant,
 } from "../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
-import { type PowerSwitch, PowerSwitchError } from "../../platform/power/index.ts";
+import { isSameSystem, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../../platform/power/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { type ConditionText, withCondition } from "./conditions.ts";
+import { type ConditionText, holds, withConditions } from "./conditions.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "./node-case.ts";
 import { type GuardOptions, mayLosePower } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -41,7 +42,11 @@ export class MachineCaller {
   }
 
   async on(one: NodeCase): Promise<void> {
-    await this.#call(one, async (machine) => machine.on(one.signal));
+    await this.#call(one, async (machine) => {
+      await machine.state(one.signal);
+      expectSameMachine(one, machine.facts);
+      await machine.on(one.signal);
+    });
   }
 
   /** Rejects with NotEmpty, before anything was sent, if the machine must keep its power. */
@@ -49,44 +54,63 @@ export class MachineCaller {
     await this.#call(one, async (machine) => {
       // Logs in and finds the system, so that a slow switch leaves little time between the count of pods and the call.
       await machine.state(one.signal);
+      expectSameMachine(one, machine.facts);
       await mayLosePower(one, this.#options);
       await machine[how](one.signal);
     });
   }
 
   async read(one: NodeCase): Promise<SwitchState> {
+    return (await this.inspect(one)).state;
+  }
+
+  /** The state of the machine, and why its switch will not take power away, if so. */
+  async inspect(one: NodeCase): Promise<{ readonly state: SwitchState; readonly keepsPower: string | undefined }> {
     const { clock, reports } = this.#options;
     const { name, endpoint, now } = one;
-    const state = await this.#call(one, async (machine) => machine.state(one.signal));
+    const { state, facts } = await this.#call(one, async (machine) => {
+      const found = await machine.state(one.signal);
+      expectSameMachine(one, machine.facts);
+      return { state: found, facts: machine.facts };
+    });
     this.#refreshedAt.set(name, clock.monotonic());
     reports.solved(name);
     const { powerState, failures = 0 } = endpoint.status;
-    const reachable = endpoint.status.conditions?.find(({ type }) => type === "Reachable")?.status;
-    if (powerState === state && failures === 0 && reachable === "True") return state;
-    const message = "the switch answers";
-    const condition: ConditionText = { type: "Reachable", holds: true, reason: "Answered", message };
-    const changed = powerState === state ? {} : { powerState: state, observedAt: isoTime(now) };
+    const latest = this.#status.latest(one);
+    const conditions = withConditions(latest, [...conditionsOf(one, state, facts, latest)], now);
+    const isKnown = isSameSystem(facts?.systemUuid, one.node?.systemUuid) !== undefined;
     await this.#status.write(one, {
-      ...changed,
-      failures: 0,
-      conditions: [...withCondition(this.#status.latest(one), condition, now)],
+      ...(powerState !== state && { powerState: state, observedAt: isoTime(now) }),
+      ...(failures > 0 && { failures: 0 }),
+      // A UUID that is not reported any more says nothing, and neither does a condition about it.
+      conditions: conditions.filter(({ type }) => isKnown || type !== "SameMachine"),
     });
-    return state;
+    return { state, keepsPower: facts?.keepsPower };
   }
 
   /** Reads the state now and then, so that users see a switch that fails. */
   async refresh(one: NodeCase): Promise<Next> {
-    const { settings, random } = this.#options;
-    if (!this.isRefreshDue(one.name)) return this.untilRefresh(one.name);
-    // Many dead switches, each with its time limit, must not take all workers from sleeps and wakes.
-    if (this.#refreshing >= settings.refreshConcurrency) return jittered(REFRESH_RETRY, 1, random);
+    const { name } = one;
+    if (this.isRefreshDue(name) && (await this.readInTurn(one)) === undefined) return this.untilTurn();
+    return this.untilRefresh(name);
+  }
+
+  /**
+   * As `read`, but not urgent: undefined while many other switches are read. Many dead ones, each with its time limit, must not
+   * take all workers from sleeps and wakes.
+   */
+  async readInTurn(one: NodeCase): Promise<SwitchState | undefined> {
+    if (this.#refreshing >= this.#options.settings.refreshConcurrency) return undefined;
     this.#refreshing++;
     try {
-      await this.read(one);
+      return await this.read(one);
     } finally {
       this.#refreshing--;
     }
-    return this.untilRefresh(one.name);
+  }
+
+  untilTurn(): Next {
+    return jittered(REFRESH_RETRY, 1, this.#options.random);
   }
 
   isRefreshDue(name: string): boolean {
@@ -113,9 +137,9 @@ export class MachineCaller {
     const { generation } = one.endpoint.metadata;
     this.#notBefore.set(name, { at: monotonicInstant(clock.monotonic() + delay), generation });
     reports.switchFailed(one, error);
-    const { message } = error;
-    const condition: ConditionText = { type: "Reachable", holds: false, reason: reasonOf(error), message };
-    await this.#status.write(one, { failures, conditions: [...withCondition(latest, condition, now)] });
+    await this.#status.write(one, { failures, ...failureOf(error, latest, now) });
+    if (error instanceof WrongMachine && holds(latest, "SameMachine") !== false)
+      reports.wrongMachine(one, error.message);
     return delay;
   }
 
@@ -136,6 +160,55 @@ export class MachineCaller {
       await machine.close();
     }
   }
+}
+
+/** The switch belongs to another machine than the node. Nothing was sent to it. */
+export class WrongMachine extends PowerSwitchError {
+  constructor(message: string) {
+    super("wrong_machine", message);
+  }
+}
+
+/** Without one of the UUIDs nothing is known. The boot ID of the node then shows with each wake whether it has restarted. */
+function expectSameMachine({ name, node }: NodeCase, facts: MachineFacts | undefined): void {
+  if (isSameSystem(facts?.systemUuid, node?.systemUuid) !== false) return;
+  const uuids = `the switch is that of system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
+  throw new WrongMachine(`${uuids}: the PowerEndpoint belongs to another machine; correct its spec`);
+}
+
+/** What a call that succeeded says. */
+function* conditionsOf(
+  { node }: NodeCase,
+  state: SwitchState,
+  facts: MachineFacts | undefined,
+  status: PowerEndpointStatus,
+): Generator<ConditionText> {
+  yield { type: "Reachable", holds: true, reason: "Answered", message: "the switch answers" };
+  if (isSameSystem(facts?.systemUuid, node?.systemUuid) === true)
+    yield { type: "SameMachine", holds: true, reason: "SameUUID", message: "the switch and the node report one UUID" };
+  // What a machine that is off allows says nothing about later.
+  if (state !== "on") return;
+  const { keepsPower } = facts ?? {};
+  if (keepsPower !== undefined) yield { type: "MaySwitchOff", holds: false, reason: "Refused", message: keepsPower };
+  else if (holds(status, "MaySwitchOff") === false)
+    yield { type: "MaySwitchOff", holds: true, reason: "Permitted", message: "the switch may take power away" };
+}
+
+/** A switch of another machine proves nothing about this one. */
+function failureOf(
+  error: PowerSwitchError,
+  status: PowerEndpointStatus,
+  now: Instant,
+): Pick<PowerEndpointStatus, "conditions" | "wakeProven"> {
+  const { message } = error;
+  if (!(error instanceof WrongMachine)) {
+    const unreachable: ConditionText = { type: "Reachable", holds: false, reason: reasonOf(error), message };
+    return { conditions: withConditions(status, [unreachable], now) };
+  }
+  const failed = { holds: false, reason: "DifferentUUID", message };
+  const types = ["SameMachine", "WakeProven"] as const;
+  const texts = types.map((type) => ({ type, ...failed }));
+  return { wakeProven: false, conditions: withConditions(status, texts, now) };
 }
 
 /** The switch failed a short while ago and is not called yet. */

@@ -9,7 +9,14 @@ import {
   validateForWrite,
 } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { comesAfter, isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import {
+  comesAfter,
+  isApiError,
+  type KubeClient,
+  type KubeObject,
+  type Resource,
+  resources,
+} from "../../platform/kube/index.ts";
 import {
   isAsleepTaint,
   type NodeView,
@@ -35,8 +42,8 @@ export interface NodeApiOptions {
 export class NodeApi {
   readonly #client: KubeClient;
   readonly #mayWrite: () => boolean;
-  /** The version of each Node as of which this program saw that it has no taint, until the watch is as new. */
-  readonly #untaintedAt = new Map<string, string>();
+  /** The version of each Node in which this program last set or removed the taint, until the watch is as new. */
+  readonly #writtenAt = new Map<string, string>();
 
   constructor({ client, mayWrite }: NodeApiOptions) {
     this.#client = client;
@@ -44,47 +51,64 @@ export class NodeApi {
   }
 
   forget(name: string): void {
-    this.#untaintedAt.delete(name);
+    this.#writtenAt.delete(name);
   }
 
-  /** The Node of the watch, without a taint that this program has removed meanwhile. A new taint counts only if the watch shows it. */
-  withoutRemovedTaint(node: ObservedNode): ObservedNode {
-    const untaintedAt = this.#untaintedAt.get(node.name);
-    if (untaintedAt === undefined) return node;
-    if (comesAfter(untaintedAt, node.resourceVersion) === true) return { ...node, tainted: false };
-    this.#untaintedAt.delete(node.name);
+  /**
+   * The Node of the watch. A taint in it that is older than this program's last write of the taint does not count: it was removed
+   * since, and a new one counts only when the watch shows it.
+   */
+  withoutFormerTaint(node: ObservedNode): ObservedNode {
+    const writtenAt = this.#writtenAt.get(node.name);
+    if (writtenAt === undefined) return node;
+    if (comesAfter(writtenAt, node.resourceVersion) === true) return { ...node, tainted: false };
+    this.#writtenAt.delete(node.name);
     return node;
   }
 
   /** Taints are one list, so the write names the version of the Node that it read. */
   async setTaint(name: string, wanted: boolean, signal: AbortSignal): Promise<void> {
-    this.#untaintedAt.delete(name);
     let node = await this.#client.get<Tainted>(resources.nodes, { name }, { ...CALL, signal });
     const present = node.spec?.taints ?? [];
-    if (present.some(isAsleepTaint) !== wanted) {
+    const isChange = present.some(isAsleepTaint) !== wanted;
+    if (isChange) {
       const taints = wanted ? [...present, asleepTaint] : present.filter((taint) => !isAsleepTaint(taint));
       const { resourceVersion } = node.metadata;
       const patch = { metadata: { resourceVersion }, spec: { taints } };
       node = await this.#client.mergePatch<Tainted>(resources.nodes, { name }, patch, this.#writing(signal));
     }
-    if (!wanted) this.#untaintedAt.set(name, node.metadata.resourceVersion ?? "");
+    // A taint that is there already is awaited no longer than before, however often the Node changes meanwhile.
+    const isAwaited = wanted && !isChange && this.#writtenAt.has(name);
+    if (!isAwaited) this.#writtenAt.set(name, node.metadata.resourceVersion ?? "");
   }
 
-  async writeStatus(name: string, status: PowerEndpointStatus, signal: AbortSignal): Promise<PowerEndpoint> {
-    const { metadata: _, ...manifest } = validateForWrite(powerEndpointKind, { metadata: { name }, status });
+  /**
+   * Writes the status to this version of the PowerEndpoint and to no later one, because the phase of the node follows from it: a
+   * write that was decided on an older status would undo a step. Rejects with a conflict otherwise.
+   */
+  async writeStatus(
+    { metadata: { name, resourceVersion } }: PowerEndpoint,
+    status: PowerEndpointStatus,
+    signal: AbortSignal,
+  ): Promise<PowerEndpoint> {
+    const { metadata: _, ...fields } = validateForWrite(powerEndpointKind, { metadata: { name }, status });
+    const manifest = { ...fields, metadata: { name, resourceVersion } };
     const options = { ...this.#writing(signal), force: true, subresource: "status" } as const;
-    return readEndpoint(await this.#client.apply(resources.powerEndpoints, { name }, { ...manifest }, options));
+    return readEndpoint(await this.#client.apply(resources.powerEndpoints, { name }, manifest, options));
   }
 
-  /** Returns false if the NodeTwin does not exist any more. */
-  async writeTwinPower(name: string, power: NodePower, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Returns the version of the NodeTwin, or undefined if it does not exist any more. It names no version: the agent and the operator
+   * write the same status often, each its own fields, and a stale state is written again as soon as the watch shows it.
+   */
+  async writeTwinPower(name: string, power: NodePower, signal: AbortSignal): Promise<string | undefined> {
     const { metadata: _, ...manifest } = validateForWrite(nodeTwinKind, { metadata: { name }, status: { power } });
     const options = { ...this.#writing(signal), force: true, subresource: "status" } as const;
     try {
-      await this.#client.apply(resources.nodeTwins, { name }, { ...manifest }, options);
-      return true;
+      const { metadata } = await this.#client.apply(resources.nodeTwins, { name }, { ...manifest }, options);
+      return metadata.resourceVersion ?? "";
     } catch (error) {
-      if (isApiError(error, "notFound")) return false;
+      if (isApiError(error, "notFound")) return undefined;
       throw error;
     }
   }
@@ -111,28 +135,35 @@ export class NodeApi {
     return items.filter(wouldBeLost).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
   }
 
+  /** The PowerEndpoint as the API server knows it now. */
+  async endpoint(name: string, signal: AbortSignal): Promise<PowerEndpoint | undefined> {
+    const found = await this.#find(resources.powerEndpoints, name, signal);
+    return found && readEndpoint(found);
+  }
+
   /** The node as the API server knows it now, whatever the watches say. */
   async freshView(name: string, signal: AbortSignal): Promise<NodeView> {
-    const find = async (resource: (typeof resources)["nodes"]) => {
-      try {
-        return await this.#client.get(resource, { name }, { ...CALL, signal });
-      } catch (error) {
-        if (isApiError(error, "notFound")) return undefined;
-        throw error;
-      }
-    };
     const [endpoint, node, twin] = await Promise.all([
-      find(resources.powerEndpoints),
-      find(resources.nodes),
-      find(resources.nodeTwins),
+      this.endpoint(name, signal),
+      this.#find(resources.nodes, name, signal),
+      this.#find(resources.nodeTwins, name, signal),
     ]);
     const observed = node && observedNode(node);
     return {
       name,
-      endpoint: endpoint && readEndpoint(endpoint),
+      endpoint,
       node: observed,
       twin: ownTwin(observed, twin && readTwin(twin)),
     };
+  }
+
+  async #find(resource: Resource, name: string, signal: AbortSignal): Promise<KubeObject | undefined> {
+    try {
+      return await this.#client.get(resource, { name }, { ...CALL, signal });
+    } catch (error) {
+      if (isApiError(error, "notFound")) return undefined;
+      throw error;
+    }
   }
 
   #writing(signal: AbortSignal) {

@@ -2,8 +2,8 @@ import { isWakeProven, type NodePowerState } from "../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
-import { type ConditionText, withCondition } from "./conditions.ts";
-import { MachineCaller } from "./machine-caller.ts";
+import { type ConditionText, withConditions } from "./conditions.ts";
+import { MachineCaller, WrongMachine } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 import { endAfter, phaseOf } from "./phase.ts";
 import { SleepSteps } from "./sleep-steps.ts";
@@ -36,7 +36,7 @@ export class NodeReconciler {
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
     const { view: viewOf, api, stopped, clock, reports, settings } = this.#options;
     const watched = this.#status.withOwnWrites(viewOf(name));
-    const node = watched.node && api.withoutRemovedTaint(watched.node);
+    const node = watched.node && api.withoutFormerTaint(watched.node);
     const view: NodeView = { ...watched, node };
     const { endpoint } = view;
     if (endpoint === undefined) return this.#withoutEndpoint(view, signal);
@@ -63,7 +63,7 @@ export class NodeReconciler {
     if (endpoint.status.wakeProven !== true || isWakeProven(endpoint)) return one;
     const message = "the spec has changed since the wake was proven";
     const unproven: ConditionText = { type: "WakeProven", holds: false, reason: "SpecChanged", message };
-    const conditions = [...withCondition(endpoint.status, unproven, now)];
+    const conditions = withConditions(endpoint.status, [unproven], now);
     return this.#status.write(one, { wakeProven: false, conditions });
   }
 
@@ -82,7 +82,7 @@ export class NodeReconciler {
 
   async #whenOn(one: NodeCase): Promise<Next> {
     const { settings } = this.#options;
-    const { wanted, endpoint, node, now } = one;
+    const { wanted, endpoint, now } = one;
     if (isTest(endpoint) && !wanted.test) return this.#test.refuse(one, wanted.reason);
     if (wanted.state === "on") return this.#machines.refresh(one);
     if (!wanted.test) {
@@ -92,21 +92,33 @@ export class NodeReconciler {
       const rest = Math.abs(last - now) < settings.awakeAtLeast ? last + settings.awakeAtLeast - now : 0;
       if (rest > 0) return milliseconds(rest);
     }
-    const state = await this.#machines.read(one);
     // A machine that has a problem already is left alone, for the administrator.
-    const problem = state === "on" ? "the node is not Ready" : `the switch reports ${state}`;
-    if (state !== "on" || node?.ready !== true)
-      return wanted.test ? this.#test.refuse(one, problem) : settings.refreshInterval;
-    return this.#sleep.begin(one);
+    const problem = await this.#problemOf(one);
+    if (problem === undefined) return this.#sleep.begin(one);
+    return wanted.test ? this.#test.refuse(one, problem) : settings.refreshInterval;
+  }
+
+  /** Why a machine that is on cannot be switched off; undefined if it can. */
+  async #problemOf(one: NodeCase): Promise<string | undefined> {
+    try {
+      const { state, keepsPower } = await this.#machines.inspect(one);
+      if (state !== "on") return `the switch reports ${state}`;
+      return one.node?.ready === true ? keepsPower : "the node is not Ready";
+    } catch (error) {
+      if (!one.wanted.test || !(error instanceof WrongMachine)) throw error;
+      await this.#machines.failed(one, error);
+      return error.message;
+    }
   }
 
   async #whenOff(one: NodeCase): Promise<Next> {
     const { name, node, wanted, signal } = one;
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
-    const isDue = node?.ready === true || this.#machines.isRefreshDue(name);
-    if (isDue && (await this.#machines.read(one)) === "on") return this.#wake.begin(one, "it was switched on by hand");
-    return this.#machines.untilRefresh(name);
+    if (node?.ready !== true && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
+    const state = await this.#machines.readInTurn(one);
+    if (state === "on") return this.#wake.begin(one, "it was switched on by hand");
+    return state === undefined ? this.#machines.untilTurn() : this.#machines.untilRefresh(name);
   }
 
   /** The node may still come back, and then is used again; but it sleeps only after a proven wake. */

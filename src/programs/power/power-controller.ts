@@ -2,9 +2,18 @@ import { isDeepStrictEqual } from "node:util";
 import type { NodeTwin, PowerEndpoint } from "../../core/api/index.ts";
 import type { Milliseconds, RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources, unreadOf, WorkQueue } from "../../platform/kube/index.ts";
+import {
+  type Change,
+  isApiError,
+  type KubeClient,
+  Reflector,
+  resources,
+  unreadOf,
+  WorkQueue,
+} from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import {
+  countsAsAsleep,
   lastReport,
   type NodeView,
   type ObservedNode,
@@ -83,11 +92,11 @@ export class PowerController {
     return { name, node, twin: ownTwin(node, twins.store.getByKey(name)), endpoint: endpoints.store.getByKey(name) };
   }
 
-  /** Looks at every node with a PowerEndpoint or a taint; for a new term and when the stop switch changes. */
+  /** Looks at every node that can be switched or counts as asleep; for a new term and when the stop switch changes. */
   lookAtAll(): void {
     const { nodes, endpoints } = this.#reflectors;
     for (const { metadata } of endpoints.store.values()) this.#queue?.add(metadata.name);
-    for (const { name, tainted } of nodes.store.values()) if (tainted) this.#queue?.add(name);
+    for (const { name } of nodes.store.values()) if (countsAsAsleep(this.view(name))) this.#queue?.add(name);
   }
 
   /** Works until the term ends. */
@@ -99,8 +108,8 @@ export class PowerController {
       log,
       concurrency,
       work: async (name, signal) => {
-        const { endpoint, node } = this.view(name);
-        if (endpoint === undefined && node?.tainted !== true) {
+        const view = this.view(name);
+        if (view.endpoint === undefined && !countsAsAsleep(view)) {
           forget(name);
           return;
         }
@@ -109,7 +118,8 @@ export class PowerController {
           if (next > 0) queue.addAfter(name, next);
           else queue.add(name);
         } catch (error) {
-          if (!signal.aborted) onError(name, error);
+          // After a conflict the next attempt reads again.
+          if (!signal.aborted && !isApiError(error, "conflict")) onError(name, error);
           throw error;
         }
       },
@@ -127,7 +137,7 @@ export class PowerController {
     }
   }
 
-  /** Own status writes change no facts, so that a failing switch is not called again at once. */
+  /** A failed call of a switch changes no facts, so that the switch is not called again at once. */
   #changed<Value>(
     changes: readonly Change<Value>[],
     name: (value: Value) => string,
@@ -143,5 +153,12 @@ export class PowerController {
 const nameOf = ({ metadata }: { readonly metadata: { readonly name: string } }) => metadata.name;
 /** All but the version. */
 const nodeFacts = (node: ObservedNode) => ({ ...node, resourceVersion: "" });
-const twinFacts = (twin: NodeTwin) => [twin.metadata.uid, twin.spec.power, lastReport(twin)];
-const endpointFacts = ({ metadata, spec }: PowerEndpoint) => [metadata.uid, metadata.annotations, spec];
+const twinFacts = (twin: NodeTwin) => [twin.metadata.uid, twin.spec.power, twin.status?.power?.state, lastReport(twin)];
+/** The ends of the last wake and sleep decide how long a node stays awake. */
+const endpointFacts = ({ metadata, spec, status }: PowerEndpoint) => [
+  metadata.uid,
+  metadata.annotations,
+  spec,
+  status?.lastWake?.at,
+  status?.lastSleep?.at,
+];

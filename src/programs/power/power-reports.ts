@@ -83,6 +83,11 @@ export class PowerReports {
     this.#report(view, "Warning", "NotRestarted", "Wake", `${message}; correct its spec`);
   }
 
+  /** `switchFailed` has logged it. */
+  wrongMachine(view: NodeView, note: string): void {
+    this.#announce(view, { type: "Warning", reason: "WrongMachine", action: "Inspect", note });
+  }
+
   cameBack(view: NodeView): void {
     const note = "the node came back after a failed wake; pods may run again, but it does not sleep";
     this.#report(view, "Normal", "NodeAwake", "Wake", note);
@@ -114,18 +119,16 @@ export class PowerReports {
     this.#problems.delete(name);
   }
 
-  #report(
-    { name, node, endpoint }: NodeView,
-    type: EventNote["type"],
-    reason: string,
-    action: string,
-    note: string,
-  ): void {
-    this.#options.log[type === "Warning" ? "warn" : "info"]({ node: name }, note);
-    if (node !== undefined) this.#publish(subjectOf(node), { type, reason, action, note });
+  #report(view: NodeView, type: EventNote["type"], reason: string, action: string, note: string): void {
+    this.#options.log[type === "Warning" ? "warn" : "info"]({ node: view.name }, note);
+    this.#announce(view, { type, reason, action, note });
+  }
+
+  #announce({ name, node, endpoint }: NodeView, message: Omit<EventNote, "regarding">): void {
+    if (node !== undefined) this.#publish(subjectOf(node), message);
     const { uid } = endpoint?.metadata ?? {};
     const subject = { apiVersion, kind: powerEndpointKind.kind, name, ...(uid !== undefined && { uid }) };
-    if (endpoint !== undefined) this.#publish(subject, { type, reason, action, note });
+    if (endpoint !== undefined) this.#publish(subject, message);
   }
 
   #publish(regarding: EventNote["regarding"], message: Omit<EventNote, "regarding">): void {

@@ -1,5 +1,6 @@
 import { annotations, type PowerEndpoint } from "../../core/api/index.ts";
-import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import { readEndpoint } from "./cluster-view.ts";
@@ -11,7 +12,10 @@ export interface RequestOptions {
   readonly timeout: Milliseconds;
 }
 
-const POLL = milliseconds(2000);
+/** Of one object, whose steps the user sees. */
+const POLL_ONE = { first: milliseconds(2000), longest: milliseconds(2000) };
+/** Each is a list of all PowerEndpoints. */
+const POLL_ALL = { first: milliseconds(2000), longest: milliseconds(15_000) };
 const MAX_NAMES = 10;
 
 /** Nodes with a PowerEndpoint that are not on. `failed` ones count: they do not run either. */
@@ -30,7 +34,7 @@ export async function wake(
   const wanted = names ?? (await endpointsIn(client)).map(({ metadata }) => metadata.name);
   await annotate(client, wanted, { [annotations.keepAwake]: "true" });
   let missing: readonly string[] = [];
-  const isDone = await poll(clock, timeout, async () => {
+  const isDone = await pollUntil(clock, { ...POLL_ALL, timeout }, async () => {
     const off = new Set(await nodesNotOn(client));
     missing = wanted.filter((name) => off.has(name));
     return missing.length === 0;
@@ -60,7 +64,7 @@ export async function testWake(
   await annotate(client, [node], { [annotations.testPower]: new Date(clock.now()).toISOString() });
   let last = "";
   let endpoint: PowerEndpoint | undefined;
-  const isDone = await poll(clock, timeout, async () => {
+  const isDone = await pollUntil(clock, { ...POLL_ONE, timeout }, async () => {
     endpoint = readEndpoint(await client.get(resources.powerEndpoints, { name: node }));
     const step = endpoint.status?.operation?.step ?? "";
     if (step !== "" && step !== last) onStep?.(step);
@@ -104,12 +108,3 @@ async function annotate(
 
 export const listed = (names: readonly string[]): string =>
   `${names.slice(0, MAX_NAMES).join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;
-
-async function poll(clock: Clock, timeout: Milliseconds, holds: () => Promise<boolean>): Promise<boolean> {
-  const started = clock.monotonic();
-  for (;;) {
-    if (await holds()) return true;
-    if (elapsed(started, clock.monotonic()) >= timeout) return false;
-    await clock.sleep(POLL);
-  }
-}

@@ -195,6 +195,8 @@ describe("joulie power", () => {
     });
     expect(await harness.isTainted("a")).toBe(false);
     expect((await harness.events()).map(({ reason }) => reason)).toContain("SleepGivenUp");
+    // Otherwise it would be tried again and again, and keep pods away each time.
+    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
   });
 
   it("SLP-14 tries a failed wake once more with a power cycle, then excludes the node until a wake is proven", async () => {
@@ -418,6 +420,20 @@ describe("joulie power", () => {
     await harness.advance(240);
     expect(machine.offCalls).toBe(before);
     await harness.untilPower("a", "off");
+  });
+
+  it("notices that the time of the last wake was corrected", async () => {
+    const { machine } = await asleep();
+    await harness.want("a", "on");
+    await harness.untilPower("a", "on");
+    const before = machine.offCalls;
+    await harness.want("a", "off");
+    await harness.advance(5);
+    expect(machine.offCalls).toBe(before);
+    const at = "2020-01-01T00:00:00Z";
+    await harness.endpointStatus("a", { lastWake: { at }, lastSleep: { at } });
+    await harness.advance(30);
+    expect(machine.offCalls).toBe(before + 1);
   });
 
   it("serves metrics of states, sleeps and wakes", async () => {

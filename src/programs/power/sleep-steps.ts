@@ -1,7 +1,7 @@
 import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
 import { formatDuration, isoTime, milliseconds, seconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
-import { isRefused, type MachineCaller } from "./machine-caller.ts";
+import { isRefused, type MachineCaller, WrongMachine } from "./machine-caller.ts";
 import {
   isTest,
   type Next,
@@ -105,7 +105,8 @@ export class SleepSteps {
     try {
       await machines.takePower(one, "shutdown");
     } catch (error) {
-      if (error instanceof NotEmpty) return isUnsent ? this.#giveUp(one, error.message, true) : settings.pollInterval;
+      const isNothingSent = error instanceof NotEmpty || error instanceof WrongMachine;
+      if (isNothingSent) return isUnsent ? this.#giveUp(one, error.message, true) : settings.pollInterval;
       // The answer may have been lost, not the shutdown.
       if (!isRefused(error)) {
         this.#shutdowns.delete(name);
@@ -121,7 +122,8 @@ export class SleepSteps {
 
   async #force(one: NodeCase): Promise<Next> {
     const { settings, reports } = this.#options;
-    const { machines, wake } = this.#parts;
+    const { status, machines, wake } = this.#parts;
+    const { endpoint, now } = one;
     const state = await machines.read(one).catch((error: unknown) => {
       if (sinceStep(one) < settings.shutdownTimeout) throw error;
       return "unknown" as const;
@@ -130,7 +132,10 @@ export class SleepSteps {
     if (one.wanted.state === "on") return wake.begin(one);
     if (sinceStep(one) >= settings.shutdownTimeout) {
       reports.sleepFailed(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
-      return wake.begin(one, "the machine does not switch off");
+      // A try counts as a cycle: the limit per day ends a series of them.
+      const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
+      const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
+      return wake.begin(tried, "the machine does not switch off");
     }
     try {
       await machines.takePower(one, "forceOff");

@@ -1,21 +1,12 @@
 import process from "node:process";
-import { fieldManagers, JoulieError } from "../../core/api/index.ts";
+import { fieldManagers } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
-import {
-  EventRecorder,
-  HttpTransport,
-  KubeClient,
-  LeaderElector,
-  loadIdentity,
-  StopSwitch,
-  type Transport,
-} from "../../platform/kube/index.ts";
+import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { EventRecorder, KubeClient, LeaderElector, StopSwitch, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { type Served, serve } from "../../platform/serve/index.ts";
+import { runInCluster } from "../run-in-cluster.ts";
 import type { PowerConfig } from "./config.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeReconciler } from "./node-reconciler.ts";
@@ -38,31 +29,8 @@ export interface PowerWorld {
 }
 
 /** Runs `joulie power` until a signal. Returns the exit code. */
-export async function start(config: PowerConfig): Promise<number> {
-  const log = loggerOf("power", config);
-  const clock = systemClock;
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  try {
-    const identity = await loadIdentity({
-      clock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
-    });
-    transport = new HttpTransport({ identity });
-    await runPower(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
-    return 0;
-  } catch (err) {
-    // The command line prints a JoulieError in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the power program failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-  }
-}
+export const start = async (config: PowerConfig): Promise<number> =>
+  runInCluster("power", config, async (world, signal) => runPower(config, world, signal));
 
 /** Wires the power program: client, watches, switches, reconciliation, leader election and HTTP pages. */
 export async function runPower(config: PowerConfig, world: PowerWorld, signal: AbortSignal): Promise<void> {

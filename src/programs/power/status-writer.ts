@@ -7,10 +7,13 @@ import type {
   PowerOperation,
 } from "../../core/api/index.ts";
 import { isoTime } from "../../core/units/index.ts";
-import { comesAfter } from "../../platform/kube/index.ts";
+import { comesAfter, isApiError } from "../../platform/kube/index.ts";
 import type { NodeView } from "./cluster-view.ts";
 import type { NodeApi } from "./node-api.ts";
 import type { NodeCase } from "./node-case.ts";
+
+/** A user may edit the object meanwhile, but hardly twice. */
+const ATTEMPTS = 3;
 
 /**
  * Writes the status of PowerEndpoints and NodeTwins. Every step is written before or right after it is taken, so that another
@@ -19,7 +22,7 @@ import type { NodeCase } from "./node-case.ts";
 export class StatusWriter {
   readonly #api: NodeApi;
   readonly #written = new Map<string, PowerEndpoint>();
-  readonly #published = new Map<string, { readonly uid: string | undefined; readonly power: NodePower }>();
+  readonly #published = new Map<string, { readonly version: string; readonly power: NodePower }>();
 
   constructor(api: NodeApi) {
     this.#api = api;
@@ -50,11 +53,37 @@ export class StatusWriter {
 
   /** Writes the status with these changes, and returns the case with them. */
   async write(one: NodeCase, changes: Partial<PowerEndpointStatus>): Promise<NodeCase> {
-    const { name, endpoint, signal } = one;
+    const { endpoint, signal } = one;
     const latest = this.latest(one);
     const status = withoutUndefined({ ...latest, ...changes });
-    if (!isDeepStrictEqual(status, latest)) this.remember(await this.#api.writeStatus(name, status, signal));
+    if (!isDeepStrictEqual(status, latest)) {
+      const newest = this.#newerWrite(endpoint) ?? endpoint;
+      await this.#write(newest, latest, status, signal);
+    }
     return { ...one, endpoint: { ...endpoint, status } };
+  }
+
+  /** Writes to the version that the decision was made on, or to a later one whose status is the same. */
+  async #write(
+    endpoint: PowerEndpoint,
+    before: PowerEndpointStatus,
+    status: PowerEndpointStatus,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let at: PowerEndpoint = endpoint;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.remember(await this.#api.writeStatus(at, status, signal));
+        return;
+      } catch (error) {
+        const newer = isApiError(error, "conflict") ? await this.#api.endpoint(at.metadata.name, signal) : undefined;
+        if (newer === undefined) throw error;
+        // The next attempt of the step begins with what is there now, also if the watch is late.
+        this.remember(newer);
+        if (attempt >= ATTEMPTS || !isDeepStrictEqual(newer.status ?? {}, before)) throw error;
+        at = newer;
+      }
+    }
   }
 
   async begin(
@@ -79,13 +108,15 @@ export class StatusWriter {
   /** Writes the state to the NodeTwin, if it is another one. */
   async publish({ name, twin, signal, now }: NodeCase, state: NodePowerState): Promise<void> {
     if (twin === undefined) return;
-    const { uid } = twin.metadata;
     const own = this.#published.get(name);
     // The watch may not show the last write yet.
-    const known = own?.uid === uid ? own?.power.state : twin.status?.power?.state;
+    const isNewer = own !== undefined && comesAfter(own.version, twin.metadata.resourceVersion ?? "") === true;
+    if (!isNewer) this.#published.delete(name);
+    const known = isNewer ? own.power.state : twin.status?.power?.state;
     if (known === state || (known === undefined && state === "on")) return;
     const power = { state, since: isoTime(now) };
-    if (await this.#api.writeTwinPower(name, power, signal)) this.#published.set(name, { uid, power });
+    const version = await this.#api.writeTwinPower(name, power, signal);
+    if (version !== undefined) this.#published.set(name, { version, power });
   }
 
   #newerWrite(endpoint: PowerEndpoint | undefined): PowerEndpoint | undefined {

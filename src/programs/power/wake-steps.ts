@@ -1,7 +1,7 @@
 import type { PowerOperation } from "../../core/api/index.ts";
 import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
-import { type ConditionText, withCondition } from "./conditions.ts";
+import { type ConditionText, withConditions } from "./conditions.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
 import {
   isTest,
@@ -124,7 +124,7 @@ export class WakeSteps {
       operation: undefined,
       wakeProven: false,
       lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "failed" },
-      conditions: [...withCondition(status.latest(one), proven, now)],
+      conditions: withConditions(status.latest(one), [proven], now),
     });
     await status.publish(one, "failed");
     reports.wakeFailed(one, message);
@@ -153,7 +153,7 @@ export class WakeSteps {
       ...((proves || isSameBoot) && {
         wakeProven: proves,
         ...(proves && generation !== undefined && { provenGeneration: generation }),
-        conditions: [...withCondition(status.latest(one), proven, now)],
+        conditions: withConditions(status.latest(one), [proven], now),
       }),
     });
     await status.publish(one, "on");

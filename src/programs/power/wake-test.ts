@@ -1,4 +1,4 @@
-import { type ConditionText, withCondition } from "./conditions.ts";
+import { type ConditionText, withConditions } from "./conditions.ts";
 import { type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 import type { StatusWriter } from "./status-writer.ts";
 
@@ -19,7 +19,7 @@ export class WakeTest {
 
   async end(one: NodeCase, result: Omit<ConditionText, "type">): Promise<Next> {
     const { name, signal, now } = one;
-    const conditions = [...withCondition(this.#status.latest(one), { type: "Tested", ...result }, now)];
+    const conditions = withConditions(this.#status.latest(one), [{ type: "Tested", ...result }], now);
     await this.#status.write(one, { conditions });
     // Until the watch shows that the annotation is gone, the test would begin again.
     this.#status.remember(await this.#options.api.clearTest(name, signal));

@@ -79,6 +79,37 @@ describe("a faulty Redfish service", () => {
     expect(redfish.resets).toEqual(["ForceOff"]);
   });
 
+  it("SLP-26 reads the UUID of the system, and no other text", async () => {
+    const machine = open();
+    for (const [given, expected] of [
+      ["4C4C4544-0034-5910-8052-B7C04F4E3332", "4c4c4544-0034-5910-8052-b7c04f4e3332"],
+      ["<b>hostile</b>", undefined],
+      [{ $ref: 1 }, undefined],
+      [undefined, undefined],
+    ]) {
+      redfish.uuid = given;
+      await machine.state(never);
+      expect(machine.facts?.systemUuid).toBe(expected);
+    }
+  });
+
+  it("SLP-27 says that a service offers no way to switch off, while the machine is on", async () => {
+    const machine = open();
+    redfish.allowed = ["On", "PushPowerButton"];
+    await machine.state(never);
+    expect(machine.facts?.keepsPower).toMatch(/offers no reset type/);
+    for (const [allowed, state] of [
+      [["On", "ForceOff"], "On"],
+      [undefined, "On"],
+      [["On"], "Off"],
+    ] as const) {
+      redfish.allowed = allowed;
+      redfish.state = state;
+      await machine.state(never);
+      expect(machine.facts?.keepsPower).toBeUndefined();
+    }
+  });
+
   it("SLP-06 uses only reset types that the service allows", async () => {
     redfish.allowed = ["ForceOn", "ForceOff", "PushPowerButton"];
     redfish.state = "Off";

@@ -1,6 +1,7 @@
 import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
-import { type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
+import { type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
 import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "../switch-http.ts";
+import { uuidIn } from "../system-uuid.ts";
 import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
 
 export interface RedfishCredentials {
@@ -29,6 +30,7 @@ interface System {
   readonly state: SwitchState;
   readonly reset: { readonly target: string; readonly allowed: readonly string[] | undefined };
   readonly etag: string | undefined;
+  readonly uuid: string | undefined;
 }
 
 const ROOT = "/redfish/v1/";
@@ -43,6 +45,7 @@ export class RedfishSwitch implements PowerSwitch {
   readonly #options: RedfishSwitchOptions;
   readonly #base: URL;
   readonly #http: SwitchHttp;
+  facts: MachineFacts | undefined;
   #service: Service | undefined;
   #system: string | undefined;
   #session: { readonly token: string; readonly location: string | undefined } | undefined;
@@ -65,7 +68,14 @@ export class RedfishSwitch implements PowerSwitch {
   }
 
   async state(signal: AbortSignal): Promise<SwitchState> {
-    return (await this.#read(signal)).state;
+    const { state, reset, uuid } = await this.#read(signal);
+    // A service may list only what is possible in the current state.
+    const isOffered = state !== "on" || offering(reset.allowed, ...resetTypes.shutdown, ...resetTypes.forceOff);
+    this.facts = {
+      systemUuid: uuid,
+      keepsPower: isOffered ? undefined : "the service offers no reset type that switches off",
+    };
+    return state;
   }
 
   async on(signal: AbortSignal): Promise<void> {
@@ -98,7 +108,7 @@ export class RedfishSwitch implements PowerSwitch {
     if (state === goal) return;
     const wanted: readonly string[] = resetTypes[action];
     const { target, allowed } = reset;
-    const type = wanted.find((one) => allowed === undefined || allowed.includes(one));
+    const type = wanted.find((one) => offering(allowed, one));
     if (type === undefined)
       throw new PowerSwitchError("refused", `the service offers none of the reset types ${wanted.join(", ")}`);
     const send = async (headers: Readonly<Record<string, string>>) =>
@@ -127,6 +137,7 @@ export class RedfishSwitch implements PowerSwitch {
         typeof text === "string" && Object.hasOwn(powerStates, text) ? (powerStates[text] as SwitchState) : "unknown",
       reset: { target, allowed },
       etag: answer.headers["etag"] ?? textIn(body["@odata.etag"]),
+      uuid: uuidIn(textIn(body["UUID"])),
     };
   }
 
@@ -224,6 +235,10 @@ export class RedfishSwitch implements PowerSwitch {
     return new URL(path, this.#base.origin);
   }
 }
+
+/** Whether a service offers one of these reset types. One that lists none may offer all. */
+const offering = (allowed: readonly string[] | undefined, ...types: readonly string[]): boolean =>
+  allowed === undefined || types.some((type) => allowed.includes(type));
 
 function expectSuccess({ status }: SwitchAnswer, what: string): void {
   if (status >= 200 && status < 300) return;

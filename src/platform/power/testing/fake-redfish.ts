@@ -16,6 +16,7 @@ export class FakeRedfish {
   needsIfMatch: string | undefined;
   allowed: readonly string[] | undefined = ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "PushPowerButton"];
   vendor = "Example";
+  uuid: unknown;
   systems: readonly string[] = [SYSTEM];
   /** Answers instead, if it returns something; `null` sends nothing. */
   fault: (request: FakeRequest) => FakeAnswer | null | undefined = () => undefined;
@@ -78,7 +79,7 @@ export class FakeRedfish {
     };
     return {
       headers: this.etag === undefined ? {} : { etag: this.etag },
-      json: { Id: "1", PowerState: this.state, Actions: { "#ComputerSystem.Reset": reset } },
+      json: { Id: "1", UUID: this.uuid, PowerState: this.state, Actions: { "#ComputerSystem.Reset": reset } },
     };
   }
 

@@ -3,7 +3,7 @@ import type { SwitchState } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
-import type { PowerSwitch, PowerSwitchError } from "../../../platform/power/index.ts";
+import type { MachineFacts, PowerSwitch, PowerSwitchError } from "../../../platform/power/index.ts";
 
 export type SwitchCall = "state" | "on" | "shutdown" | "forceOff";
 
@@ -20,6 +20,8 @@ export class FakeMachine implements PowerSwitch {
   /** A broken boot: the kubelet never starts. */
   neverBoots = false;
   agentReports = true;
+  /** What its switch reports besides its state. */
+  facts: MachineFacts | undefined;
   /** Set to let calls fail. */
   failure: PowerSwitchError | undefined;
   /** Called before power is taken away, for checks. */

@@ -10,38 +10,22 @@ import {
 } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
-import { parseConfig } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
-import {
-  type ApiRequest,
-  comesAfter,
-  KubeClient,
-  type KubeObject,
-  resources,
-  type Transport,
-} from "../../../platform/kube/index.ts";
-import { createLogger } from "../../../platform/log/index.ts";
+import { comesAfter, KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { powerConfig } from "../config.ts";
-import { runPower } from "../start.ts";
 import { FakeMachine } from "./fake-machine.ts";
+import { PowerProgram, type PowerTestWorld } from "./power-program.ts";
 
 type NodeObject = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
 
 const NAMESPACE = "joulie-system";
 
 /** An API with machines, and helpers that act as a user or as the operator. */
-export class PowerTestHarness {
+export class PowerTestHarness implements PowerTestWorld {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
-  readonly user = new KubeClient({
-    transport: this.api.transport(),
-    clock: this.clock,
-    random: seededRandom(2),
-    fieldManager: "a-person",
-    limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
-  });
+  readonly api: EmbeddedApi;
+  readonly user: KubeClient;
   readonly machines = new Map<string, FakeMachine>();
   readonly programs: PowerProgram[] = [];
   /** The resourceVersion of the last count of pods, by node. */
@@ -53,8 +37,21 @@ export class PowerTestHarness {
   /** Violations of the invariant; the tests expect none. */
   readonly violations: string[] = [];
 
-  static async begin(): Promise<PowerTestHarness> {
-    const harness = new PowerTestHarness();
+  private constructor(otherCrds: readonly object[]) {
+    const { clock } = this;
+    this.api = new EmbeddedApi({ clock, random: seededRandom(1), crds: [...kinds.map(crdOf), ...otherCrds] });
+    this.user = new KubeClient({
+      transport: this.api.transport(),
+      clock,
+      random: seededRandom(2),
+      fieldManager: "a-person",
+      limit: { perSecond: 1e6, burst: 1e6, queue: 1e6 },
+    });
+  }
+
+  /** `otherCrds`: CustomResourceDefinitions besides Joulie's. */
+  static async begin(otherCrds: readonly object[] = []): Promise<PowerTestHarness> {
+    const harness = new PowerTestHarness(otherCrds);
     await harness.user.create(resources.namespaces, { metadata: { name: NAMESPACE } });
     return harness;
   }
@@ -121,6 +118,11 @@ export class PowerTestHarness {
 
   async annotate(name: string, values: Readonly<Record<string, string | null>>): Promise<void> {
     await this.user.mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } });
+  }
+
+  /** What the kubelet reports about its machine. */
+  async nodeInfo(name: string, nodeInfo: Readonly<Record<string, string>>): Promise<void> {
+    await this.user.mergePatch(resources.nodes, { name }, { status: { nodeInfo } }, { subresource: "status" });
   }
 
   async requestTest(name: string): Promise<void> {
@@ -207,152 +209,4 @@ export class PowerTestHarness {
 
   /** The version of the Node that the last write of the taint created. */
   readonly taintedAt = new Map<string, string>();
-}
-
-/** One process of `joulie power`. */
-export class PowerProgram {
-  readonly logs: { readonly level: string; readonly msg: string; readonly [field: string]: unknown }[] = [];
-  readonly #stop = new AbortController();
-  readonly #harness: PowerTestHarness;
-  readonly #done: Promise<void>;
-  /** A killed process sends nothing more, and its Lease is not released. */
-  #isDead = false;
-  /** Called before each request and each call of a switch; a kill inside it stops them. */
-  onAction: (action: string) => void = () => undefined;
-  onRequest: (request: ApiRequest) => void = () => undefined;
-
-  constructor(
-    harness: PowerTestHarness,
-    variables: Readonly<Record<string, string>>,
-    index: number,
-    realSwitches: boolean,
-  ) {
-    this.#harness = harness;
-    const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `power-${index}`, ...variables };
-    const machine = { isTerminal: false, exists: () => false };
-    const parsed = parseConfig(powerConfig, { env, flags: {}, machine, known: [] });
-    if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("; "));
-    const log = createLogger({
-      level: "info",
-      program: "power",
-      destination: { write: (line) => this.logs.push(JSON.parse(line) as (typeof this.logs)[number]) },
-    });
-    const { clock } = harness;
-    this.#done = runPower(
-      parsed.value.values,
-      {
-        transport: this.#transport(),
-        clock,
-        ioClock: clock,
-        random: seededRandom(10 + index),
-        log,
-        ...(!realSwitches && { openSwitch: async ({ metadata }: PowerEndpoint) => this.#switchOf(metadata.name) }),
-      },
-      this.#stop.signal,
-    );
-  }
-
-  /** As SIGKILL: nothing more leaves the process. */
-  kill(): void {
-    this.#isDead = true;
-  }
-
-  get isDead(): boolean {
-    return this.#isDead;
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    const end = { reached: false };
-    void this.#done.finally(() => (end.reached = true));
-    for (let turn = 0; turn < 5000 && !end.reached; turn++) await this.#harness.clock.advanceAsync(milliseconds(100));
-    await this.#done;
-  }
-
-  async page(path: string): Promise<string> {
-    const url = this.logs.find(({ url: at }) => at !== undefined)?.["url"];
-    return (await fetch(`${String(url)}${path}`)).text();
-  }
-
-  #act(action: string): void {
-    this.#refuseIfDead();
-    this.onAction(action);
-    this.#refuseIfDead();
-  }
-
-  #refuseIfDead(): void {
-    if (this.#isDead) throw new Error("the process is dead");
-  }
-
-  #switchOf(name: string) {
-    const machine = this.#harness.machine(name);
-    const call = async <Result>(action: "state" | "on" | "shutdown" | "forceOff", run: () => Promise<Result>) => {
-      this.#act(`switch ${action}`);
-      return run();
-    };
-    return {
-      state: async () => call("state", async () => machine.state()),
-      on: async () => call("on", async () => machine.on()),
-      shutdown: async () => call("shutdown", async () => machine.shutdown()),
-      forceOff: async () => call("forceOff", async () => machine.forceOff()),
-      close: async () => undefined,
-    };
-  }
-
-  #transport(): Transport {
-    const transport = this.#harness.api.transport();
-    return {
-      request: async (request: ApiRequest) => {
-        this.onRequest(request);
-        if (request.method !== "GET" && !/leases|events/.test(request.path))
-          this.#act(`${request.method} ${request.path.replace(/\?.*/, "")}`);
-        else this.#refuseIfDead();
-        if (this.#harness.hidesNodeChanges && /\/nodes\?.*watch=1/.test(request.path))
-          return { status: 200, headers: {}, body: silence(request.signal) };
-        const answer = await transport.request(request);
-        if (/\/nodes\?.*watch=1/.test(request.path)) return { ...answer, body: this.#delayed(answer.body) };
-        const observed = await this.#noted(request, answer);
-        this.#refuseIfDead();
-        return observed;
-      },
-      close: async () => transport.close(),
-    };
-  }
-
-  async *#delayed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-    const { clock } = this.#harness;
-    for await (const chunk of body) {
-      while (this.#harness.delaysNodeChanges) await clock.sleep(milliseconds(100));
-      yield chunk;
-    }
-  }
-
-  /** Notes counts of pods and writes of taints. */
-  async #noted(request: ApiRequest, answer: Awaited<ReturnType<Transport["request"]>>) {
-    const { path, method, body = "" } = request;
-    const counted = /\/pods\?.*fieldSelector=spec\.nodeName%3D([^&]+)/.exec(path)?.[1];
-    const tainted = method === "PATCH" ? /\/nodes\/([^/?]+)\?/.exec(path)?.[1] : undefined;
-    if (counted === undefined && tainted === undefined) return answer;
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString();
-    const { metadata } = JSON.parse(text) as { metadata?: { resourceVersion?: string } };
-    const version = metadata?.resourceVersion ?? "";
-    if (answer.status < 300 && counted !== undefined) this.#harness.counts.set(decodeURIComponent(counted), version);
-    if (answer.status < 300 && tainted !== undefined && body.includes(asleepTaint.key))
-      this.#harness.taintedAt.set(tainted, version);
-    return { ...answer, body: bytes(text) };
-  }
-}
-
-async function* bytes(text: string): AsyncGenerator<Uint8Array, void, undefined> {
-  yield Buffer.from(text);
-}
-
-/** A watch without events, until it is aborted. */
-async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-  await new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
-  yield Buffer.from("");
 }
