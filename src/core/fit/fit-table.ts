@@ -121,9 +121,9 @@ export class FitTable<Node extends FitNode = FitNode> {
     );
   }
 
-  /** The node of this tier that the pod fills best; -1 if it fits on none. */
-  bestFit(requests: PodRequests, nodes: NodeConstraint, tier: number): number {
-    return this.#lowest(requests, nodes, tier, (index) => this.#remainder(index, requests));
+  /** The node of this tier, and `among` those marked 1, that the pod fills best; -1 if it fits on none. */
+  bestFit(requests: PodRequests, nodes: NodeConstraint, tier: number, among?: Uint8Array): number {
+    return this.#lowest(requests, nodes, tier, (index) => this.#remainder(index, requests), among);
   }
 
   /** The node of this tier whose use costs least; -1 if the pod fits on none. */
@@ -173,13 +173,20 @@ export class FitTable<Node extends FitNode = FitNode> {
     return best;
   }
 
-  #lowest(requests: PodRequests, nodes: NodeConstraint, tier: number, scoreOf: (index: number) => number): number {
+  #lowest(
+    requests: PodRequests,
+    nodes: NodeConstraint,
+    tier: number,
+    scoreOf: (index: number) => number,
+    among?: Uint8Array,
+  ): number {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     let best = -1;
     let least = Infinity;
     for (let index = 0; index < admitted.length; index++) {
       if (this.tiers[index] !== tier || admitted[index] !== 1 || !hasFree(index, needs)) continue;
+      if (among !== undefined && among[index] !== 1) continue;
       const score = scoreOf(index);
       if (best === -1 || score < least) [best, least] = [index, score];
     }

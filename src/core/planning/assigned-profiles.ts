@@ -11,7 +11,7 @@ export function assignProfiles(
   input: PlanningInput,
 ): AssignedProfiles {
   const { snapshot, cache, now, arrivals } = input;
-  const { policy, minDwell } = input.settings;
+  const { policy, minDwell, sleep } = input.settings;
   const byFit = policy.type === "fit_aware_v1";
   const heldUntil = managed.map(({ name }) => performanceHeldUntil(snapshot.twin(name), minDwell, now));
   const last = cache.profiles;
@@ -35,7 +35,7 @@ export function assignProfiles(
     const fit = byFit ? nodeFitOf(node, input) : undefined;
     return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index], fit }];
   });
-  const demand = byFit ? { pods: snapshot.pods(), arrivals } : undefined;
+  const demand = byFit ? { pods: snapshot.pods(), arrivals, sleeps: sleep?.mode === "on" } : undefined;
   const { hpCount, nodes, fit } = planProfiles(eligible, policy, { performancePods, now, fit: demand });
   const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])), fit };
   cache.profiles = { managed, heldUntil, asleep, performancePods, assigned };

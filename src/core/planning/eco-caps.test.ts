@@ -17,7 +17,7 @@ const settings: CapSettings = {
   },
   gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
 };
-const capsAt = (bound: number) => profileCaps(settings, percent(bound));
+const capsAt = (bound: number, clockShare = 1) => profileCaps(settings, percent(bound), clockShare);
 const node = { metadata: { name: "n" } };
 const cpuNode = (rawModel: string, sockets = 2): HardwareView => hardwareView(node, { cpu: { rawModel, sockets } });
 const gpuNode = (rawModel: string, count = 8): HardwareView =>
@@ -50,15 +50,15 @@ const bounds = fc.double({ min: 0.1, max: 100, noNaN: true });
 const loads = fc.double({ min: 0, max: 1, noNaN: true });
 
 /** The cap in watts that the agent sets for an eco target. */
-function packageCap(hardware: HardwareView, bound: number, queued = noQueues): number {
-  const { cpu } = capsAt(bound)(hardware, queued).eco;
+function packageCap(hardware: HardwareView, bound: number, queued = noQueues, clockShare = 1): number {
+  const { cpu } = capsAt(bound, clockShare)(hardware, queued).eco;
   const device = withLowestCap({ max: hardware.cpu.maxWattsPerSocket, step: raplStep }, hardware.cpu.minWattsPerSocket);
   const cap = resolveCap(cpuCapIntent(cpu), device);
   return cap.kind === "watts" ? cap.watts : Number.POSITIVE_INFINITY;
 }
-function boardCap(hardware: HardwareView, bound: number, queued = noQueues): number {
+function boardCap(hardware: HardwareView, bound: number, queued = noQueues, clockShare = 1): number {
   const { gpu } = hardware;
-  const intent = gpuCapIntent(capsAt(bound)(hardware, queued).eco.gpu?.powerCap);
+  const intent = gpuCapIntent(capsAt(bound, clockShare)(hardware, queued).eco.gpu?.powerCap);
   const cap = resolveCap(intent, { min: gpu?.minWatts, max: gpu?.maxWatts });
   return cap.kind === "watts" ? cap.watts : Number.POSITIVE_INFINITY;
 }
@@ -125,6 +125,24 @@ describe("eco caps with a bounded slowdown", () => {
     const low = { ...settings, gpu: { ...settings.gpu, percent: { performance: percent(50), eco: percent(40) } } };
     const caps = profileCaps(low, percent(1))(gpuNode("NVIDIA H100 80GB HBM3"), noQueues);
     expect(caps.eco.gpu?.powerCap?.capPctOfMax).toBe(50);
+  });
+
+  it("X-116 work that follows the clock less has lower caps, and the bound of compute-bound work still holds", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...gpuModels), bounds, loads, loads, (name, bound, load, below) => {
+        const hardware = gpuNode(name);
+        const model = nodePowerModelOf(hardware).gpu;
+        if (model === undefined) throw new Error("a GPU model is expected");
+        const cap = boardCap(hardware, bound, noQueues, 1 - below);
+        expect(cap).toBeLessThanOrEqual(boardCap(hardware, bound));
+        expect(1 / fittingClock(model, load, watts(cap)) - 1).toBeLessThanOrEqual(bound / 100 + 1e-9);
+      }),
+    );
+    const h100 = gpuNode("NVIDIA H100 80GB HBM3");
+    const xeon = cpuNode("Intel(R) Xeon(R) Platinum 8480+");
+    expect(boardCap(h100, 70, noQueues, 0.7)).toBeLessThan(0.9 * boardCap(h100, 70));
+    expect(packageCap(xeon, 70, noQueues, 0.7)).toBeLessThan(0.9 * packageCap(xeon, 70));
+    expect(boardCap(h100, 10, noQueues, 0.7)).toBe(boardCap(h100, 10));
   });
 
   it("X-112 half the bound applies to the pool whose pods wait", () => {

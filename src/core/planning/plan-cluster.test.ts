@@ -112,6 +112,7 @@ interface Pass {
   readonly cache?: PlanCache;
   readonly trends?: PowerTrends;
   readonly sleep?: SleepObservations;
+  readonly arrivals?: ArrivalHistory;
   readonly now?: Instant;
 }
 
@@ -123,6 +124,7 @@ const pass = (snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan =>
     trends: more.trends ?? new PowerTrends(),
     cache: more.cache ?? new PlanCache(),
     sleep: more.sleep,
+    arrivals: more.arrivals,
     now: more.now ?? NOW,
   });
 
@@ -407,5 +409,31 @@ describe("fit_aware_v1 in a plan", () => {
     expect(profileOf(plan, "b")).toBe("performance");
     expect(plan.hpCount).toBe(1);
     expect([cpuCap(plan, "a"), cpuCap(plan, "b")]).toEqual([60, 100]);
+  });
+
+  it("SLP-72 keeps the reserve of pods without GPUs off nodes with GPUs, if nodes sleep", () => {
+    const snapshot = new TestSnapshot().addNode("cpu", "16").addNode("gpu", "64");
+    const gpu = snapshot.byName.get("gpu") as SnapshotNode;
+    snapshot.byName.set("gpu", { ...gpu, status: { ...gpu.status, capacity: { cpu: "64", "nvidia.com/gpu": "8" } } });
+    snapshot.addPod("gpu", "performance");
+    const arrivals = new ArrivalHistory();
+    const shapes = new PodShapes({ allClasses: true });
+    const arrived = {
+      metadata: {
+        name: "arrived",
+        creationTimestamp: stamp(3600),
+        annotations: { "joulie.io/workload-class": "performance" },
+      },
+      spec: { containers: [{ name: "main", resources: { requests: { cpu: "8" } } }] },
+    };
+    arrivals.record(podSummaryOf(arrived, labels.powerProfile, shapes));
+    const reserve = { ...policy, fitReserve: 1 };
+    const planned = (mode: "off" | "on") =>
+      settle(snapshot, {
+        settings: { policy: reserve, sleep: { mode, after: milliseconds(600_000), reserveQuantile: 0 } },
+        arrivals,
+      });
+    expect(profileOf(planned("on"), "cpu")).toBe("performance");
+    expect(profileOf(planned("off"), "cpu")).toBe("eco");
   });
 });

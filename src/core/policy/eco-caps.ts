@@ -1,15 +1,28 @@
 import type { QueuedPools } from "../demand/index.ts";
 import { type HardwareView, packageCapFloor } from "../inventory/index.ts";
-import { type DeviceModel, leastEnergyClock, nodePowerModelOf, powerAt, restOfServerOf } from "../power/index.ts";
+import {
+  COMPUTE_BOUND,
+  type DeviceModel,
+  leastEnergyClock,
+  nodePowerModelOf,
+  powerAt,
+  restOfServerOf,
+} from "../power/index.ts";
 import { type Percent, percent, percentOf, type Watts } from "../units/index.ts";
 import { type CapIntents, type CapSettings, capIntents, gpuMaximum, type ProfileCaps } from "./caps.ts";
 
 /** The caps of a node under each profile; eco caps may depend on the queues. */
 export type CapsOf = (hardware: HardwareView, queued: QueuedPools) => ProfileCaps;
 
-/** Without `maxSlowdown` the eco caps are the percentages of the settings. */
-export const profileCaps = (settings: CapSettings, maxSlowdown?: Percent): CapsOf =>
-  maxSlowdown === undefined ? capIntents(settings) : boundedCaps(settings, maxSlowdown);
+/**
+ * Without `maxSlowdown` the eco caps are the percentages of the settings. `clockShare`: the share of its run time that follows
+ * the clock, of the work whose energy the caps minimise; the bound is for compute-bound work in any case.
+ */
+export const profileCaps = (
+  settings: CapSettings,
+  maxSlowdown?: Percent,
+  clockShare: number = COMPUTE_BOUND,
+): CapsOf => (maxSlowdown === undefined ? capIntents(settings) : boundedCaps(settings, maxSlowdown, clockShare));
 
 /** The eco caps of a model: percent of the maximum of each device. */
 interface EcoShares {
@@ -26,7 +39,7 @@ const MOST_MODELS = 1024;
  *
  * CPUs of nodes with GPUs stay uncapped: a GPU that waits for its host draws idle power for longer than the CPU saves.
  */
-function boundedCaps(settings: CapSettings, maxSlowdown: Percent): CapsOf {
+function boundedCaps(settings: CapSettings, maxSlowdown: Percent, clockShare: number): CapsOf {
   const calm = maxSlowdown / 100;
   const intents = new Map<string, ReturnType<typeof capIntents>>();
   const intentsFor = ({ cpu, gpu }: EcoShares, cpuWatts: Watts) => {
@@ -49,7 +62,7 @@ function boundedCaps(settings: CapSettings, maxSlowdown: Percent): CapsOf {
   };
   const maximumOf = gpuMaximum(settings);
   const ecoAt = (hardware: HardwareView, bounds: Readonly<Record<"cpu" | "gpu", number>>): CapIntents => {
-    const shares = ecoShares(hardware, bounds, maximumOf);
+    const shares = ecoShares(hardware, bounds, maximumOf, clockShare);
     const cpu = percent(Math.min(shares.cpu, settings.cpu.percent.performance));
     const gpu = percent(Math.min(shares.gpu, settings.gpu.percent.performance));
     // Watts of an unknown maximum would be a guess, so such a package stays open.
@@ -72,18 +85,19 @@ function ecoShares(
   hardware: HardwareView,
   bounds: Readonly<Record<"cpu" | "gpu", number>>,
   maximumOf: ReturnType<typeof gpuMaximum>,
+  clockShare: number,
 ): EcoShares {
   const model = nodePowerModelOf(hardware);
   const rest = restOfServerOf(model);
   const { cpu, gpu } = hardware;
   if (gpu === undefined || model.gpu === undefined) {
     const beside = { constant: rest.idle / model.packages, slope: rest.slope };
-    const cap = capAt(model.cpu, Math.max(clockWithin(bounds.cpu), leastEnergyClock(model.cpu, beside)));
+    const cap = capAt(model.cpu, Math.max(clockWithin(bounds.cpu), leastEnergyClock(model.cpu, beside, clockShare)));
     return { cpu: shareOf(Math.max(cap, packageCapFloor(cpu)), cpu.maxWattsPerSocket), gpu: OPEN };
   }
   // All packages idle at least for as long as the boards work.
   const beside = { constant: (rest.idle + model.packages * model.cpu.idle) / model.boards, slope: rest.slope };
-  const cap = capAt(model.gpu, Math.max(clockWithin(bounds.gpu), leastEnergyClock(model.gpu, beside)));
+  const cap = capAt(model.gpu, Math.max(clockWithin(bounds.gpu), leastEnergyClock(model.gpu, beside, clockShare)));
   return { cpu: OPEN, gpu: shareOf(Math.max(cap, gpu.minWatts), maximumOf(gpu)) };
 }
 

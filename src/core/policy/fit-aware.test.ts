@@ -190,6 +190,18 @@ describe("fit_aware_v1", () => {
     expect(performanceNodes(plan(nodes, [full, pod(4)], arrivals))).toEqual(["gpu"]);
   });
 
+  it("SLP-72 with sleep, the reserve of pods without GPUs does not count on room beside GPUs", () => {
+    const arrivals = new ArrivalHistory();
+    arrivals.record(pod(4));
+    const nodes = [node("gpu", { gpus: 8 }), node("cpu")];
+    const pods = [pod(1, { on: "gpu", gpus: 1 })];
+    const planned = (sleeps: boolean) =>
+      planProfiles(nodes, settings, { performancePods: 0, now: NOW, fit: { pods, arrivals, sleeps } });
+    expect(performanceNodes(planned(true))).toEqual(["gpu", "cpu"]);
+    expect(reasonOf(planned(true), "cpu")).toBe("reserve for arriving performance pods");
+    expect(performanceNodes(planned(false))).toEqual(["gpu"]);
+  });
+
   it("POL-29 obeys selectors and taints, with the labels of a performance node", () => {
     const profile = { "joulie.io/power-profile": "performance" };
     const tainted = { taints: [{ key: "nvidia.com/gpu", effect: "NoSchedule" }] };

@@ -18,6 +18,8 @@ export interface FitDemand {
   readonly pods: Iterable<PodSummary>;
   /** Without it the reserve is one node per family. */
   readonly arrivals?: ArrivalHistory | undefined;
+  /** Empty nodes are switched off. Then the reserve of pods without GPUs is on nodes without GPUs only. */
+  readonly sleeps?: boolean | undefined;
 }
 
 /** Pending performance pods by what the plan has for them. */
@@ -65,7 +67,7 @@ const MOST_AWAITED = 250;
  */
 export function planFit(
   ordered: readonly PlanNode[],
-  { pods, arrivals }: FitDemand,
+  { pods, arrivals, sleeps = false }: FitDemand,
   reserveQuantile: number,
   now: Instant,
 ): FitPlan {
@@ -93,7 +95,7 @@ export function planFit(
   }
   plan.tryOthers(fitting, now);
   plan.awaitRoom(waiting);
-  for (const group of reserve) plan.place(group, reasons.reserve);
+  for (const group of reserve) plan.place(group, reasons.reserve, sleeps);
   plan.keepFamilies();
   const nodes = plan.nodes();
   const hpCount = nodes.filter(({ profile }) => profile === "performance").length;
@@ -123,6 +125,8 @@ class Promotions {
   readonly #ordered: readonly PlanNode[];
   readonly #table: FitTable<PlanNode>;
   readonly #why: (string | undefined)[];
+  /** 1 = the node has no GPUs. */
+  readonly #withoutGpus: Uint8Array;
   /** Eco nodes that this plan promotes for pods. */
   readonly #promoted = new Set<number>();
 
@@ -130,6 +134,7 @@ class Promotions {
     this.#ordered = ordered;
     this.#table = table;
     this.#why = ordered.map(() => undefined);
+    this.#withoutGpus = Uint8Array.from(ordered, (_, index) => (table.hasGpus(index) ? 0 : 1));
     for (const [index, { pin, heldUntil, fit }] of ordered.entries()) {
       if (pin === "eco") continue;
       const isNeeded = pin === "performance" || heldUntil !== undefined;
@@ -147,17 +152,23 @@ class Promotions {
 
   /**
    * Reserves room for pods of one shape. A node that took one of them takes the next one too, as long as it fits. The reserve
-   * of pods without GPUs promotes no node with GPUs: its caps save most, and a pod that needs it still promotes it.
+   * of pods without GPUs promotes no node with GPUs: its caps save most, and a pod that needs it still promotes it. With
+   * `sparesGpuNodes` it does not count on their room either: pods that ran there would keep the dearest nodes awake.
    */
-  place({ requests, nodes, count }: PodGroup, why: string): Pick<FitResult, "onPerformance" | "onPromoted"> {
+  place(
+    { requests, nodes, count }: PodGroup,
+    why: string,
+    sparesGpuNodes = false,
+  ): Pick<FitResult, "onPerformance" | "onPromoted"> {
     const table = this.#table;
+    const among = sparesGpuNodes && requests.gpus === 0 ? this.#withoutGpus : undefined;
     let onPerformance = 0;
     let onPromoted = 0;
     let index = -1;
     for (let pod = 0; pod < count; pod++) {
       if (index === -1 || !table.fits(index, requests)) {
-        index = table.bestFit(requests, nodes, tiers.needed);
-        if (index === -1) index = table.bestFit(requests, nodes, tiers.performance);
+        index = table.bestFit(requests, nodes, tiers.needed, among);
+        if (index === -1) index = table.bestFit(requests, nodes, tiers.performance, among);
         if (index === -1) {
           index = table.cheapest(requests, nodes, tiers.eco);
           if (index === -1 || (why === reasons.reserve && requests.gpus === 0 && table.hasGpus(index))) break;

@@ -10,7 +10,7 @@ export {
 } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
 export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
-export { leastEnergyClock, type PowerBeside } from "./least-energy.ts";
+export { COMPUTE_BOUND, leastEnergyClock, type PowerBeside } from "./least-energy.ts";
 export type { LoadPoints } from "./load-shape.ts";
 export {
   type DeviceSpec,

@@ -10,7 +10,7 @@ import type { KnownClass } from "./twin-state.ts";
 /** The score of a node without information. */
 export const NEUTRAL_SCORE = 50;
 
-const HEADROOM_WEIGHT = 0.7;
+export const HEADROOM_WEIGHT = 0.7;
 const COOLING_WEIGHT = 0.15;
 /** The assumed stress if the twin predicts none: the middle of the scale. */
 const NEUTRAL_STRESS = 50;

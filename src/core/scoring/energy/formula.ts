@@ -53,6 +53,10 @@ export const starvationJoules = (
   time: Seconds,
 ): Joules => (freeBoards > 0 && freeCpus < cpusPerFreeBoard * freeBoards ? idle * time : 0) as Joules;
 
+/** Idle energy of the share of a GPU node's CPUs that a pod without GPUs takes. */
+export const guestJoules = (cpus: number, all: number, idle: Watts, time: Seconds): Joules =>
+  ((cpus / all) * idle * time) as Joules;
+
 /** Idle energy of the share of the CPUs or of the boards that stays free. */
 export const spareJoules = (free: number, all: number, idle: Watts, time: Seconds): Joules =>
   ((free / all) * idle * time) as Joules;

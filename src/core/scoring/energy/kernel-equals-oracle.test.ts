@@ -90,6 +90,7 @@ const randomSettings = (c: Chance): EnergySettings => ({
         awake: c.pick([0, 1]),
         fragmentation: c.pick([0, 1, 2]),
         starvation: c.pick([0, 1]),
+        guests: c.pick([0, 4]),
         spare: c.pick([0, 0.1, 1]),
         spareBoards: c.pick([0, 0.1, 1]),
       },

@@ -14,6 +14,7 @@ import {
   cpuLoad,
   energyScore,
   fragmentationJoules,
+  guestJoules,
   OVER_CAP,
   pueFactor,
   remainingSeconds,
@@ -186,7 +187,10 @@ export class EnergyKernel extends ScoringKernel {
           spare = weights.spareBoards * spareJoules(freeBoards, boardCount, idleWatts, time);
         if (!withGpus) {
           const needed = cpusPerFreeBoard[slot] as number;
-          starvation = weights.starvation * starvationJoules(freeCpus, freeBoards, needed, idleWatts, time);
+          starvation = Math.max(
+            weights.starvation * starvationJoules(freeCpus, freeBoards, needed, idleWatts, time),
+            weights.guests * guestJoules(asked, size, idleWatts, time),
+          );
         }
       }
       out[i] = (running + awake + fragmentation + starvation + spare) * pueFactor(pue[slot] as number);

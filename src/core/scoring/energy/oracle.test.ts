@@ -4,6 +4,7 @@ import { hardwareView } from "../../inventory/index.ts";
 import { nodePowerModelOf, powerAt } from "../../power/index.ts";
 import { instant, milliseconds, seconds } from "../../units/index.ts";
 import { readTwin } from "../twin-state.ts";
+import { energyNodeOf } from "./energy-node.ts";
 import type { PlacedPod, RunningPod } from "./energy-pod.ts";
 import { gpuMixOf } from "./gpu-mix.ts";
 import {
@@ -63,7 +64,7 @@ function joulesOf(
 }
 const only = (weights: Partial<EnergySettings["weights"]>): EnergySettings => ({
   ...defaultEnergySettings,
-  weights: { awake: 0, fragmentation: 0, starvation: 0, spare: 0, spareBoards: 0, ...weights },
+  weights: { awake: 0, fragmentation: 0, starvation: 0, guests: 0, spare: 0, spareBoards: 0, ...weights },
 });
 
 describe("the marginal joules of a pod", () => {
@@ -129,6 +130,17 @@ describe("the marginal joules of a pod", () => {
     expect(total([], cpuPod(4), epyc).awake).toBeGreaterThan(0);
     expect(total([used(6)], gpuPod(1)).joules).toBeLessThan(total([used(2)], gpuPod(1)).joules);
     expect(energySettings().weights).toMatchObject({ awake: 0, spareBoards: 0 });
+  });
+
+  it("SLP-72 with sleep, prefer an empty node without GPUs to room beside GPUs", () => {
+    const allBoards = running(64, { demand: { cpuCores: 64, gpus: gpus(8) } });
+    const on = (view: typeof hgx, pods: readonly RunningPod[], sleeps: boolean) =>
+      joulesOf(cpuPod(16), { hardware: view, pods }, energySettings({ sleeps }));
+    expect(on(hgx, [allBoards], true).joules).toBeGreaterThan(on(epyc, [], true).joules);
+    const idle = energyNodeOf(hgx, undefined, energySettings())?.idle ?? 0;
+    expect(on(hgx, [allBoards], true).starvation).toBeCloseTo(4 * (16 / 128) * 1800 * idle, 3);
+    expect(on(hgx, [allBoards], false).starvation).toBe(0);
+    expect(on(epyc, [], true).starvation).toBe(0);
   });
 
   it("count a node's idle power if a pod without GPUs starves its free boards", () => {

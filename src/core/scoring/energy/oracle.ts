@@ -12,6 +12,7 @@ import {
   cpuLoad,
   energyScore,
   fragmentationJoules,
+  guestJoules,
   OVER_CAP,
   pueFactor,
   remainingSeconds,
@@ -106,7 +107,12 @@ export function marginalJoules(
       : 0,
   );
   const starvation = joules(
-    withGpus ? 0 : weights.starvation * starvationJoules(freeCpus, freeBoards, node.cpusPerFreeBoard, node.idle, time),
+    withGpus || node.boards === 0
+      ? 0
+      : Math.max(
+          weights.starvation * starvationJoules(freeCpus, freeBoards, node.cpusPerFreeBoard, node.idle, time),
+          weights.guests * guestJoules(cpus, node.cpus, node.idle, time),
+        ),
   );
   const spare = joules(
     weights.spareBoards !== 0 && node.boards > 0

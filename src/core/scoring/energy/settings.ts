@@ -13,6 +13,11 @@ export interface EnergyWeights {
   /** Idle power of a GPU node on which a pod without GPUs leaves too few cores for the free boards. */
   readonly starvation: number;
   /**
+   * Idle power of the share of a GPU node's CPUs that a pod without GPUs takes: it keeps the node from sleeping, and its CPUs
+   * from GPU pods. The larger one of this term and `starvation` counts.
+   */
+  readonly guests: number;
+  /**
    * Idle power of the share of the CPUs that stays free: prefers full nodes, so that large pods find room. With 0.1 instead of
    * 1 a nearly idle cluster saves half a percent more, and a nearly full one makes large pods wait half as long again.
    */
@@ -48,11 +53,17 @@ export const defaultEnergySettings: EnergySettings = {
   coresPerFreeBoard: 16,
   boardSpeeds: true,
   offWatts: { withoutGpus: POWER_STATES.offWithoutGpus.value, withGpus: POWER_STATES.offWithGpus.value },
-  weights: { awake: 0, fragmentation: 1, starvation: 1, spare: 1, spareBoards: 0 },
+  weights: { awake: 0, fragmentation: 1, starvation: 1, guests: 0, spare: 1, spareBoards: 0 },
 };
+
+/** An idle GPU node draws about as much as fourteen idle nodes without GPUs, so even small pods are better off elsewhere. */
+const GUESTS_WHERE_NODES_SLEEP = 4;
 
 /** If nodes sleep, a pod that keeps one awake costs the idle power of that node, and full GPU nodes let others sleep. */
 export const energySettings = ({ sleeps = false }: { readonly sleeps?: boolean | undefined } = {}): EnergySettings =>
   sleeps
-    ? { ...defaultEnergySettings, weights: { ...defaultEnergySettings.weights, awake: 1, spareBoards: 1 } }
+    ? {
+        ...defaultEnergySettings,
+        weights: { ...defaultEnergySettings.weights, awake: 1, guests: GUESTS_WHERE_NODES_SLEEP, spareBoards: 1 },
+      }
     : defaultEnergySettings;
