@@ -96,6 +96,12 @@ const members = {
       max: 100,
       about: `Bound of the eco caps of fit_aware_v1, see the operator; unset = ${ECO_MAX_SLOWDOWN}.`,
     }),
+    ECO_CLOCK_SHARE: number({
+      above: 0,
+      max: 1,
+      about:
+        "Share of the run time that follows the clock, for the eco caps of fit_aware_v1, see the operator; unset = 1.",
+    }),
     ESTIMATOR_ERROR: number({
       min: 0,
       max: 0.9,

@@ -30,6 +30,7 @@ export interface ExperimentOptions {
   readonly performanceShare?: number | undefined;
   readonly estimatorError?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
+  readonly ecoClockShare?: number | undefined;
   readonly sleep?: SleepOptions | undefined;
 }
 

@@ -57,6 +57,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     performanceShare: config.PERFORMANCE_SHARE,
     estimatorError: config.ESTIMATOR_ERROR,
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
+    ecoClockShare: config.ECO_CLOCK_SHARE,
     sleep: sleepOptionsOf(config),
   };
   const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);

@@ -25,6 +25,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
     performanceShare,
     estimatorError = 0,
     ecoMaxSlowdown,
+    ecoClockShare,
     sleep,
   } = options;
   const machines = machinesOf(cluster, nodes, { boardSpeeds, bootCpu: sleep?.bootCpu, bootGpu: sleep?.bootGpu });
@@ -46,6 +47,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
       ...(bindBoards && { bindBoards: "on" }),
       ...(estimatorError > 0 && { estimatorError }),
       ...(ecoMaxSlowdown !== undefined && { ecoMaxSlowdown }),
+      ...(ecoClockShare !== undefined && { ecoClockShare }),
       ...(sleep?.bootCpu !== undefined && { bootCpuSec: sleep.bootCpu }),
       ...(sleep?.bootGpu !== undefined && { bootGpuSec: sleep.bootGpu }),
       ...(sleep?.failedBoots !== undefined && { bootFailures: sleep.failedBoots }),
@@ -71,6 +73,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
           window: [endSec * WARM_UP, endSec],
           estimatorError,
           ecoMaxSlowdown,
+          ecoClockShare,
           sleep,
         },
         contender,

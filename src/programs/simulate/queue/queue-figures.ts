@@ -2,6 +2,7 @@ import type { Need } from "../../../core/sleep/index.ts";
 import { quantile } from "../report/quantile.ts";
 import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
+import type { IdleShares } from "./idle-account.ts";
 import type { ClusterEnergy, NodeState } from "./simulated-cluster.ts";
 
 /** Energy and work up to a moment. */
@@ -39,6 +40,8 @@ interface SleepRecord {
   readonly failedBoots: number;
   /** By what the woken nodes were needed for. */
   readonly wakes: Readonly<Record<Need | "other", number>>;
+  /** Within the window; absent without one. */
+  readonly idle?: IdleShares | undefined;
 }
 
 /** A performance job misses its SLO if waiting plus running takes this much longer than at full speed. */
@@ -128,6 +131,51 @@ export const queueFigures: readonly ReportFigure[] = [
   { key: "wakesForReserve", title: "wakes, reserve", digits: 1, ofSleep: true, about: "nodes woken for the reserve" },
   { key: "wakesForOther", title: "wakes, other", digits: 1, ofSleep: true },
   { key: "failedBoots", title: "failed boots", digits: 1, ofSleep: true },
+  {
+    key: "fullSpeedPct",
+    title: "% full speed",
+    digits: 1,
+    ofSleep: true,
+    about:
+      "share of the energy of nodes that run jobs without a cap; this and the next columns are from a third of the arrival time to its end",
+  },
+  {
+    key: "cappedPct",
+    title: "% capped",
+    digits: 1,
+    ofSleep: true,
+    about: "the same of nodes that run jobs under eco caps",
+  },
+  {
+    key: "emptyReservePct",
+    title: "% reserve",
+    digits: 2,
+    ofSleep: true,
+    about:
+      "share of empty nodes that are on for the reserve; it and the next three are of the power at each full minute",
+  },
+  { key: "emptyFamilyPct", title: "% family", digits: 2, ofSleep: true, about: "of those that their family keeps on" },
+  {
+    key: "emptyZonePct",
+    title: "% zone",
+    digits: 2,
+    ofSleep: true,
+    about: "of those that nothing needs, while half of their zone is asleep",
+  },
+  {
+    key: "emptyOtherPct",
+    title: "% other empty",
+    digits: 2,
+    ofSleep: true,
+    about: "of other empty nodes, most of which have not been empty for long enough",
+  },
+  {
+    key: "freeBoards",
+    title: "free boards",
+    digits: 1,
+    ofSleep: true,
+    about: "mean number of GPUs without a job on nodes that run jobs",
+  },
 ];
 
 export function queueRunFigures(story: QueueRunRecord): {
@@ -247,6 +295,13 @@ function sleepFigures({ sleep, marks, endSec, energy, nodes }: QueueRunRecord): 
     wakesForReserve: reserve + learning,
     wakesForOther: family + zone + swap + other,
     failedBoots: sleep.failedBoots,
+    fullSpeedPct: ratio(joulesIn("full") * 100, total),
+    cappedPct: ratio(joulesIn("eco") * 100, total),
+    emptyReservePct: sleep.idle?.empty.reserve,
+    emptyFamilyPct: sleep.idle?.empty.family,
+    emptyZonePct: sleep.idle?.empty.zone,
+    emptyOtherPct: sleep.idle?.empty.other,
+    freeBoards: sleep.idle?.freeBoards,
     ...Object.fromEntries(
       (["off", "stopping", "waking", "failed"] as const).map((state) => [`${state}KWh`, energy.byState[state] / KWH]),
     ),

@@ -13,6 +13,7 @@ import { placementRandom, RandomCandidates } from "../placement/random-candidate
 import type { ExperimentRun } from "../run.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
 import { EnergyScheduler } from "./energy-scheduler.ts";
+import { IdleAccount } from "./idle-account.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
@@ -36,6 +37,8 @@ export interface QueueSetup {
   readonly estimatorError?: number | undefined;
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
+  /** ECO_CLOCK_SHARE of the operator. */
+  readonly ecoClockShare?: number | undefined;
   /** For arms with sleep. */
   readonly sleep?: SleepOptions | undefined;
 }
@@ -80,6 +83,8 @@ class Simulation {
   readonly #fitsSomewhere: readonly boolean[];
   readonly #ratedWatts: (trace: Trace, job: number) => number;
   readonly #marks: ProgressMark[] = [];
+  /** Within the window. */
+  readonly #idle: IdleAccount;
   /** Times of the marks to come. */
   readonly #window: number[];
   #peakWatts = 0;
@@ -90,10 +95,11 @@ class Simulation {
   #done = 0;
 
   constructor(setup: QueueSetup, { arm, policy, sleep: sleeps }: Contender) {
-    const { trace, machines, seed, atWall, window, ecoMaxSlowdown } = setup;
+    const { trace, machines, seed, atWall, window, ecoMaxSlowdown, ecoClockShare } = setup;
     this.#trace = trace;
     const site = new SimulatedCluster(machines, atWall, sleeps);
     this.#site = site;
+    this.#idle = new IdleAccount(machines, site);
     this.#ratedWatts = ratedWatts(machines);
     this.#window = [...(window ?? [])];
     const { kinds, kindOf } = indexJobKinds(trace);
@@ -116,7 +122,14 @@ class Simulation {
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
-      this.#operator = new SimulatedOperator(machines, site, policy, { kernel, seenBy, kinds, ecoMaxSlowdown, sleep });
+      this.#operator = new SimulatedOperator(machines, site, policy, {
+        kernel,
+        seenBy,
+        kinds,
+        ecoMaxSlowdown,
+        ecoClockShare,
+        sleep,
+      });
       const scheduler = new EnergyScheduler(
         site,
         kernel,
@@ -128,7 +141,7 @@ class Simulation {
     }
     if (arm === "joulie") {
       // It needs twins, so it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, sleep });
+      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
@@ -138,7 +151,7 @@ class Simulation {
     this.#operator =
       policy === "none" && sleep === undefined
         ? undefined
-        : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, sleep });
+        : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
@@ -194,6 +207,7 @@ class Simulation {
         this.#hasWoken = false;
         if (isDue) this.#readMeters();
         this.#pass();
+        if (isDue && this.#marks.length === 1) this.#idle.look(this.#operator?.sleepPlan);
       }
       if (isDue) {
         nextPass += PASS_SEC;
@@ -357,7 +371,14 @@ class Simulation {
       wattsByMinute: Float64Array.from(this.#wattsByMinute),
       peakWatts: this.#peakWatts,
       nodes: this.#site.count,
-      ...(power && { sleep: { sleeps: power.sleeps, failedBoots: power.failures, wakes: this.#operator.wakes } }),
+      ...(power && {
+        sleep: {
+          sleeps: power.sleeps,
+          failedBoots: power.failures,
+          wakes: this.#operator.wakes,
+          idle: this.#idle.shares,
+        },
+      }),
     };
   }
 }

@@ -30,7 +30,10 @@ const policyOf = (name: PolicyName): PolicySettings => ({
  */
 export const planningSettings = (
   policy: PolicyName,
-  ecoMaxSlowdown: Percent = ECO_MAX_SLOWDOWN,
+  {
+    maxSlowdown = ECO_MAX_SLOWDOWN,
+    clockShare,
+  }: { readonly maxSlowdown?: Percent | undefined; readonly clockShare?: number | undefined } = {},
   sleep?: SleepSettings,
 ): PlanningSettings => ({
   sleep,
@@ -51,7 +54,8 @@ export const planningSettings = (
       },
       gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
     },
-    policy === "fit_aware_v1" ? ecoMaxSlowdown : undefined,
+    policy === "fit_aware_v1" ? maxSlowdown : undefined,
+    clockShare,
   ),
   labels: { powerProfile: labels.powerProfile, draining: labels.draining },
   gpuProductLabels,

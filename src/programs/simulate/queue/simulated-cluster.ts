@@ -129,6 +129,11 @@ export class SimulatedCluster implements PlacementNodes {
     return (this.#nodes[index] as SimulatedNode<TraceJob>).power;
   }
 
+  /** Reported power of one node. */
+  wattsOf(index: number): number {
+    return this.#draws[index] as number;
+  }
+
   bootSecondsOf(index: number): number {
     return (this.#machines[index] as ClusterMachine).model.states.bootTime;
   }

@@ -11,7 +11,7 @@ import {
 } from "../../../core/planning/index.ts";
 import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
-import { type Need, SleepMemory, type SleepSettings } from "../../../core/sleep/index.ts";
+import { type Need, SleepMemory, type SleepPlan, type SleepSettings } from "../../../core/sleep/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
 import { type Instant, milliseconds, type Percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
@@ -37,6 +37,7 @@ interface SimulatedExtender {
 interface FittedJobs {
   readonly kinds?: readonly JobKindRequest[] | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
+  readonly ecoClockShare?: number | undefined;
 }
 
 /** Nodes that sleep. */
@@ -75,6 +76,8 @@ export class SimulatedOperator {
   };
   /** With fit_aware_v1 or sleep only. */
   readonly #pods: SimulatedPods | undefined;
+  /** Of the last pass, if nodes sleep. */
+  sleepPlan: SleepPlan | undefined;
   /** Whether a performance pod without a node triggers a pass. */
   readonly fitsPods: boolean;
   readonly #power = new Map<string, PowerReading>();
@@ -97,13 +100,18 @@ export class SimulatedOperator {
       seenBy = (hardware) => hardware,
       kinds,
       ecoMaxSlowdown,
+      ecoClockShare,
       sleep,
     }: SimulatedExtender & FittedJobs & { readonly sleep?: SimulatedSleep | undefined } = {},
   ) {
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
-    this.#settings = planningSettings(policy, ecoMaxSlowdown, sleep?.settings);
+    this.#settings = planningSettings(
+      policy,
+      { maxSlowdown: ecoMaxSlowdown, clockShare: ecoClockShare },
+      sleep?.settings,
+    );
     this.fitsPods = policy === "fit_aware_v1" && kinds !== undefined;
     const allArrivals = sleep && new ArrivalHistory(ARRIVAL_SLOT);
     this.#pods =
@@ -165,6 +173,7 @@ export class SimulatedOperator {
       sleep: this.#sleep,
       now,
     });
+    this.sleepPlan = plan.sleep;
     for (const { verdict, need } of plan.sleep?.nodes.values() ?? [])
       if (verdict === "wake") this.wakes[need ?? "other"]++;
     for (const node of plan.nodes.values()) {

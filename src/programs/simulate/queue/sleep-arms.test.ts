@@ -5,7 +5,7 @@ import type { SleepOptions } from "../experiment.ts";
 import { type Trace, TraceBuilder } from "../trace/trace.ts";
 import { queueExperiment } from "./experiment.ts";
 import { type ClusterMachine, machinesOf } from "./machines.ts";
-import type { QueueRunRecord } from "./queue-figures.ts";
+import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { simulateQueue } from "./run.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
 import { SimulatedPowerProgram } from "./simulated-power.ts";
@@ -72,6 +72,31 @@ describe("arms with sleep", () => {
     expect(sum / total).toBeCloseTo(1, 12);
     for (const state of ["empty", "off", "stopping", "waking", "failed"] as const)
       expect(byState[state]).toBeGreaterThan(0);
+  });
+
+  it("SLP-73 accounts for the power of empty nodes by what keeps them on", () => {
+    const { figures } = queueRunFigures(run("energy+sleep").record);
+    const parts = ["Reserve", "Family", "Zone", "Other"].map((part) => figures[`empty${part}Pct`] as number);
+    // Of all energy the rest is that of empty nodes; the parts are samples of it.
+    const { fullSpeedPct = 0, cappedPct = 0, offPct = 0, transitionPct = 0 } = figures;
+    const empty = 100 - fullSpeedPct - cappedPct - offPct - transitionPct;
+    expect(empty).toBeGreaterThan(1);
+    expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - empty)).toBeLessThan(empty / 10);
+    expect(Math.min(...parts)).toBeGreaterThanOrEqual(0);
+    expect(figures["emptyReservePct"]).toBeGreaterThan(0);
+    expect(figures["emptyOtherPct"]).toBeGreaterThan(0);
+    expect(figures["freeBoards"]).toBeGreaterThan(0);
+    expect(figures["freeBoards"]).toBeLessThan(40);
+    expect(queueRunFigures(run("energy").record).figures).not.toHaveProperty("emptyZonePct");
+  });
+
+  it("SLP-73 with the whole cluster idle, half of the zone keeps the others on", () => {
+    const trace = new TraceBuilder();
+    for (const submitSec of [0, HOURS * 3600 - 1])
+      trace.add({ submitSec, cores: 1, gpus: 0, performance: false, cpuUtil: 1, gpuUtil: 0, durationSec: 60 });
+    const { figures } = queueRunFigures(runTrace("energy+sleep", {}, trace.build(), NODES).record);
+    expect(figures["asleepMean"]).toBeGreaterThan(11);
+    expect(figures["emptyZonePct"]).toBeGreaterThan(4 * (figures["emptyReservePct"] as number));
   });
 
   it("SLP-71 starts no job on a node that is not on, and takes no power from a node with jobs", () => {
