@@ -237,6 +237,12 @@ export const errorRegistry = {
     cause: "The power switch, or its configuration, does not allow the action; for example disablePowerOff is set.",
     remedy: "Correct what the message names, or remove the label joulie.io/may-sleep from the node.",
   },
+  JOULIE_E_POWER_WRONG_MACHINE: {
+    group: "Power",
+    cause: "The BMC reports another UUID than the node (status.nodeInfo.systemUUID), so it belongs to another machine.",
+    remedy:
+      "Correct the address or the systemId of the PowerEndpoint. Until then Joulie neither switches this machine off nor on.",
+  },
   JOULIE_E_WAKE_FAILED: {
     group: "Power",
     cause: "A sleeping node did not come back within WAKE_TIMEOUT, neither at the first nor at the second attempt.",

@@ -18,10 +18,14 @@ export interface ClusterObjects {
   readonly hardware: ReadonlyMap<string, NodeHardware>;
   readonly profiles: ReadonlyMap<string, NodePowerProfile>;
   readonly endpoints: ReadonlyMap<string, PowerEndpoint>;
-  readonly pods: readonly Pod[];
+  /** Undefined if they cannot be read, which is not the same as no pods. */
+  readonly pods: readonly Pod[] | undefined;
   /** Absent if the reader looked at nodes and pods only. */
   readonly installation?: Installation | undefined;
 }
+
+/** For reports that have no answer without pods. */
+export type ClusterObjectsWithPods = ClusterObjects & { readonly pods: readonly Pod[] };
 
 /** What is installed in the cluster. */
 export interface Installation {
@@ -31,20 +35,25 @@ export interface Installation {
   /** Custom resources that the API server does not serve. */
   readonly missingKinds: readonly string[];
   readonly programs: readonly InstalledWorkload[];
-  /** The Lease of the operator; absent if there is none. */
-  readonly operatorLease?: { readonly holder: string | undefined; readonly renewedAt: Instant | undefined } | undefined;
+  /** The Lease of the operator and the time since its renewal; absent if there is none. */
+  readonly operatorLease?: { readonly holder: string | undefined; readonly age: Milliseconds | undefined } | undefined;
   /** What could not be read, and why. */
   readonly unreadable: readonly string[];
 }
 
-/** A Deployment or DaemonSet of the installation. */
+/** What the chart installs a program as. The agent is a DaemonSet, or with `agent.mode=pool` a StatefulSet. */
+export type WorkloadKind = "Deployment" | "DaemonSet" | "StatefulSet";
+
+/** A program of the installation. */
 export interface InstalledWorkload {
   /** Its component: operator, agent, extender, power, … */
   readonly program: string;
-  readonly kind: "Deployment" | "DaemonSet";
+  readonly kind: WorkloadKind;
   readonly name: string;
   readonly desired: number;
   readonly ready: number;
+  /** SIMULATE_ONLY=true: it computes caps and sets none. */
+  readonly observeOnly?: boolean;
   /** The tag of the image; undefined for an image by digest. */
   readonly version: string | undefined;
 }

@@ -1,5 +1,5 @@
 import type { WorkloadClass } from "../demand/index.ts";
-import { type Instant, type Joules, joules, milliseconds, type Watts } from "../units/index.ts";
+import { type Instant, instant, type Joules, joules, milliseconds, type Watts } from "../units/index.ts";
 import type { WattsInterval } from "./counterfactual.ts";
 
 /** One node at one moment, as an account reads it. */
@@ -33,7 +33,8 @@ export type EnergyClass = WorkloadClass | "idle";
 export interface NodeEnergy {
   readonly node: string;
   readonly used: Joules;
-  readonly notUsed: JoulesInterval;
+  /** Undefined if the source does not tell it by node. */
+  readonly notUsed: JoulesInterval | undefined;
 }
 
 export interface EnergyTotals {
@@ -61,6 +62,10 @@ export interface StoredEnergyAccount {
 
 /** A longer gap between two samples is not covered: what happened in it is unknown. */
 const LONGEST_GAP = milliseconds(10 * 60_000);
+/** Where nodes come and go for years, the rows of those that left are added up once there are more than this. */
+const ROWS_LIMIT = 10_000;
+/** No node has this name: it is not allowed in Kubernetes. */
+export const REMOVED_NODES = "(removed nodes)";
 
 const columns = ["used", "performance", "standard", "idle", "caps", "low", "high", "sleep"] as const;
 type Column = (typeof columns)[number];
@@ -94,16 +99,24 @@ export class EnergyAccount {
     }
   }
 
-  /** A sample that is not newer than the last one has no effect. */
+  /** A sample that is not newer than the last one has no effect, unless the clock was set back: then the account goes on from it. */
   add(sample: EnergySample): void {
     const last = this.#last;
-    if (last !== undefined && sample.at <= last.at) return;
+    if (last !== undefined && sample.at <= last.at && last.at - sample.at <= LONGEST_GAP) return;
     this.#last = sample;
-    this.#from ??= sample.at;
+    const before = this.#to;
+    this.#from = instant(Math.min(this.#from ?? sample.at, sample.at));
     this.#to = sample.at;
-    if (last === undefined || sample.at - last.at > LONGEST_GAP) return;
-    const time = (sample.at - last.at) / 1000;
+    const since = last?.at ?? before;
+    if (since === undefined || sample.at <= since) return;
+    const time = (sample.at - since) / 1000;
+    // After a restart or a long gap the time counts, as time without a reading.
+    if (last === undefined || sample.at - since > LONGEST_GAP) {
+      this.#time += time * sample.nodes.length;
+      return;
+    }
     for (const node of last.nodes) this.#addNode(node, time);
+    if (this.#rows.size > ROWS_LIMIT) this.#foldRemoved(sample.nodes);
   }
 
   #addNode({ node, drawn, idle, shares, savedByCaps, asleep }: NodeEnergySample, time: number): void {
@@ -129,6 +142,17 @@ export class EnergyAccount {
     row.high += savedByCaps.high * time;
   }
 
+  #foldRemoved(present: readonly NodeEnergySample[]): void {
+    const names = new Set(present.map(({ node }) => node));
+    const folded = this.#rows.get(REMOVED_NODES) ?? emptyRow();
+    for (const [node, row] of this.#rows) {
+      if (names.has(node) || node === REMOVED_NODES) continue;
+      for (const column of columns) folded[column] += row[column];
+      this.#rows.delete(node);
+    }
+    this.#rows.set(REMOVED_NODES, folded);
+  }
+
   get totals(): EnergyTotals {
     const sum = emptyRow();
     const byNode: NodeEnergy[] = [];
@@ -152,11 +176,44 @@ export class EnergyAccount {
     };
   }
 
-  /** Undefined before the first sample. Continue with `new EnergyAccount(stored)`. */
+  /** The time of the last sample; undefined before the first. */
+  get until(): Instant | undefined {
+    return this.#to;
+  }
+
+  /** The number of rows. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Adds what another account of another time has counted. */
+  absorb(other: EnergyAccount): void {
+    if (other.#from === undefined || other.#to === undefined) return;
+    this.#from = instant(Math.min(this.#from ?? other.#from, other.#from));
+    this.#to = instant(Math.max(this.#to ?? other.#to, other.#to));
+    this.#covered += other.#covered;
+    this.#time += other.#time;
+    for (const [node, row] of other.#rows) this.#addRow(node, row);
+  }
+
+  /** Adds all rows up to one with this name. */
+  fold(name: string): void {
+    const rows = Array.from(this.#rows.values());
+    this.#rows.clear();
+    for (const row of rows) this.#addRow(name, row);
+  }
+
+  #addRow(node: string, row: Row): void {
+    const sum = this.#rows.get(node);
+    if (sum === undefined) this.#rows.set(node, { ...row });
+    else for (const column of columns) sum[column] += row[column];
+  }
+
+  /** Undefined before the first sample. Continue with `new EnergyAccount(stored)`. Whole joules: thousands of nodes stay a small file. */
   get stored(): StoredEnergyAccount | undefined {
     if (this.#from === undefined || this.#to === undefined) return undefined;
     const nodes = Object.fromEntries(
-      Array.from(this.#rows, ([node, row]) => [node, columns.map((column) => row[column])]),
+      Array.from(this.#rows, ([node, row]) => [node, columns.map((column) => Math.round(row[column]))]),
     );
     return { version: 1, from: this.#from, to: this.#to, covered: this.#covered, time: this.#time, nodes };
   }

@@ -13,7 +13,7 @@ import { eligibilityOf, isTwinOf } from "../policy/index.ts";
 import { type NodePowerModel, nodePowerModelOf } from "../power/index.ts";
 import { defaultEnergySettings, defaultScoringSettings } from "../scoring/index.ts";
 import { between, type Instant, isPositive, type Watts, watts } from "../units/index.ts";
-import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
+import type { ClusterObjectsWithPods, ReportSettings } from "./cluster-objects.ts";
 import { type DeviceReading, type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 import type { EnergySample, NodeEnergySample } from "./energy-account.ts";
 import { podsOfNodes, timeOf } from "./node-summary.ts";
@@ -23,7 +23,7 @@ const coefficients: MarginalCoefficients = defaultScoringSettings.coefficients;
 
 /** The managed nodes at one moment, for an EnergyAccount. */
 export function energySampleOf(
-  objects: ClusterObjects,
+  objects: ClusterObjectsWithPods,
   settings: ReportSettings,
   options: HardwareViewOptions = {},
 ): EnergySample {

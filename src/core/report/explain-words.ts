@@ -50,13 +50,25 @@ function headroomWords(terms: ScoredBreakdown, score: number): string {
   return `Score ${score}: ${parts.join(", ")}. The pod adds about ${formatWatts(terms.marginal.total, 0)}.`;
 }
 
+/** What the PUE adds to the other terms. */
+export const siteJoules = ({
+  joules: all,
+  running,
+  awake,
+  fragmentation,
+  starvation,
+  spare,
+}: Exclude<EnergyBreakdown, { fallback: string }>): number =>
+  all - (running + awake + fragmentation + starvation + spare);
+
 function energyWords(energy: Exclude<EnergyBreakdown, { fallback: string }>, score: number): string[] {
   const terms = [
     ["running it", energy.running],
     ["keeping the node awake", energy.awake],
     ["boards that become unusable", energy.fragmentation],
-    ["boards without CPUs", energy.starvation],
+    ["CPUs taken from its GPUs", energy.starvation],
     ["idle power of what stays free", energy.spare],
+    ["for cooling and supply, by the PUE", siteJoules(energy)],
   ] as const;
   const parts = terms
     .filter(([, value]) => Math.abs(value) >= 0.5)

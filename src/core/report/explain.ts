@@ -30,7 +30,7 @@ import {
   type TwinState,
 } from "../scoring/index.ts";
 import type { Instant } from "../units/index.ts";
-import type { ClusterObjects } from "./cluster-objects.ts";
+import type { ClusterObjectsWithPods } from "./cluster-objects.ts";
 import { kubeBlockers, type NodeReservations, reservationsOf } from "./kube-checks.ts";
 import { podsOfNodes } from "./node-summary.ts";
 
@@ -90,7 +90,11 @@ const ASSUMED: KubeResources = { milliCpu: 100, memory: 200 * 2 ** 20 };
  * as a load, so that the answer for a bound pod is that of the moment before it was bound, as far as the objects have not
  * changed since.
  */
-export function explainPlacement(pod: Pod, objects: ClusterObjects, settings: ExplainSettings): PlacementExplanation {
+export function explainPlacement(
+  pod: Pod,
+  objects: ClusterObjectsWithPods,
+  settings: ExplainSettings,
+): PlacementExplanation {
   const { nodes, twins, hardware, now } = objects;
   const { workloadClass } = workloadClassOf(pod);
   const scored: ScoredPod = { workloadClass, demand: demandOf(pod) };

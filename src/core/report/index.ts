@@ -1,10 +1,12 @@
 // What people ask about a cluster, answered from its objects: problems, placements, plans and energy.
 export {
   type ClusterObjects,
+  type ClusterObjectsWithPods,
   defaultReportSettings,
   type Installation,
   type InstalledWorkload,
   type ReportSettings,
+  type WorkloadKind,
 } from "./cluster-objects.ts";
 export { type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 export {
@@ -15,12 +17,21 @@ export {
   type JoulesInterval,
   type NodeEnergy,
   type NodeEnergySample,
+  REMOVED_NODES,
   type StoredEnergyAccount,
 } from "./energy-account.ts";
+export {
+  type EnergyAccountAnswer,
+  energyAccountAnswer,
+  readEnergyAccountAnswer,
+  readStoredAccount,
+  readStoredHistory,
+} from "./energy-account-format.ts";
+export { EARLIER_NODES, EnergyHistory, type StoredEnergyHistory } from "./energy-history.ts";
 export { energySampleOf } from "./energy-sample.ts";
 export { ESTIMATOR_BIAS, type EstimatorBias } from "./estimator-bias.ts";
 export { type ExplainSettings, explainPlacement, type NodeVerdict, type PlacementExplanation } from "./explain.ts";
-export { summaryInWords, verdictInWords } from "./explain-words.ts";
+export { siteJoules, summaryInWords, verdictInWords } from "./explain-words.ts";
 export {
   type Allocation,
   type ClusterTotals,

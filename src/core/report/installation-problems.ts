@@ -1,12 +1,12 @@
 import { annotations } from "../api/index.ts";
-import { between, type Instant, milliseconds } from "../units/index.ts";
+import { milliseconds } from "../units/index.ts";
 import type { Installation, InstalledWorkload } from "./cluster-objects.ts";
 import { ageText, type ClusterProblem } from "./problem.ts";
 
 /** An operator renews its Lease every few seconds. */
 const LEASE_SILENT_AFTER = milliseconds(60_000);
 
-export function installationProblems(installation: Installation, now: Instant): ClusterProblem[] {
+export function installationProblems(installation: Installation): ClusterProblem[] {
   const { namespace, stopped, missingKinds, programs, unreadable } = installation;
   const found: ClusterProblem[] = [];
   const add = (id: string, severity: ClusterProblem["severity"], what: string, meaning: string, command: string) =>
@@ -19,6 +19,15 @@ export function installationProblems(installation: Installation, now: Instant): 
       "Agents have restored the original limits. The operator changes nothing.",
       `joulie resume -n ${namespace}`,
     );
+  const observing = programs.filter(({ program, observeOnly }) => program === "agent" && observeOnly === true);
+  if (!stopped && observing.length > 0)
+    add(
+      "observe-only",
+      "notice",
+      "Joulie observes only: agents set no power cap.",
+      "Twins and scores are computed. No limit of a node changes, and caps save nothing.",
+      `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set mode=enforce`,
+    );
   if (missingKinds.length > 0)
     add(
       "kinds-missing",
@@ -27,13 +36,14 @@ export function installationProblems(installation: Installation, now: Instant): 
       "Joulie can neither plan nor report until the CRDs are installed.",
       "joulie crds apply",
     );
-  if (programs.length === 0 && unreadable.length === 0)
+  // Without Deployments the programs may run elsewhere, as in the demo: an operator that leads is there.
+  if (programs.length === 0 && unreadable.length === 0 && !isLeading(installation.operatorLease))
     add(
       "not-installed",
       "warning",
       `No program of Joulie runs in namespace ${namespace}.`,
       "Nothing is planned or capped, unless the installation is in another namespace.",
-      "kubectl get deployments,daemonsets -A -l app.kubernetes.io/name=joulie",
+      "kubectl get deploy,ds,sts -A -l app.kubernetes.io/name=joulie",
     );
   for (const program of programs) {
     if (program.ready >= program.desired) continue;
@@ -46,7 +56,7 @@ export function installationProblems(installation: Installation, now: Instant): 
       `kubectl -n ${namespace} get pods -l app.kubernetes.io/component=${program.program}`,
     );
   }
-  found.push(...leaseProblem(installation, now), ...versionProblem(programs, namespace));
+  found.push(...leaseProblem(installation), ...versionProblem(programs, namespace));
   for (const text of unreadable)
     add("unreadable", "notice", `Not checked: ${text}`, "This report may be incomplete.", "joulie doctor");
   return found;
@@ -74,13 +84,14 @@ function consequenceOf({ program, ready }: InstalledWorkload): { severity: "crit
   }
 }
 
-function leaseProblem({ programs, operatorLease, namespace }: Installation, now: Instant): ClusterProblem[] {
+const isLeading = (lease: Installation["operatorLease"]): boolean =>
+  Boolean(lease?.holder) && lease?.age !== undefined && lease.age <= LEASE_SILENT_AFTER;
+
+function leaseProblem({ programs, operatorLease, namespace }: Installation): ClusterProblem[] {
   const operator = programs.find(({ program }) => program === "operator");
   // A program that is not ready is a problem of its own.
   if (operator === undefined || operator.ready === 0) return [];
-  const renewed = operatorLease?.renewedAt;
-  const silence = renewed === undefined ? undefined : between(renewed, now);
-  if (operatorLease?.holder && silence !== undefined && silence <= LEASE_SILENT_AFTER) return [];
+  if (isLeading(operatorLease)) return [];
   return [
     {
       id: "operator-not-leading",
@@ -88,7 +99,7 @@ function leaseProblem({ programs, operatorLease, namespace }: Installation, now:
       subject: "installation",
       nodes: [],
       what: operatorLease?.holder
-        ? `The leading operator renewed its Lease ${ageText(silence)} ago.`
+        ? `The leading operator renewed its Lease ${ageText(operatorLease.age)} ago.`
         : "No operator holds the Lease.",
       meaning: "No node changes its profile, and twins become stale.",
       command: `kubectl -n ${namespace} logs -l app.kubernetes.io/component=operator --tail 50`,
@@ -112,7 +123,7 @@ function versionProblem(programs: readonly InstalledWorkload[], namespace: strin
       nodes: [],
       what: `The programs have different versions: ${parts.join("; ")}.`,
       meaning: "An upgrade is in progress or was interrupted; programs of one version are tested together.",
-      command: `kubectl -n ${namespace} rollout status deployment,daemonset`,
+      command: `kubectl -n ${namespace} get deploy,ds,sts -l app.kubernetes.io/name=joulie -o wide`,
     },
   ];
 }

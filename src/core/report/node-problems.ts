@@ -131,7 +131,8 @@ export function nodeProblems(
     {
       id: "performance-pods-on-eco",
       severity: "warning",
-      holds: ({ schedulableClass, performancePods }) => schedulableClass === "eco" && performancePods > 0,
+      holds: ({ schedulableClass, performancePods }) =>
+        schedulableClass === "eco" && performancePods !== undefined && performancePods > 0,
       what: ([node]) =>
         `${node?.performancePods} performance ${node?.performancePods === 1 ? "pod runs" : "pods run"} on this eco node.`,
       meaning: "They are slowed down. They came without Joulie's filter, or the extender was away.",

@@ -21,6 +21,7 @@ import {
   parseQuantity,
   type Watts,
   type WattsPerMinute,
+  watts,
 } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
 
@@ -48,11 +49,11 @@ export interface NodePin {
   readonly expired: boolean;
 }
 
-/** What pods request of a node, and what it has. Undefined if the node does not report it. */
+/** What pods request of a node, and what it has. Undefined if the pods cannot be read, or the node does not report it. */
 export interface Allocation {
-  readonly cpus: number;
+  readonly cpus: number | undefined;
   readonly cpuCapacity: number | undefined;
-  readonly gpus: number;
+  readonly gpus: number | undefined;
   readonly gpuCapacity: number;
 }
 
@@ -87,15 +88,17 @@ export interface NodeSummary {
   /** When the class last changed. */
   readonly classSince: Instant | undefined;
   readonly receipts: readonly ControlReceipt[];
-  readonly pods: number;
-  readonly performancePods: number;
+  readonly pods: number | undefined;
+  readonly performancePods: number | undefined;
   readonly allocation: Allocation;
 }
 
 /** Summaries of all nodes in the order of the nodes. */
 export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings): NodeSummary[] {
-  const byNode = podsOfNodes(objects.pods);
-  return objects.nodes.map((node) => summarizeNode(node, objects, byNode.get(node.metadata.name) ?? [], settings));
+  const byNode = objects.pods && podsOfNodes(objects.pods);
+  return objects.nodes.map((node) =>
+    summarizeNode(node, objects, byNode && (byNode.get(node.metadata.name) ?? []), settings),
+  );
 }
 
 /** Active pods by the node that they are bound to. */
@@ -113,10 +116,11 @@ export function podsOfNodes(pods: Iterable<Pod>): ReadonlyMap<string, readonly P
 
 export const hasEnded = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
+/** `pods` are those of the node; undefined if they cannot be read. */
 export function summarizeNode(
   node: Node,
   objects: Omit<ClusterObjects, "nodes" | "pods">,
-  pods: readonly Pod[],
+  pods: readonly Pod[] | undefined,
   settings: ReportSettings,
 ): NodeSummary {
   const { now } = objects;
@@ -141,7 +145,8 @@ export function summarizeNode(
     pin: pinOf(objects, name),
     cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax),
     gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax),
-    drawn: measured?.measuredNodePowerW,
+    // The last reading of a machine that is off is history.
+    drawn: status?.power?.state === "off" ? watts(0) : measured?.measuredNodePowerW,
     budget: measured?.nodeCappedPowerW,
     uncapped: measured?.nodeTdpW,
     trend: measured?.powerTrendWPerMin,
@@ -155,8 +160,8 @@ export function summarizeNode(
     stale: twinAge === undefined || twinAge > settings.staleAfter,
     classSince: timeOf(status?.lastTransitionTime),
     receipts: receiptsOf(twin, now),
-    pods: pods.length,
-    performancePods: pods.filter((pod) => podSummaryOf(pod, settings.powerProfileLabel).performanceSensitive).length,
+    pods: pods?.length,
+    performancePods: pods?.filter((pod) => podSummaryOf(pod, settings.powerProfileLabel).performanceSensitive).length,
     allocation,
   };
 }
@@ -193,12 +198,14 @@ function receiptsOf(twin: NodeTwin | undefined, now: Instant): ControlReceipt[] 
   });
 }
 
-function allocationOf({ status }: Node, pods: readonly Pod[]): Allocation {
+function allocationOf({ status }: Node, pods: readonly Pod[] | undefined): Allocation {
   const totals = new Map<string, number>();
   for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
     const parsed = parseQuantity(String(text));
     if (parsed.ok) totals.set(resource, parsed.value);
   }
+  const capacities = { cpuCapacity: totals.get("cpu"), gpuCapacity: podRequests(totals).gpus };
+  if (pods === undefined) return { cpus: undefined, gpus: undefined, ...capacities };
   let cpus = 0;
   let gpus = 0;
   for (const pod of pods) {
@@ -206,7 +213,7 @@ function allocationOf({ status }: Node, pods: readonly Pod[]): Allocation {
     cpus += asked.amounts.get("cpu") ?? 0;
     gpus += asked.gpus;
   }
-  return { cpus, cpuCapacity: totals.get("cpu"), gpus, gpuCapacity: podRequests(totals).gpus };
+  return { cpus, gpus, ...capacities };
 }
 
 export function timeOf(text: string | undefined): Instant | undefined {
@@ -225,8 +232,9 @@ export interface ClusterTotals {
   /** Nodes whose power is measured, not estimated. */
   readonly measured: number;
   readonly withPower: number;
-  readonly pods: number;
-  readonly podsByClass: Readonly<Record<WorkloadClass, number>>;
+  /** Undefined if the pods cannot be read. */
+  readonly pods: number | undefined;
+  readonly podsByClass: Readonly<Record<WorkloadClass, number>> | undefined;
 }
 
 const measuringSources: ReadonlySet<PowerSource | undefined> = new Set(["kepler", "agent", "http", "prometheus"]);
@@ -239,15 +247,11 @@ export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {
   let drawn = 0;
   let budget = 0;
   let uncapped = 0;
-  let performance = 0;
-  let pods = 0;
   for (const node of managed) {
     byClass[node.schedulableClass]++;
     drawn += node.drawn ?? 0;
     budget += node.budget ?? 0;
     uncapped += node.uncapped ?? 0;
-    pods += node.pods;
-    performance += node.performancePods;
   }
   return {
     managed: managed.length,
@@ -257,7 +261,18 @@ export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {
     uncapped: uncapped as Watts,
     measured: managed.filter(isMeasured).length,
     withPower: managed.filter((node) => node.drawn !== undefined).length,
-    pods,
-    podsByClass: { performance, standard: pods - performance },
+    ...podTotals(managed),
   };
+}
+
+function podTotals(nodes: readonly NodeSummary[]): Pick<ClusterTotals, "pods" | "podsByClass"> {
+  let pods = 0;
+  let performance = 0;
+  for (const node of nodes) {
+    if (node.pods === undefined || node.performancePods === undefined)
+      return { pods: undefined, podsByClass: undefined };
+    pods += node.pods;
+    performance += node.performancePods;
+  }
+  return { pods, podsByClass: { performance, standard: pods - performance } };
 }

@@ -1,6 +1,7 @@
 import type { Profile } from "../api/index.ts";
 import type { ClusterPlan, NodePlan } from "../planning/index.ts";
 import { hasSameCaps } from "../policy/index.ts";
+import type { SleepPlan } from "../sleep/index.ts";
 
 /** A node that the next pass changes, or that waits for a change. */
 export interface PlannedChange {
@@ -21,6 +22,8 @@ export interface PlanReport {
   /** Without it no node is downgraded. */
   readonly podsReadable: boolean;
   readonly changes: readonly PlannedChange[];
+  /** Why no node falls asleep at all; absent if nodes may, or if this plan knows nothing about sleep. */
+  readonly sleepBlocked?: string | undefined;
   /** Nodes that stay as they are. */
   readonly unchanged: number;
 }
@@ -28,10 +31,13 @@ export interface PlanReport {
 /** The changes of a plan, from `planCluster` of the operator or recomputed from the API. */
 export function planReport(plan: ClusterPlan): PlanReport {
   const changes: PlannedChange[] = [];
-  for (const node of plan.nodes.values()) {
-    const change = changeOf(node) ?? powerChangeOf(node);
-    if (change !== undefined) changes.push(change);
-  }
+  const changing = new Set<string>();
+  for (const node of plan.nodes.values())
+    for (const change of [changeOf(node), powerChangeOf(node, plan.sleep)]) {
+      if (change === undefined) continue;
+      changes.push(change);
+      changing.add(node.name);
+    }
   for (const [node, leftovers] of plan.leftovers)
     changes.push({
       node,
@@ -46,7 +52,8 @@ export function planReport(plan: ClusterPlan): PlanReport {
     performancePods: plan.demand.performancePods,
     podsReadable: plan.current,
     changes: changes.toSorted((one, other) => (one.node < other.node ? -1 : 1)),
-    unchanged: plan.nodes.size - changes.filter(({ kind }) => kind !== "remove").length,
+    sleepBlocked: plan.sleep?.blocked,
+    unchanged: plan.nodes.size - changing.size,
   };
 }
 
@@ -90,20 +97,37 @@ function changeOf({
 const kindOf = (planned: Profile): "promote" | "demote" => (planned === "performance" ? "promote" : "demote");
 const stateWord = { ActivePerformance: "performance", DrainingPerformance: "draining", ActiveEco: "eco" } as const;
 
-/** What the power program does next: the wish that the NodeTwin publishes against the state of the machine. */
-function powerChangeOf({ name, twin }: ChangingNode): PlannedChange | undefined {
-  const { power } = twin?.spec ?? {};
+/**
+ * What the power program does next, and what the operator asks it for next. A plan with sleep has the operator's wish; without it the
+ * wish is the one that the NodeTwin publishes.
+ */
+function powerChangeOf({ name, twin, spec }: ChangingNode, sleep: SleepPlan | undefined): PlannedChange | undefined {
+  const published = twin?.spec.power;
+  const power = sleep === undefined ? published : spec.power;
   const wanted = power?.state ?? "on";
+  const isPublished = wanted === (published?.state ?? "on");
   const current = twin?.status?.power?.state ?? "on";
-  if (wanted === "off" && current !== "off")
-    return { node: name, kind: "sleep", change: "falls asleep", reason: power?.reason ?? "", waitsFor: undefined };
+  const change = (kind: "sleep" | "wake", text: string, usual: string, waitsFor: string): PlannedChange => ({
+    node: name,
+    kind,
+    change: text,
+    reason: power?.reason ?? usual,
+    waitsFor: isPublished ? waitsFor : undefined,
+  });
+  if (wanted === "off" && current !== "off") {
+    const waitsFor = current === "stopping" ? "the machine to shut down" : "the power program";
+    return change("sleep", "falls asleep", "it is not needed", waitsFor);
+  }
   if (wanted === "on" && current !== "on" && current !== "failed")
-    return {
-      node: name,
-      kind: "wake",
-      change: "wakes",
-      reason: power?.reason ?? "it is needed",
-      waitsFor: undefined,
-    };
-  return undefined;
+    return change("wake", "wakes", "it is needed", current === "waking" ? "the machine to boot" : "the power program");
+  // With `recommend` the decision is not a wish. It counts as asleep from the second pass on.
+  const decision = sleep?.nodes.get(name);
+  if (decision?.wanted !== "off" || wanted === "off") return undefined;
+  return {
+    node: name,
+    kind: "sleep",
+    change: "could sleep",
+    reason: decision.reason,
+    waitsFor: "SLEEP_MODE=on; it only recommends now",
+  };
 }

@@ -30,7 +30,7 @@ function snapshotOf(objects: ClusterObjects, { labels }: PlanningSettings): Clus
   const { twins, hardware, profiles } = objects;
   const nodes = new Map(objects.nodes.map((node) => [node.metadata.name, node as SnapshotNode]));
   const shapes = new PodShapes();
-  const pods = objects.pods.map((pod) => podSummaryOf(pod, labels.powerProfile, shapes));
+  const pods = (objects.pods ?? []).map((pod) => podSummaryOf(pod, labels.powerProfile, shapes));
   const byNode = new Map<string, PodSummary[]>();
   for (const pod of pods) {
     if (pod.node === undefined) continue;
@@ -54,7 +54,8 @@ function snapshotOf(objects: ClusterObjects, { labels }: PlanningSettings): Clus
     allPodsVersion: 1,
     recorded: () => [...twins.keys(), ...hardware.keys(), ...profiles.keys()],
     isGone: (name) => !nodes.has(name),
-    current: true,
+    // With unknown pods the operator downgrades no node.
+    current: objects.pods !== undefined,
     nodesCurrent: true,
   };
 }

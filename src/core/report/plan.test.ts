@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { gpuProductLabels, labels, type NodePowerProfile, type NodeTwin, type NodeTwinStatus } from "../api/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
-import type { PlanningSettings } from "../planning/index.ts";
+import type { NodePlan, PlanningSettings } from "../planning/index.ts";
 import { capIntents } from "../policy/index.ts";
+import type { SleepDecision } from "../sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
 import { milliseconds, percent, watts } from "../units/index.ts";
-import type { ClusterObjects } from "./cluster-objects.ts";
+import type { ClusterObjectsWithPods } from "./cluster-objects.ts";
 import { planReport } from "./plan-changes.ts";
 import { replan } from "./plan-snapshot.ts";
 import { clusterOf, nodeObject, podObject, twinObject } from "./testing/objects.ts";
@@ -46,10 +47,13 @@ const full = { cpu: { packagePowerCapPctOfMax: percent(100) } };
 const eco = { profile: "eco", cpu: { packagePowerCapPctOfMax: percent(60) } } as const;
 const pinToEco: NodePowerProfile = { metadata: { name: "a" }, spec: { nodeName: "a", profile: "eco" } };
 
-const reportOf = (twins: readonly NodeTwin[], more: Partial<ClusterObjects> = {}, nodes = [nodeObject("a")]) =>
+const reportOf = (twins: readonly NodeTwin[], more: Partial<ClusterObjectsWithPods> = {}, nodes = [nodeObject("a")]) =>
   planReport(replan(clusterOf(nodes, twins, more), settings));
-const changeOf = (status: NodeTwinStatus, spec: Partial<NodeTwin["spec"]>, more: Partial<ClusterObjects> = {}) =>
-  reportOf([twinObject("a", status, spec)], more).changes[0];
+const changeOf = (
+  status: NodeTwinStatus,
+  spec: Partial<NodeTwin["spec"]>,
+  more: Partial<ClusterObjectsWithPods> = {},
+) => reportOf([twinObject("a", status, spec)], more).changes[0];
 
 describe("what changes next", () => {
   it("CLI-04 nothing, if every node has what the policy wants", () => {
@@ -99,8 +103,49 @@ describe("what changes next", () => {
 
   it("CLI-04 a node that falls asleep or wakes, by what its NodeTwin asks for", () => {
     const wanted = (state: "on" | "off") => ({ ...full, power: { state, reason: "empty for 10m and not needed" } });
-    expect(changeOf({}, wanted("off"))).toMatchObject({ kind: "sleep", reason: "empty for 10m and not needed" });
-    expect(changeOf({ power: { state: "off" } }, wanted("on"))).toMatchObject({ kind: "wake" });
+    const reason = "empty for 10m and not needed";
+    expect(changeOf({}, wanted("off"))).toMatchObject({ kind: "sleep", reason, waitsFor: "the power program" });
+    expect(changeOf({ power: { state: "stopping" } }, wanted("off"))?.waitsFor).toBe("the machine to shut down");
+    expect(changeOf({ power: { state: "off" } }, wanted("on"))).toMatchObject({
+      kind: "wake",
+      waitsFor: "the power program",
+    });
+    expect(changeOf({ power: { state: "waking" } }, wanted("on"))?.waitsFor).toBe("the machine to boot");
+  });
+
+  it("CLI-04 a node that the operator decided to wake or put to sleep and has not published yet, and one it recommends", () => {
+    const decided = (
+      decision: Partial<SleepDecision>,
+      twin: NodeTwin,
+      mode: "on" | "recommend" = "on",
+      blocked?: string,
+    ) => {
+      const plan = replan(clusterOf([nodeObject("a")], [twin]), settings);
+      const node = plan.nodes.get("a") as NodePlan;
+      const made = { name: "a", verdict: "needed", wanted: "on", reason: "because", ...decision } as const;
+      const isWish = mode === "on" && (made.wanted === "off" || made.verdict === "wake");
+      const power = isWish ? { power: { state: made.wanted, reason: made.reason } } : {};
+      const nodes = new Map([["a", { ...node, spec: { ...node.spec, ...power } }]]);
+      return planReport({ ...plan, nodes, sleep: { nodes: new Map([["a", made]]), waits: [], blocked } });
+    };
+    const awake = twinObject("a", {}, full);
+    const off = { state: "off", reason: "empty" } as const;
+    const asleep = twinObject("a", { power: { state: "off" } }, { ...full, power: off });
+    expect(decided({ verdict: "sleep", wanted: "off" }, awake).changes).toMatchObject([
+      { kind: "sleep", change: "falls asleep", reason: "because", waitsFor: undefined },
+    ]);
+    expect(decided({ verdict: "wake" }, asleep).changes).toMatchObject([
+      { kind: "wake", reason: "because", waitsFor: undefined },
+    ]);
+    expect(decided({ verdict: "asleep", wanted: "off" }, asleep)).toMatchObject({ changes: [], unchanged: 1 });
+    expect(decided({}, awake, "on", "pods cannot be read")).toMatchObject({
+      changes: [],
+      sleepBlocked: "pods cannot be read",
+    });
+    for (const verdict of ["sleep", "asleep"] as const)
+      expect(decided({ verdict, wanted: "off" }, awake, "recommend").changes).toMatchObject([
+        { kind: "sleep", change: "could sleep", waitsFor: "SLEEP_MODE=on; it only recommends now" },
+      ]);
   });
 
   it("CLI-04 a node that Joulie does not manage any more", () => {

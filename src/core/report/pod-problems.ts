@@ -8,7 +8,7 @@ import { ageText, type ClusterProblem } from "./problem.ts";
 /** Every pod waits for a moment, and a promotion takes some seconds. */
 const WAITS_LONG = milliseconds(120_000);
 
-export function podProblems({ pods, now }: ClusterObjects, settings: ReportSettings): ClusterProblem[] {
+export function podProblems({ pods = [], now }: ClusterObjects, settings: ReportSettings): ClusterProblem[] {
   const active = pods.filter((pod) => !hasEnded(pod));
   const waiting = active.filter((pod) => {
     const created = timeOf(pod.metadata.creationTimestamp);

@@ -22,9 +22,16 @@ export interface ClusterProblem {
 
 const order: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, notice: 2 };
 
-/** The worst first; of equal ones, those with more nodes. */
+/** What these say changes the meaning of all other problems. */
+const first: readonly string[] = ["stopped", "observe-only"];
+const isFirst = ({ id }: ClusterProblem): number => Number(first.includes(id));
+
+/** A stopped or observing installation first, then the worst; of equal ones, those with more nodes. */
 export const byUrgency = (one: ClusterProblem, other: ClusterProblem): number =>
-  order[one.severity] - order[other.severity] || other.nodes.length - one.nodes.length || (one.id < other.id ? -1 : 1);
+  isFirst(other) - isFirst(one) ||
+  order[one.severity] - order[other.severity] ||
+  other.nodes.length - one.nodes.length ||
+  (one.id < other.id ? -1 : 1);
 
 /** `node a`, `nodes a and b`, `3 nodes (a, b, …)`. */
 export function subjectOf(nodes: readonly string[]): string {

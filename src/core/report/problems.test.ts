@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { NodeTwin, NodeTwinStatus } from "../api/index.ts";
-import { isoTime, type Watts } from "../units/index.ts";
-import { type ClusterObjects, defaultReportSettings, type Installation } from "./cluster-objects.ts";
+import { isoTime, milliseconds, type Watts } from "../units/index.ts";
+import {
+  type ClusterObjects,
+  type ClusterObjectsWithPods,
+  defaultReportSettings,
+  type Installation,
+} from "./cluster-objects.ts";
 import { findProblems } from "./problems.ts";
 import { clusterOf, installation, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
 
@@ -10,8 +15,11 @@ const idsIn = (objects: ClusterObjects) => problemsIn(objects).map(({ id }) => i
 const minutesAgo = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
 
 /** The problems of one node with this status. */
-const idsOf = (status: NodeTwinStatus, spec: Partial<NodeTwin["spec"]> = {}, more: Partial<ClusterObjects> = {}) =>
-  idsIn(clusterOf([nodeObject("a")], [twinObject("a", status, spec)], more));
+const idsOf = (
+  status: NodeTwinStatus,
+  spec: Partial<NodeTwin["spec"]> = {},
+  more: Partial<ClusterObjectsWithPods> = {},
+) => idsIn(clusterOf([nodeObject("a")], [twinObject("a", status, spec)], more));
 
 describe("problems of nodes", () => {
   it("CLI-01 a healthy cluster has none", () => {
@@ -54,6 +62,23 @@ describe("problems of nodes", () => {
     expect(idsOf({ lastUpdated: minutesAgo(60), controlStatus: {} }, {}, { installation: stopped })).toEqual([
       "stopped",
     ]);
+  });
+
+  it("CLI-01 says first that Joulie is stopped or only observes, whatever else is wrong", () => {
+    const agents: Installation["programs"][number] = {
+      program: "agent",
+      kind: "DaemonSet",
+      name: "joulie-agent",
+      desired: 1,
+      ready: 1,
+      version: undefined,
+      observeOnly: true,
+    };
+    const broken: NodeTwinStatus = { controlStatus: { cpu: { result: "error", updatedAt: isoTime(NOW) } } };
+    const observing = installation({ programs: [agents] });
+    expect(idsOf(broken, {}, { installation: observing })).toEqual(["observe-only", "control-error"]);
+    const stopped = installation({ programs: [agents], stopped: true });
+    expect(idsOf(broken, {}, { installation: stopped })).toEqual(["stopped", "control-error"]);
   });
 
   it("expects no report from a sleeping node", () => {
@@ -137,12 +162,17 @@ describe("problems of the installation", () => {
   it.each<[string, Partial<Installation>]>([
     ["stopped", { stopped: true }],
     ["kinds-missing", { missingKinds: ["nodetwins.joulie.io"] }],
-    ["not-installed", { programs: [] }],
+    ["not-installed", { programs: [], operatorLease: undefined }],
+    ["not-installed", { programs: [], operatorLease: { holder: "x", age: milliseconds(61_000) } }],
     ["operator-not-leading", { operatorLease: undefined }],
-    ["operator-not-leading", { operatorLease: { holder: "x", renewedAt: (NOW - 61_000) as never } }],
+    ["operator-not-leading", { operatorLease: { holder: "x", age: milliseconds(61_000) } }],
     ["unreadable", { unreadable: ["deployments: forbidden"] }],
   ])("CLI-01 reports %s", (id, more) => {
     expect(idsWith(more)).toEqual([id]);
+  });
+
+  it("CLI-01 takes an operator that leads without a Deployment as installed, as in the demo", () => {
+    expect(idsWith({ programs: [] })).toEqual([]);
   });
 
   it("CLI-01 reports a program with too few pods: critical if it has none", () => {

@@ -13,7 +13,7 @@ export function findProblems(
 ): readonly ClusterProblem[] {
   const { installation } = objects;
   return [
-    ...(installation === undefined ? [] : installationProblems(installation, objects.now)),
+    ...(installation === undefined ? [] : installationProblems(installation)),
     ...nodeProblems(summaries, objects, settings, installation?.stopped === true),
     ...podProblems(objects, settings),
   ].toSorted(byUrgency);

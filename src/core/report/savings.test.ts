@@ -4,7 +4,7 @@ import { nodePowerModelOf } from "../power/index.ts";
 import { instant, type RandomSource, watts } from "../units/index.ts";
 import { defaultReportSettings } from "./cluster-objects.ts";
 import { savedByCaps } from "./counterfactual.ts";
-import { EnergyAccount, type NodeEnergySample } from "./energy-account.ts";
+import { EnergyAccount, type NodeEnergySample, REMOVED_NODES } from "./energy-account.ts";
 import { energySampleOf } from "./energy-sample.ts";
 import { ESTIMATOR_BIAS } from "./estimator-bias.ts";
 import { savingsReport } from "./savings.ts";
@@ -139,18 +139,39 @@ describe("the energy account", () => {
     account.add({ at: instant(0), nodes: [sample()] });
     account.add({ at: instant(3_600_000), nodes: [sample()] });
     account.add({ at: instant(1_000_000), nodes: [sample()] });
-    expect(account.totals).toMatchObject({ used: 0, coverage: undefined });
+    expect(account.totals).toMatchObject({ used: 0, coverage: 0 });
   });
 
-  it("continues from its stored state", () => {
+  it("SAV-02 goes on where the clock was set back, and counts nothing twice", () => {
+    const account = new EnergyAccount();
+    const minute = (count: number) => instant(Date.UTC(2030, 0, 1) + count * 60_000);
+    for (const at of [600, 601, 300, 301]) account.add({ at: minute(at), nodes: [sample({ drawn: watts(100) })] });
+    expect(account.totals).toMatchObject({ from: minute(300), to: minute(301), used: 2 * 6000, coverage: 1 });
+  });
+
+  it("SAV-02 adds up the rows of removed nodes once there are too many", () => {
+    const account = new EnergyAccount();
+    for (let round = 0; round <= 12; round++) {
+      const nodes = Array.from({ length: 1000 }, (_, index) => sample({ node: `n${round}-${index}` }));
+      account.add({ at: instant(round * 1000), nodes });
+    }
+    const { byNode, used } = account.totals;
+    expect(byNode.length).toBeLessThanOrEqual(10_000);
+    expect(used).toBe(12 * 1000 * 300);
+    expect(byNode.find(({ node }) => node === REMOVED_NODES)?.used).toBeGreaterThan(0);
+    expect(byNode.reduce((sum, node) => sum + node.used, 0)).toBe(used);
+  });
+
+  it("SAV-02 continues from its stored state", () => {
     const account = accountOf(sample());
     const stored: unknown = JSON.parse(JSON.stringify(account.stored));
     const restored = new EnergyAccount(stored as never);
     expect(restored.totals).toEqual(account.totals);
     restored.add({ at: instant(200_000), nodes: [sample()] });
-    expect(restored.totals.used).toBe(30_000);
+    // Nothing is known of the time in between.
+    expect(restored.totals).toMatchObject({ used: 30_000, coverage: 0.5 });
     restored.add({ at: instant(300_000), nodes: [sample()] });
-    expect(restored.totals.used).toBe(60_000);
+    expect(restored.totals).toMatchObject({ used: 60_000, coverage: 2 / 3 });
   });
 });
 

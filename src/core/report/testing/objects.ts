@@ -1,6 +1,6 @@
 import type { Node, NodeTwin, NodeTwinStatus, Pod } from "../../api/index.ts";
-import { type Instant, instant, isoTime, type Watts } from "../../units/index.ts";
-import type { ClusterObjects, Installation } from "../cluster-objects.ts";
+import { type Instant, instant, isoTime, milliseconds, type Watts } from "../../units/index.ts";
+import type { ClusterObjectsWithPods, Installation } from "../cluster-objects.ts";
 
 export const NOW: Instant = instant(Date.UTC(2030, 0, 1, 12));
 
@@ -70,7 +70,7 @@ export const installation = (more: Partial<Installation> = {}): Installation => 
     { program: "operator", kind: "Deployment", name: "joulie-operator", desired: 2, ready: 2, version: "0.1.0" },
     { program: "agent", kind: "DaemonSet", name: "joulie-agent", desired: 3, ready: 3, version: "0.1.0" },
   ],
-  operatorLease: { holder: "joulie-operator-1", renewedAt: NOW },
+  operatorLease: { holder: "joulie-operator-1", age: milliseconds(0) },
   unreadable: [],
   ...more,
 });
@@ -78,8 +78,8 @@ export const installation = (more: Partial<Installation> = {}): Installation => 
 export const clusterOf = (
   nodes: readonly Node[],
   twins: readonly NodeTwin[],
-  more: Partial<ClusterObjects> = {},
-): ClusterObjects => ({
+  more: Partial<ClusterObjectsWithPods> = {},
+): ClusterObjectsWithPods => ({
   now: NOW,
   nodes,
   twins: new Map(twins.map((twin) => [twin.metadata.name, twin])),
