@@ -1,1 +1,2 @@
 export { type Backoff, backoffDelay } from "./backoff.ts";
+export { pollUntil } from "./poll.ts";

@@ -26,7 +26,7 @@ export const everyProgram = group(EVERY_PROGRAM, {
   }),
 });
 
-type EveryProgram = z.output<z.ZodObject<typeof everyProgram>>;
+export type EveryProgram = z.output<z.ZodObject<typeof everyProgram>>;
 
 /** Creates the logger of a program from its configuration. */
 export const loggerOf = (program: string, config: EveryProgram): Logger =>

@@ -1,5 +1,5 @@
 export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
-export { debugEndpoints, EVERY_PROGRAM, everyProgram, loggerOf } from "./every-program.ts";
+export { debugEndpoints, EVERY_PROGRAM, type EveryProgram, everyProgram, loggerOf } from "./every-program.ts";
 export { grouped } from "./grouped.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";

@@ -1,3 +1,4 @@
+export { printable, printableLine, withoutControlCharacters } from "../printable/index.ts";
 export { ChangeLog } from "./change-log.ts";
 export {
   createLogger,
@@ -9,5 +10,4 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
-export { printable, printableLine, withoutControlCharacters } from "./printable.ts";
 export { redactText } from "./redact.ts";

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino, stdSerializers, stdTimeFunctions } from "pino";
 import { prettyFactory } from "pino-pretty";
 import { errorCodeOf } from "../../core/api/index.ts";
-import { printable } from "./printable.ts";
+import { printable } from "../printable/index.ts";
 import { redactLine } from "./redact.ts";
 
 export type { Logger } from "pino";

@@ -11,4 +11,4 @@ export type { DebugPage } from "./pages/debug-page.ts";
 export { type HealthCheck, type HealthChecks, healthReply } from "./pages/health.ts";
 export { type Reply, send } from "./reply.ts";
 export { type Served, type ServeLimits, type ServeOptions, serve } from "./server.ts";
-export { type SignalledProcess, type UntilStopped, untilStopped } from "./shutdown.ts";
+export { type SignalledProcess, type UntilStopped, untilAborted, untilStopped } from "./shutdown.ts";

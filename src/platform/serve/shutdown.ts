@@ -45,3 +45,10 @@ export function untilStopped(process: SignalledProcess, log: Logger): UntilStopp
     },
   };
 }
+
+/** Resolves when the signal is aborted. */
+export const untilAborted = async (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

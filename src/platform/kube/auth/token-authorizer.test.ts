@@ -19,6 +19,7 @@ class Reviews implements Transport {
   readonly clock = new VirtualClock();
   log = "";
   allowed = true;
+  knowsAudiences = true;
   status = 201;
   held: Promise<void> | undefined;
 
@@ -42,6 +43,9 @@ class Reviews implements Transport {
 
   #judge(path: string, { spec }: Review): object {
     if (path.startsWith("/apis/authentication.k8s.io/v1/tokenreviews"))
+      if (spec["audiences"] !== undefined)
+        return { authenticated: true, user: ANA, ...(this.knowsAudiences && { audiences: spec["audiences"] }) };
+    if (path.startsWith("/apis/authentication.k8s.io/v1/tokenreviews"))
       return spec["token"] === "good" ? { authenticated: true, user: ANA } : { authenticated: false, error: "no" };
     const attributes = spec["nonResourceAttributes"] as { path: string; verb: string };
     return { allowed: this.allowed && attributes.path === "/debug/plan" && attributes.verb === "get" };
@@ -59,7 +63,25 @@ class Reviews implements Transport {
   }
 }
 
+const tokenFor = (audience: string): string =>
+  ["{}", JSON.stringify({ aud: [audience] }), "signature"]
+    .map((part) => Buffer.from(part).toString("base64url"))
+    .join(".");
+
 describe("TokenAuthorizer", () => {
+  it("asks for the audience joulie.io only for a token that has it, and only believes a server that checked it", async () => {
+    const api = new Reviews();
+    const tokens = api.authorizer();
+    expect(await tokens.check(tokenFor("joulie.io"), "/debug/plan")).toBe("allowed");
+    expect(api.asked[0]?.spec).toMatchObject({ audiences: ["joulie.io"] });
+    api.knowsAudiences = false;
+    api.clock.advance(milliseconds(61_000));
+    expect(await tokens.check(tokenFor("joulie.io"), "/debug/plan")).toBe("unauthenticated");
+    // A token for another service is reviewed as one for the API server, which refuses it.
+    expect(await tokens.check(tokenFor("vault"), "/debug/plan")).toBe("unauthenticated");
+    expect(api.asked.at(-1)?.spec).not.toHaveProperty("audiences");
+  });
+
   it("reviews the token, then checks whether its user may get the path", async () => {
     const api = new Reviews();
     const tokens = api.authorizer();

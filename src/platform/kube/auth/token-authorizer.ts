@@ -28,6 +28,12 @@ export const tokenReviewRules = [
 /** `unavailable`: the API server is unreachable, the rate limit is exceeded, or RBAC forbids token reviews. */
 export type TokenVerdict = "allowed" | "forbidden" | "unauthenticated" | "unavailable";
 
+/**
+ * The audience of tokens that are for Joulie's pages alone, as in `kubectl create token NAME --audience joulie.io`. The API server
+ * does not accept them, so that one that is intercepted opens nothing else.
+ */
+const PAGES_AUDIENCE = "joulie.io";
+
 const DEBUG_TOKENS: ErrorCode = "JOULIE_E_DEBUG_TOKENS";
 
 interface Remembered {
@@ -96,9 +102,13 @@ export class TokenAuthorizer {
   }
 
   async #userOf(token: string): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const review = { metadata: {}, spec: { token } };
+    const isForPages = audiencesIn(token).includes(PAGES_AUDIENCE);
+    const review = { metadata: {}, spec: { token, ...(isForPages && { audiences: [PAGES_AUDIENCE] }) } };
     const { status } = await this.#client.create<Reviewed>(resources.tokenReviews, review, CALL);
-    const user = status?.["authenticated"] === true ? status["user"] : undefined;
+    const { authenticated, audiences } = status ?? {};
+    // An API server that does not know audiences returns none, and has not checked them.
+    const isChecked = !isForPages || (Array.isArray(audiences) && audiences.includes(PAGES_AUDIENCE));
+    const user = authenticated === true && isChecked ? status?.["user"] : undefined;
     return isRecord(user) && typeof user["username"] === "string" && user["username"] !== "" ? user : undefined;
   }
 
@@ -116,6 +126,16 @@ export class TokenAuthorizer {
     if (this.#remembered.size <= MOST_REMEMBERED) return;
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined) this.#remembered.delete(oldest);
+  }
+}
+
+/** What a token says about itself; only the API server's review decides. */
+function audiencesIn(token: string): readonly unknown[] {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+    return isRecord(claims) ? [claims["aud"]].flat() : [];
+  } catch {
+    return [];
   }
 }
 

@@ -33,6 +33,7 @@ export const resources = {
   secrets: namespaced("", "v1", "secrets", "Secret"),
   deployments: namespaced("apps", "v1", "deployments", "Deployment"),
   daemonSets: namespaced("apps", "v1", "daemonsets", "DaemonSet"),
+  statefulSets: namespaced("apps", "v1", "statefulsets", "StatefulSet"),
   leases: namespaced("coordination.k8s.io", "v1", "leases", "Lease"),
   events: namespaced("events.k8s.io", "v1", "events", "Event"),
   nodeMetrics: cluster("metrics.k8s.io", "v1beta1", "nodes", "NodeMetrics"),

@@ -16,13 +16,13 @@ describe("Store", () => {
     if (a === undefined || b === undefined || c === undefined) throw new Error("three pods");
     expect(store.set("ns/p", version("u1"), a)).toEqual([{ type: "added", key: "ns/p", new: a }]);
     expect(store.set("ns/p", version("u1", "2"), b)).toEqual([{ type: "updated", key: "ns/p", old: a, new: b }]);
-    expect(store.set("ns/p", version("u2"), c)).toEqual([
-      { type: "deleted", key: "ns/p", old: b },
+    expect(store.set("ns/p", version("u2", "3"), c)).toEqual([
+      { type: "deleted", key: "ns/p", old: b, goneAt: "3" },
       { type: "added", key: "ns/p", new: c },
     ]);
     expect(store.get({ namespace: "ns", name: "p" })).toBe(c);
-    expect(store.delete("ns/p")).toEqual([{ type: "deleted", key: "ns/p", old: c }]);
-    expect(store.delete("ns/p")).toEqual([]);
+    expect(store.delete("ns/p", "4")).toEqual([{ type: "deleted", key: "ns/p", old: c, goneAt: "4" }]);
+    expect(store.delete("ns/p", "5")).toEqual([]);
     expect(store.size).toBe(0);
   });
 
@@ -31,7 +31,7 @@ describe("Store", () => {
     const store = new ObjectStore<Pod, "node">({ node: () => node });
     store.set("p", version("u"), { node: undefined, size: 1 });
     node = "n2";
-    store.delete("p");
+    store.delete("p", "2");
     expect([...store.by("node", "n1")]).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe("Store", () => {
         const truth = new Map<string, Pod>();
         for (const each of steps) {
           if (typeof each === "string") {
-            store.delete(each);
+            store.delete(each, "2");
             truth.delete(each);
           } else {
             const pod: Pod = { node: each[1], size: each[2] };

@@ -33,8 +33,8 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly onChange?: ChangeListener<Value>;
   /** Called once when the server refuses the permission; then refusals are not logged. */
   readonly onForbidden?: () => void;
-  /** Maximum silence of a watch before it is probed. */
-  readonly idleLimit?: Milliseconds;
+  /** Maximum silence of a watch before it is probed; of a new one as well. Default: by how servers send bookmarks. */
+  readonly idleLimit?: Milliseconds | undefined;
   /**
    * Replaces a silent watch at the limit without a probe, which is a list. For limits below the minute between two bookmarks,
    * where silence is usual: changes of other kinds make almost every probe unsure, and then the watch is replaced anyway.
@@ -209,7 +209,7 @@ export class Reflector<Value, Index extends string = never> {
 
   /** Returns when the server ends the watch or the watchdog gives it up. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, clock, random, resource, selection, replaceSilent = false } = this.#options;
+    const { client, clock, random, resource, selection, idleLimit, replaceSilent = false } = this.#options;
     const abort = new AbortController();
     const stop = () => abort.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
@@ -217,8 +217,7 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
-      // A shorter limit, and any limit of a watch that is replaced without a list, holds for new watches too.
-      firstLimit: this.#idleLimit === LONGEST_SILENCE && !replaceSilent ? LONGEST_FIRST_SILENCE : this.#idleLimit,
+      firstLimit: idleLimit ?? LONGEST_FIRST_SILENCE,
       probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };

@@ -1,0 +1,93 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../clock/index.ts";
+import { kubectlForwarder } from "./kubectl-forward.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "joulie-forward-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A program in place of kubectl that notes its arguments, and that it was ended: from its first line on, as a test may be fast. */
+function kubectl(script: string): string {
+  const file = join(folder, "kubectl");
+  writeFileSync(file, `#!/bin/sh\n${NOTES_END}\necho "$@" > ${folder}/arguments\n${script}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+const target = { namespace: "joulie-system", pod: "joulie-operator-1", port: 8081 };
+const NOTES_END = "trap 'echo ended > $0.ended; exit 0' TERM";
+const WAITS = "while :; do sleep 0.05; done";
+
+it("CLI-18 opens a port of loopback as the user of the kubeconfig, and ends kubectl when it is closed", async () => {
+  const file = kubectl(`echo "Forwarding from 127.0.0.1:41234 -> 8081"\n${WAITS}`);
+  const forward = kubectlForwarder({ clock: systemClock, kubectl: file, kubeconfig: "/k", context: "c" });
+  const forwarded = await forward(target);
+  expect(forwarded.url).toBe("http://127.0.0.1:41234");
+  expect(readFileSync(join(folder, "arguments"), "utf8")).toBe(
+    "--kubeconfig /k --context c -n joulie-system port-forward --address 127.0.0.1 pod/joulie-operator-1 :8081\n",
+  );
+  expect(forwarded.isOpen).toBe(true);
+  await forwarded.close();
+  expect(forwarded.isOpen).toBe(false);
+  expect(readFileSync(`${file}.ended`, "utf8")).toBe("ended\n");
+});
+
+it("CLI-18 says what kubectl said if it fails, is missing, or is not ready in time", async () => {
+  const failing = kubectl('echo "error: pods is forbidden" >&2; exit 1');
+  await expect(kubectlForwarder({ clock: systemClock, kubectl: failing })(target)).rejects.toThrow(
+    "kubectl port-forward: error: pods is forbidden",
+  );
+  const absent = join(folder, "none");
+  await expect(kubectlForwarder({ clock: systemClock, kubectl: absent })(target)).rejects.toThrow(/^cannot run .*none/);
+  const silent = kubectl(WAITS);
+  const impatient = kubectlForwarder({ clock: systemClock, kubectl: silent, timeout: milliseconds(300) });
+  await expect(impatient(target)).rejects.toThrow("not ready within 300ms");
+  expect(readFileSync(`${silent}.ended`, "utf8")).toBe("ended\n");
+});
+
+/** A program that opens a port and waits; ready once it prints a line. */
+async function programWithForward(file: string, atEnd: string) {
+  const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+  const code = `
+    import { kubectlForwarder } from ${from("./kubectl-forward.ts")};
+    import { systemClock } from ${from("../clock/index.ts")};
+    const { isOpen } = await kubectlForwarder({ clock: systemClock, kubectl: ${JSON.stringify(file)} })(${JSON.stringify(target)});
+    ${atEnd}
+    console.log(isOpen);`;
+  const program = spawn(process.execPath, ["--input-type=module", "-e", code], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(program.stdout, "data");
+  return program;
+}
+
+it("CLI-18 leaves no kubectl behind if a signal or an error ends the program", { timeout: 60_000 }, async () => {
+  const file = kubectl(`echo "Forwarding from 127.0.0.1:41234 -> 8081"\n${WAITS}`);
+  const hasEnded = () => existsSync(`${file}.ended`);
+  const waiting = await programWithForward(file, "setInterval(() => undefined, 1000);");
+  const closed = once(waiting, "close");
+  waiting.kill("SIGTERM");
+  expect(await closed).toEqual([null, "SIGTERM"]);
+  await expect.poll(hasEnded, { timeout: 10_000 }).toBe(true);
+  rmSync(`${file}.ended`);
+  const exiting = await programWithForward(file, "setTimeout(() => process.exit(3), 100);");
+  expect(await once(exiting, "close")).toEqual([3, null]);
+  await expect.poll(hasEnded, { timeout: 10_000 }).toBe(true);
+});
+
+it("CLI-18 leaves the end on a signal to a program that handles it", { timeout: 60_000 }, async () => {
+  const file = kubectl(`echo "Forwarding from 127.0.0.1:41234 -> 8081"\n${WAITS}`);
+  const handled = "process.once('SIGTERM', () => setTimeout(() => process.exit(0), 200)); setInterval(() => {}, 1000);";
+  const program = await programWithForward(file, handled);
+  const closed = once(program, "close");
+  program.kill("SIGTERM");
+  expect(await closed).toEqual([0, null]);
+});

@@ -1,0 +1,1 @@
+export { printable, printableLine, withoutControlCharacters } from "./printable.ts";
