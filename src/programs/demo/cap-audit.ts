@@ -46,6 +46,11 @@ export class CapAudit {
     this.#published.delete(node);
   }
 
+  /** All caps count as published now: while the stop switch is on, agents restore the original limits. */
+  unsettle(now: CapTime): void {
+    for (const [node, { spec }] of this.#published) this.#published.set(node, { spec, since: now });
+  }
+
   /** Compares every node whose caps were published at or before `settled`, in real and in simulated time. */
   compareSettled(settled: CapTime, now: CapTime): void {
     for (const [node, { spec, since }] of this.#published) {

@@ -4,6 +4,7 @@ import type { ClassHistory } from "./class-history.ts";
 import type { TwinCounts } from "./cluster-observer.ts";
 import type { PlacementAuditResult } from "./placement-audit.ts";
 import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
+import type { SleepAuditResult } from "./sleep-audit.ts";
 import type { SleepCounts } from "./sleep-history.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";
 
@@ -29,6 +30,7 @@ export interface CheckInputs {
   readonly twins: TwinCounts;
   readonly drains: ClassHistory["drains"];
   readonly sleeps: SleepCounts;
+  readonly sleepBindings: SleepAuditResult;
   readonly wakeWaits: WakeWaitFigures;
   readonly placements: PlacementAuditResult;
   readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
@@ -79,11 +81,16 @@ const drainChecks = ({ drains, expected }: CheckInputs): readonly DemoCheck[] =>
         }),
       ];
 
-function sleepChecks({ placements, sleeps, wakeWaits, expected }: CheckInputs): readonly DemoCheck[] {
+function sleepChecks({ sleepBindings, sleeps, wakeWaits, expected }: CheckInputs): readonly DemoCheck[] {
   if (expected.sleep === undefined) return [];
   const occasion = { happened: sleeps.sleeps > 0 && sleeps.wakes > 0, expected: expected.sleep };
   return [
-    check("no pod was bound to a sleeping node", placements.onSleeping === 0, { ...placements, ...sleeps }, occasion),
+    check(
+      "no pod was bound to a sleeping node",
+      sleepBindings.violations === 0,
+      { ...sleepBindings, ...sleeps },
+      occasion,
+    ),
     check("no performance pod waited longer for a wake than stated", wakeWaits.late === 0, wakeWaits, occasion),
   ];
 }
@@ -120,7 +127,7 @@ function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expecte
   const holds = (difference ?? 0) <= ENERGY_TOLERANCE && isMetered;
   const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };
   const happened = difference !== undefined && metered !== undefined;
-  return check("energy agrees with power samples within 0.1 %", holds, figures, {
+  return check("energy agrees with power samples", holds, figures, {
     happened,
     expected: expected.figures,
   });

@@ -51,6 +51,7 @@ describe("ClusterObserver", () => {
       random: seededRandom(3),
       log: createLogger({ level: "silent", program: "test" }),
       datacenter,
+      namespace: "joulie-demo",
       stale: milliseconds(5 * MINUTE),
       settling: milliseconds(MINUTE),
       askedAt: () => asked,
@@ -99,6 +100,14 @@ describe("ClusterObserver", () => {
   const finish = async (name: string) => {
     const at = { name, namespace: "default" };
     await hand.mergePatch(resources.pods, at, { status: { phase: "Succeeded" } }, { subresource: "status" });
+    await settle();
+  };
+  const createEndpoint = async () => {
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await hand.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+  };
+  const power = async (status: object) => {
+    await hand.mergePatch(resources.powerEndpoints, { name: "a" }, { status }, { subresource: "status" });
     await settle();
   };
   const look = () => {
@@ -190,6 +199,25 @@ describe("ClusterObserver", () => {
     expect(observer.caps.figures).toMatchObject({ compared: 2, different: 0 });
   });
 
+  it("compares no caps while Joulie is stopped, and then only after they settled again", async () => {
+    await publish("a", "performance");
+    const stop = async (value: string | null) => {
+      const metadata = { annotations: { "joulie.io/stop": value } };
+      await hand.mergePatch(resources.namespaces, { name: "joulie-demo" }, { metadata });
+      await settle();
+    };
+    await hand.create(resources.namespaces, { metadata: { name: "joulie-demo" } });
+    await stop("true");
+    await clock.advanceAsync(milliseconds(2 * MINUTE));
+    look();
+    await stop(null);
+    look();
+    expect(observer.caps.figures.compared).toBe(0);
+    await clock.advanceAsync(milliseconds(MINUTE));
+    look();
+    expect(observer.caps.figures.compared).toBe(2);
+  });
+
   it("reports how long a job has been waiting for its first scheduling attempt", async () => {
     await submit("first");
     await clock.advanceAsync(milliseconds(MINUTE));
@@ -211,7 +239,60 @@ describe("ClusterObserver", () => {
     off.add("a");
     await bind("job", "a");
     look();
-    expect(observer.placements.figures).toMatchObject({ pods: 1, performancePods: 0, onSleeping: 1 });
+    expect(observer.sleepBindings.figures).toMatchObject({ pods: 1, violations: 1 });
+  });
+
+  it("detects pods that were bound to a node after its sleep, and accepts those before it and after its wake", async () => {
+    await createEndpoint();
+    for (const name of ["first", "second", "third"]) await submit(name, false);
+    await bind("first", "a");
+    await finish("first");
+    await power({ lastSleep: { at: "2030-01-01T18:00:00Z", result: "succeeded" } });
+    await bind("second", "a");
+    await power({ lastWake: { at: "2030-01-01T18:01:00Z", result: "succeeded" } });
+    await bind("third", "a");
+    look();
+    expect(observer.sleepBindings.figures).toEqual({
+      pods: 3,
+      violations: 1,
+      examples: ["default/second was bound to a, which was off"],
+    });
+  });
+
+  it("detects a pod that was deleted after the node fell asleep, and one before the PowerEndpoint was deleted", async () => {
+    await createEndpoint();
+    const at = "2030-01-01T18:00:00Z";
+    for (const name of ["goes", "late"]) await submit(name, false);
+    await power({ operation: { type: "sleep", step: "count", startedAt: at, stepAt: at } });
+    await bind("goes", "a");
+    await power({ operation: null, lastSleep: { at, result: "succeeded" } });
+    await hand.delete(resources.pods, { name: "goes", namespace: "default" });
+    await clock.advanceAsync(milliseconds(MINUTE));
+    await bind("late", "a");
+    await hand.delete(resources.powerEndpoints, { name: "a" });
+    await settle();
+    look();
+    expect(observer.sleepBindings.figures.examples).toEqual([
+      "default/goes was bound to a before it was switched off, and did not stop that",
+      "default/late was bound to a, which was off",
+    ]);
+  });
+
+  it("does not count a pod that has ended or was deleted before the node fell asleep", async () => {
+    await createEndpoint();
+    const at = "2030-01-01T18:00:00Z";
+    for (const name of ["ends", "goes", "stays"]) await submit(name, false);
+    await power({ operation: { type: "sleep", step: "count", startedAt: at, stepAt: at } });
+    for (const name of ["ends", "goes", "stays"]) await bind(name, "a");
+    await finish("ends");
+    await hand.delete(resources.pods, { name: "goes", namespace: "default" });
+    // The grace period of a bound pod.
+    await clock.advanceAsync(milliseconds(MINUTE));
+    await settle();
+    await power({ operation: null, lastSleep: { at, result: "succeeded" } });
+    look();
+    expect(observer.sleepBindings.figures).toMatchObject({ pods: 3, violations: 1 });
+    expect(observer.sleepBindings.figures.examples[0]).toContain("default/stays");
   });
 
   it("counts sleeps from published power states, and measures waits for a wake from the operator's Event", async () => {

@@ -8,15 +8,25 @@ import {
   type Seconds,
 } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import { type Change, type KubeClient, Reflector, resources, StopSwitch } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { ClassHistory } from "./class-history.ts";
 import { type NodeState, type NodeTile, type RackTiles } from "./node-tiles.ts";
-import { eventOf, type ObservedEvent, type ObservedPod, type ObservedTwin, podOf, twinOf } from "./observed-objects.ts";
+import {
+  endpointOf,
+  eventOf,
+  type ObservedEndpoint,
+  type ObservedEvent,
+  type ObservedPod,
+  type ObservedTwin,
+  podOf,
+  twinOf,
+} from "./observed-objects.ts";
 import { PlacementAudit } from "./placement-audit.ts";
 import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
+import { SleepAudit } from "./sleep-audit.ts";
 import { SleepHistory } from "./sleep-history.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
@@ -28,6 +38,8 @@ export interface ClusterObserverOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   readonly datacenter: RunningFleet["datacenter"];
+  /** Of the programs, with the stop switch. */
+  readonly namespace: string;
   /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
   readonly stale: Milliseconds;
   /** Maximum time from publishing a cap to enforcing it, in simulated time. */
@@ -63,7 +75,7 @@ export interface DrainingNode {
 }
 
 /** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
-const SETTLING_AT_LEAST = milliseconds(5000);
+const SETTLING_AT_LEAST = milliseconds(10_000);
 
 /**
  * Watches the cluster from outside and verifies the programs. It reads only API objects and the records of the
@@ -72,14 +84,17 @@ const SETTLING_AT_LEAST = milliseconds(5000);
 export class ClusterObserver {
   readonly history = new ClassHistory();
   readonly placements: PlacementAudit;
+  readonly sleepBindings = new SleepAudit();
   readonly sleeps = new SleepHistory();
   readonly wakeWaits: WakeWaits;
   readonly energy = new SampledEnergyMeter();
   readonly caps: CapAudit;
   readonly #options: ClusterObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
+  readonly #endpoints: Reflector<ObservedEndpoint>;
   readonly #pods: Reflector<ObservedPod, "node">;
   readonly #events: Reflector<ObservedEvent>;
+  readonly #stopSwitch: StopSwitch;
   /** Jobs without a scheduling attempt yet, and when they appeared. */
   readonly #unseen = new Map<string, MonotonicInstant>();
   #finished = 0;
@@ -91,11 +106,18 @@ export class ClusterObserver {
     this.placements = new PlacementAudit(this.history, options.askedAt, options.hearing);
     this.wakeWaits = new WakeWaits(options.wakeMargin);
     const io = { client, clock: ioClock, random, log };
+    this.#stopSwitch = new StopSwitch({ ...io, namespace: options.namespace, onChange: () => undefined });
     this.#twins = new Reflector({
       ...io,
       resource: resources.nodeTwins,
       project: twinOf,
       onChange: (changes) => changes.forEach((change) => this.#twinChanged(change)),
+    });
+    this.#endpoints = new Reflector({
+      ...io,
+      resource: resources.powerEndpoints,
+      project: endpointOf,
+      onChange: (changes) => changes.forEach((change) => this.#endpointChanged(change)),
     });
     this.#pods = new Reflector({
       ...io,
@@ -116,11 +138,11 @@ export class ClusterObserver {
   }
 
   start(): void {
-    for (const reflector of [this.#twins, this.#pods, this.#events]) reflector.start();
+    for (const watch of this.#watches) watch.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#twins, this.#pods, this.#events].map(async (reflector) => reflector.stop()));
+    await Promise.all(this.#watches.map(async (watch) => watch.stop()));
   }
 
   /** Runs the checks that poll: caps and placements. */
@@ -128,8 +150,10 @@ export class ClusterObserver {
     const { clock, ioClock, settling } = this.#options;
     const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
     const settled = { real: now.real - SETTLING_AT_LEAST, simulated: now.simulated - settling };
-    this.caps.compareSettled(settled, now);
+    if (this.#stopSwitch.reason === undefined) this.caps.compareSettled(settled, now);
+    else this.caps.unsettle(now);
     this.placements.judge();
+    this.sleepBindings.judge();
     this.wakeWaits.judge(clock.now());
   }
 
@@ -209,6 +233,10 @@ export class ClusterObserver {
     return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
   }
 
+  get #watches() {
+    return [this.#twins, this.#endpoints, this.#pods, this.#events, this.#stopSwitch];
+  }
+
   #performancePodsOn(node: string): number {
     let count = 0;
     for (const { performance } of this.#pods.store.by("node", node)) count += Number(performance);
@@ -229,6 +257,12 @@ export class ClusterObserver {
     this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
   }
 
+  #endpointChanged(change: Change<ObservedEndpoint>): void {
+    if (change.type === "deleted")
+      this.sleepBindings.endpointChanged(change.old.node, Number(change.goneAt), undefined);
+    else this.sleepBindings.endpointChanged(change.new.node, change.new.version, change.new.status);
+  }
+
   #said(event: ObservedEvent): void {
     const { clock, onEvent } = this.#options;
     const { pod: key, reason, note } = event;
@@ -244,15 +278,22 @@ export class ClusterObserver {
     if (change.type === "deleted" || change.new.node !== undefined || change.new.judged)
       this.#unseen.delete(change.key);
     else if (change.type === "added") this.#unseen.set(change.key, this.#options.ioClock.monotonic());
-    if (change.type === "deleted") this.wakeWaits.forget(change.old.key);
+    if (change.type === "deleted") {
+      this.wakeWaits.forget(change.old.key);
+      this.sleepBindings.ended(change.old.key, Number(change.goneAt));
+    }
     if (change.type !== "updated") return;
     const { old, new: pod } = change;
-    if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
+    if (isActive(old.phase) && !isActive(pod.phase)) {
+      this.#finished++;
+      this.sleepBindings.ended(pod.key, pod.version);
+    }
     // A pod first seen with a node may have been bound at any earlier version, so only transitions count.
     if (old.node !== undefined || pod.node === undefined) return;
     const { clock, datacenter } = this.#options;
     const machineOn = (datacenter.machine(pod.node)?.power ?? "on") === "on";
-    this.placements.add({ ...pod, pod: pod.key, node: pod.node, machineOn });
+    this.placements.add({ ...pod, pod: pod.key, node: pod.node });
+    this.sleepBindings.bound(pod.key, pod.node, pod.version, machineOn);
     this.wakeWaits.bound(pod.key, clock.now());
   }
 }

@@ -38,6 +38,12 @@ export const demoConfig = configOf({
       about: "Simulated seconds per real second. Lowered automatically if this machine cannot keep up.",
     }),
     DURATION: duration({ about: "Duration of the demo in real time; unset = until q or Ctrl-C." }),
+    DASHBOARD_PORT: integer({
+      min: 1,
+      max: 65_535,
+      default: "8090",
+      about: "Port of the dashboard on this machine; if it is taken, any free one.",
+    }),
     JSON: flag({ default: "false", about: "Prints one JSON object at the end and nothing else to standard output." }),
     SEED: integer({
       min: 0,

@@ -26,6 +26,7 @@ import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer
 import type { DemoConfig } from "./config.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { DecisionsPage } from "./decisions-page.ts";
+import { DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./demo-programs.ts";
 import { EvaluatedTime } from "./evaluated-time.ts";
 import { PowerHistory } from "./power-history.ts";
@@ -123,6 +124,7 @@ export class DemoMonitor {
       random: systemRandom,
       log,
       datacenter: simulator.datacenter,
+      namespace: DEMO_NAMESPACE,
       stale: intervals.stale,
       settling: milliseconds(AGENT_TICKS * intervals.agent),
       askedAt: options.askedAt,
@@ -202,6 +204,7 @@ export class DemoMonitor {
       twins: observer.twins,
       drains: observer.history.drains,
       placements: observer.placements.figures,
+      sleepBindings: observer.sleepBindings.figures,
       offences: { pods, podSeconds, examples },
       caps: observer.caps.figures,
       energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },

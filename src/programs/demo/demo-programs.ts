@@ -9,6 +9,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
+import { PAGES_ANNOTATION, type PagedProgram } from "../console/index.ts";
 import { runDashboard } from "../dashboard/index.ts";
 import { runExtender } from "../extender/index.ts";
 import { type RunningFleet, runFleet } from "../fleet/index.ts";
@@ -63,8 +64,6 @@ const OPERATOR_PAUSE = milliseconds(500);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** A test of a node begins with its taint. */
 const PROOFS_BEGIN = milliseconds(1000);
-/** The page of the dashboard. */
-const DASHBOARD_PORT = 8090;
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -122,20 +121,32 @@ export class DemoPrograms {
     await this.#run("dashboard", async (world, signal) => {
       const serveOn = async (port: number) =>
         runDashboard(
-          dashboardSettings(config, ports, port),
-          { ...world, clock, cluster: "demo", speed: () => clock.speed, onServing: page.resolve },
+          dashboardSettings(ports, port),
+          {
+            ...world,
+            clock,
+            cluster: "demo",
+            // Objects of the embedded cluster have timestamps in simulated time.
+            ...(!plane.embedded && { speed: () => clock.speed }),
+            extender: settings.extender,
+            onServing: page.resolve,
+          },
           signal,
         );
       try {
-        await serveOn(DASHBOARD_PORT);
+        await serveOn(config.DASHBOARD_PORT);
       } catch (error) {
         // A fixed port lets a bookmark work. A second demo uses any other.
         if (errorCodeOf(error) !== "JOULIE_E_LISTEN") throw error;
-        const [other = 0] = await freePorts(1);
-        await serveOn(other);
+        await serveOn(0);
       }
     });
     const dashboard = await Promise.race([page.promise, this.failed]);
+    await this.#announce({
+      operator: `http://127.0.0.1:${operator}`,
+      extender: `http://127.0.0.1:${extender}`,
+      dashboard,
+    });
     return {
       simulator,
       addresses: { ...addressesOf(ports, simulator), dashboard },
@@ -146,6 +157,16 @@ export class DemoPrograms {
         stale: settings.extender.TWIN_STALENESS_THRESHOLD,
       },
     };
+  }
+
+  /** Tells the commands of the console where the programs are: they have no pods. */
+  async #announce(pages: Readonly<Record<PagedProgram, string>>): Promise<void> {
+    const annotations = { [PAGES_ANNOTATION]: JSON.stringify(pages) };
+    await (await this.#client()).mergePatch(
+      resources.namespaces,
+      { name: DEMO_NAMESPACE },
+      { metadata: { annotations } },
+    );
   }
 
   /** Before the operator starts, which reads them. */

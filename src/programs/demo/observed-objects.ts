@@ -1,4 +1,4 @@
-import type { NodeTwin, Pod } from "../../core/api/index.ts";
+import type { NodeTwin, Pod, PowerEndpoint, PowerEndpointStatus } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 
@@ -8,6 +8,12 @@ export interface ObservedTwin {
   readonly version: number;
   readonly spec: NodeTwin["spec"];
   readonly status: NodeTwin["status"];
+}
+
+export interface ObservedEndpoint {
+  readonly node: string;
+  readonly version: number;
+  readonly status: PowerEndpointStatus | undefined;
 }
 
 export interface ObservedPod {
@@ -33,6 +39,11 @@ export interface ObservedEvent {
 export function twinOf(object: KubeObject): ObservedTwin {
   const { spec, status } = object as unknown as NodeTwin;
   return { node: object.metadata.name, version: versionOf(object), spec, status };
+}
+
+export function endpointOf(object: KubeObject): ObservedEndpoint {
+  const { status } = object as unknown as PowerEndpoint;
+  return { node: object.metadata.name, version: versionOf(object), status };
 }
 
 export function podOf(object: KubeObject): ObservedPod {

@@ -19,7 +19,7 @@ function world(asked: Instant | undefined) {
 
 function judged(version: number, asked: Instant | undefined, node = "a") {
   const { placements } = world(asked);
-  placements.add({ pod: "default/job", node, version, performance: true, machineOn: true });
+  placements.add({ pod: "default/job", node, version, performance: true });
   placements.judge();
   expect(placements.figures.performancePods).toBe(0);
   placements.judge();
@@ -34,10 +34,8 @@ describe("PlacementAudit", () => {
 
   it("reports a pod on a node that was draining at the binding, with pod and node", () => {
     expect(judged(25, instant(2101))).toEqual({
-      pods: 1,
       performancePods: 1,
       onEcoOrDraining: 1,
-      onSleeping: 0,
       crossed: 0,
       examples: ["default/job on a, draining"],
     });
@@ -54,40 +52,20 @@ describe("PlacementAudit", () => {
     },
   );
 
-  it("reports any pod that was bound to a sleeping node: published as asleep, or switched off", () => {
-    const { history, placements } = world(instant(3000));
-    history.record("a", { version: 30, class: "asleep", seen: instant(2500) });
-    const standard = { pod: "default/job", node: "a", performance: false };
-    placements.add({ ...standard, version: 35, machineOn: true });
-    placements.add({ ...standard, version: 15, machineOn: false });
-    placements.add({ ...standard, version: 25, machineOn: true });
+  it("says nothing about standard pods", () => {
+    const { placements } = world(instant(3000));
+    placements.add({ pod: "default/job", node: "a", version: 25, performance: false });
     placements.judge();
     placements.judge();
-    expect(placements.figures).toEqual({
-      pods: 3,
-      performancePods: 0,
-      onEcoOrDraining: 0,
-      onSleeping: 2,
-      crossed: 0,
-      examples: ["default/job on a, asleep", "default/job on a, switched off"],
-    });
-  });
-
-  it("counts a race when a node was published as asleep after the extender had been called", () => {
-    const { history, placements } = world(instant(2000));
-    history.record("a", { version: 30, class: "asleep", seen: instant(2500) });
-    placements.add({ pod: "default/job", node: "a", performance: false, version: 35, machineOn: true });
-    placements.judge();
-    placements.judge();
-    expect(placements.figures).toMatchObject({ onSleeping: 0, crossed: 1 });
+    expect(placements.figures).toMatchObject({ performancePods: 0, onEcoOrDraining: 0 });
   });
 
   it("waits one round, so that late changes from the other watch still count", () => {
     const { history, placements } = world(undefined);
-    placements.add({ pod: "default/job", node: "a", version: 40, performance: true, machineOn: true });
+    placements.add({ pod: "default/job", node: "a", version: 40, performance: true });
     placements.judge();
     history.record("a", { version: 30, class: "performance", seen: instant(3000) });
-    placements.add({ pod: "default/next", node: "a", version: 41, performance: true, machineOn: true });
+    placements.add({ pod: "default/next", node: "a", version: 41, performance: true });
     placements.judge();
     expect(placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
     placements.judge();

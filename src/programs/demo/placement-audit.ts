@@ -8,23 +8,17 @@ export interface BoundPod {
   /** Resource version of the binding. */
   readonly version: number;
   readonly performance: boolean;
-  /** Whether the simulated machine was on when the binding was seen. */
-  readonly machineOn: boolean;
 }
 
-/** Results for the rules that performance pods run on performance nodes only, and no pod on a sleeping node. */
+/** Results for the rule that performance pods run on performance nodes only. */
 export interface PlacementAuditResult {
-  /** Placements checked so far. */
-  readonly pods: number;
-  /** Those of performance pods. */
+  /** Placements of performance pods checked so far. */
   readonly performancePods: number;
   /** Violations: the node was published as eco or draining before the extender was called. */
   readonly onEcoOrDraining: number;
-  /** Violations: the machine was not on, or the node was published as asleep before the extender was called. */
-  readonly onSleeping: number;
   /**
-   * Races: the node was published as eco, draining or asleep between the extender call and the binding. Such a node keeps its
-   * performance caps, and its power, until the pod ends.
+   * Races: the node was published as eco or draining between the extender call and the binding. Such a node keeps its performance
+   * caps until the pod ends.
    */
   readonly crossed: number;
   /** The first violations. */
@@ -42,9 +36,7 @@ export class PlacementAudit {
   readonly #askedAt: (pod: string) => Instant | undefined;
   readonly #hearing: () => Milliseconds;
   #waiting: BoundPod[] = [];
-  #pods = 0;
   #performancePods = 0;
-  #onSleeping = 0;
   #onEcoOrDraining = 0;
   #crossed = 0;
   readonly #examples: string[] = [];
@@ -73,32 +65,25 @@ export class PlacementAudit {
 
   get figures(): PlacementAuditResult {
     return {
-      pods: this.#pods,
       performancePods: this.#performancePods,
-      onSleeping: this.#onSleeping,
       onEcoOrDraining: this.#onEcoOrDraining,
       crossed: this.#crossed,
       examples: this.#examples,
     };
   }
 
-  #judge({ pod, node, version, performance, machineOn }: BoundPod): void {
-    this.#pods++;
-    if (performance) this.#performancePods++;
+  #judge({ pod, node, version, performance }: BoundPod): void {
+    if (!performance) return;
+    this.#performancePods++;
     const published = this.#history.publishedBefore(node, version);
-    const isAsleep = published?.class === "asleep";
-    const isSlow = performance && (published?.class === "eco" || published?.class === "draining");
-    if (!machineOn) this.#onSleeping += this.#note(`${pod} on ${node}, switched off`);
-    else if (published !== undefined && (isAsleep || isSlow)) {
-      const asked = this.#askedAt(pod);
-      if (asked !== undefined && asked <= published.seen + this.#hearing()) this.#crossed++;
-      else if (isAsleep) this.#onSleeping += this.#note(`${pod} on ${node}, asleep`);
-      else this.#onEcoOrDraining += this.#note(`${pod} on ${node}, ${published.class}`);
-    }
+    if (published?.class !== "eco" && published?.class !== "draining") return;
+    const asked = this.#askedAt(pod);
+    if (asked !== undefined && asked <= published.seen + this.#hearing()) this.#crossed++;
+    else this.#violated(`${pod} on ${node}, ${published.class}`);
   }
 
-  #note(example: string): 1 {
+  #violated(example: string): void {
+    this.#onEcoOrDraining++;
     if (this.#examples.length < EXAMPLES) this.#examples.push(example);
-    return 1;
   }
 }

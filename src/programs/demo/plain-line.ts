@@ -11,6 +11,7 @@ export function plainLine(frame: ViewData): string {
     `${kilowatts(power.drawn)} of ${kilowatts(power.capped)}`,
     `${performance} performance, ${eco} eco${sleep === undefined ? `, ${draining} draining` : `, ${asleep} asleep, ${stopping + waking} between`}`,
     ...(drains === undefined ? [] : [`drains ${drains.deferred} deferred, ${drains.completed} completed`]),
+    ...(sleep === undefined ? [] : [`sleeps ${sleep.sleeps}, wakes ${sleep.wakes}`]),
     `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
     `${kilowattHours(energy.wall)}, ${kilowattHours(energy.alwaysOn - energy.wall)} saved`,
   ].join(" | ");

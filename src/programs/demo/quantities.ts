@@ -1,7 +1,8 @@
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 
 export const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
-export const kilowattHours = (joules: number): string => `${(joules / 3.6e6).toFixed(1)} kWh`;
+/** Adding 0 makes 0 of -0. */
+export const kilowattHours = (joules: number): string => `${(Math.round(joules / 3.6e5) / 10 + 0).toFixed(1)} kWh`;
 
 /** At most six characters up to 99 kW. */
 export const shortWatts = (watts: number): string => (watts < 999.5 ? `${Math.round(watts)} W` : kilowatts(watts));

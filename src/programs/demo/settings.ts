@@ -98,6 +98,7 @@ export const agentSettings = (
     // About once per second of real time, but not more often than the agent's default interval.
     RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, speed)))}s`,
     METRICS_ADDR: `127.0.0.1:${agent}`,
+    POD_NAMESPACE: DEMO_NAMESPACE,
     STATE_DIR: folder,
     // Simulated machines end with the demo.
     RESTORE_ON_EXIT: "false",
@@ -130,11 +131,11 @@ export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics
     ENABLE_FACILITY_METRICS: "true",
   });
 
-export const dashboardSettings = (config: DemoConfig, { operator, extender }: ProgramPorts, port: number) =>
+export const dashboardSettings = ({ operator, extender }: ProgramPorts, port: number) =>
   configured(dashboardConfig, {
     DASHBOARD_ADDR: `127.0.0.1:${port}`,
     METRICS_ADDR: "127.0.0.1:0",
-    SCORING: isEnergy(config) ? "energy" : "headroom",
+    POD_NAMESPACE: DEMO_NAMESPACE,
     EXTENDER_URL: `http://127.0.0.1:${extender}`,
     OPERATOR_URL: `http://127.0.0.1:${operator}`,
   });

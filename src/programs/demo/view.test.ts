@@ -130,7 +130,7 @@ describe("renderFrame", () => {
     expect(shown).toContain("sleep    9 sleeps, 4 wakes; 2 pods waited for a wake, longest 5.5 min\n");
     expect(shown).not.toContain("drains");
     expect(plainLine({ ...frame, sleep, drains: undefined })).toContain(
-      "| 1 performance, 3 eco, 0 asleep, 0 between | pods 128",
+      "| 1 performance, 3 eco, 0 asleep, 0 between | sleeps 9, wakes 4 | pods 128",
     );
   });
 
@@ -179,5 +179,10 @@ describe("plainLine", () => {
     expect(plainLine(frame)).toBe(
       "18:21:51 at 60 times the speed | 40.0 kW of 60.0 kW | 1 performance, 3 eco, 1 draining | drains 6 deferred, 3 completed | pods 128 running, 6 waiting, 82 finished | 10.0 kWh, 3.3 kWh saved",
     );
+  });
+
+  it("prints a tiny loss as 0.0", () => {
+    const energy = { devices: joules(1), wall: joules(2), alwaysOn: joules(1) };
+    expect(plainLine({ ...frame, energy })).toContain("| 0.0 kWh, 0.0 kWh saved");
   });
 });

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /** Labels that mark simulated nodes and pods, and the fleet that owns a pod. */
 export const labels = {
   simulated: "joulie.io/simulated",
@@ -20,3 +22,9 @@ export const annotations = {
 } as const;
 
 export const FIELD_MANAGER = "joulie-simulator";
+
+/** The UUID in the firmware of a simulated machine: the same in every run, for its kubelet and its BMC. */
+export function systemUuidOf(node: string): string {
+  const digits = createHash("sha256").update(`joulie fleet ${node}`).digest("hex");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+}

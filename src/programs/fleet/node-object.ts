@@ -1,7 +1,7 @@
 import type { Instant } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { labels } from "./names.ts";
+import { labels, systemUuidOf } from "./names.ts";
 
 const stamp = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
@@ -49,7 +49,7 @@ export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Ins
       kernelVersion: "simulated",
       containerRuntimeVersion: "simulated://1",
       machineID: "",
-      systemUUID: "",
+      systemUUID: systemUuidOf(name),
       bootID: "",
     },
   };

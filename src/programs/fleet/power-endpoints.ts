@@ -1,5 +1,6 @@
 import { annotations, isWakeProven, type PowerEndpoint, powerEndpointKind, readAs } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import { jittered } from "../../platform/random/index.ts";
@@ -19,7 +20,8 @@ export interface PowerEndpointsOptions {
 
 const WRITES_AT_ONCE = 32;
 const RETRY = milliseconds(1000);
-const POLL = milliseconds(1000);
+/** Each is a list of all PowerEndpoints. */
+const POLL: Backoff = { first: milliseconds(1000), longest: milliseconds(4000), jitter: 0.5 };
 const SPREAD = 0.5;
 
 const readEndpoint = readAs(powerEndpointKind);
@@ -73,13 +75,13 @@ export class PowerEndpoints {
         asked.add(name);
       },
     );
-    for (;;) {
+    for (let asks = 1; ; asks++) {
       const { items } = await client.listAll(resources.powerEndpoints, {}, { signal });
       const isPending = items.some(
         ({ metadata }) => asked.has(metadata.name) && metadata.annotations?.[annotations.testPower] !== undefined,
       );
       if (!isPending) return;
-      await ioClock.sleep(jittered(POLL, SPREAD, random), signal);
+      await ioClock.sleep(backoffDelay(asks, POLL, random), signal);
     }
   }
 

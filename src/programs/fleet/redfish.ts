@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { NodePowerState } from "../../core/api/index.ts";
 import type { Reply } from "../../platform/serve/index.ts";
 import type { Datacenter, PowerAction } from "./datacenter.ts";
+import { systemUuidOf } from "./names.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
 export interface RedfishRequest {
@@ -109,6 +110,8 @@ function systemOf({ spec, power }: SimulatedMachine): unknown {
     Id: spec.name,
     Name: spec.name,
     SystemType: "Physical",
+    // In capitals, as some BMCs write it.
+    UUID: systemUuidOf(spec.name).toUpperCase(),
     PowerState: powerStateOf(power),
     Actions: {
       "#ComputerSystem.Reset": {
