@@ -1,10 +1,14 @@
 import { useSignal } from "@preact/signals";
+import { Decisions } from "./decisions-panel.tsx";
 import { Drawer } from "./drawer.tsx";
 import { FleetMap } from "./fleet-map.tsx";
+import { Drains, Sleepers } from "./node-panels.tsx";
 import { NodeTable } from "./node-table.tsx";
 import { classColors, inkOn, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
-import { clusterName, Decisions, Drains, Figures, Problems, Savings, Sleepers, statusText } from "./panels.tsx";
+import { Figures, Problems } from "./panels.tsx";
 import { PowerPlot } from "./power-plot.tsx";
+import { Savings } from "./savings-panel.tsx";
+import { clusterName, statusText } from "./status-text.ts";
 import {
   type ColorMode,
   cluster,

@@ -1,5 +1,5 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { NodeAnswer } from "../../src/programs/dashboard/wire.ts";
 import { ApiFailure, get } from "./api.ts";
 import { age, clock, percent, plural, watts } from "./format.ts";
@@ -22,9 +22,20 @@ function NodeDrawer({ name }: { name: string }) {
   const box = useRef<HTMLDivElement>(null);
   const opener = useRef<Element | null>(null);
 
-  useEffect(() => {
+  // Before the drawer is painted, so that no key is lost. Escape closes it wherever the focus is.
+  useLayoutEffect(() => {
     opener.current = document.activeElement;
     box.current?.focus();
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === "Escape") selected.value = undefined;
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => {
+      document.removeEventListener("keydown", onKeyDown);
+      if (opener.current instanceof HTMLElement) opener.current.focus();
+    };
+  }, []);
+  useEffect(() => {
     const abort = new AbortController();
     const load = async () => {
       try {
@@ -41,7 +52,6 @@ function NodeDrawer({ name }: { name: string }) {
     return () => {
       abort.abort();
       clearInterval(timer);
-      if (opener.current instanceof HTMLElement) opener.current.focus();
     };
   }, []);
   useSignalEffect(() => {
@@ -55,16 +65,7 @@ function NodeDrawer({ name }: { name: string }) {
   const value = (column: Parameters<typeof fleet.value>[0]) => (slot < 0 ? null : fleet.value(column, slot));
   const found = answer.value;
   return (
-    <div
-      ref={box}
-      class="drawer"
-      role="dialog"
-      aria-labelledby="drawer-title"
-      tabIndex={-1}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") close();
-      }}
-    >
+    <div ref={box} class="drawer" role="dialog" aria-labelledby="drawer-title" tabIndex={-1}>
       <header>
         <div>
           <h2 id="drawer-title" dir="auto">
@@ -134,8 +135,8 @@ function Details({ found }: { found: NodeAnswer }) {
           </li>
         ))}
       </ul>
-      <h3>{plural(found.pods.length + found.morePods, "pod")}</h3>
-      {found.pods.length > 0 && (
+      <h3>{found.pods === null ? "Pods unknown" : plural(found.pods.length + found.morePods, "pod")}</h3>
+      {found.pods !== null && found.pods.length > 0 && (
         <table class="pods">
           <thead>
             <tr>

@@ -3,10 +3,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { groupOf } from "./filter.ts";
 import { percent, plural, watts } from "./format.ts";
 import { drawMap, type MapView } from "./map-canvas.ts";
-import { type Direction, layoutOf, type MapLayout, neighbour } from "./map-layout.ts";
+import { type Direction, LARGEST_TILE, layoutOf, type MapLayout, neighbour } from "./map-layout.ts";
 import { colorMode, fleet, groupKey, groupLabels, heard, isDark, selected, version, visible } from "./store.ts";
 
-const MOST_SCALE = 120;
+const LARGEST_ZOOM = 120;
+const MARGIN = 6;
+const LEAST_HEIGHT = 140;
 const arrows: Readonly<Record<string, Direction>> = {
   ArrowLeft: "left",
   ArrowRight: "right",
@@ -17,8 +19,9 @@ const arrows: Readonly<Record<string, Direction>> = {
 const describe = (slot: number): string => {
   const power = fleet.value("power", slot);
   const cap = fleet.value("cap", slot);
+  const pods = fleet.value("pods", slot);
   const drawn = power === null ? "power unknown" : `${watts(power)}${cap === null ? "" : ` of ${watts(cap)}`}`;
-  return `${fleet.names[slot] ?? ""}: ${fleet.classOf(slot)}, ${drawn}, headroom ${percent(fleet.value("headroom", slot))}, ${plural(fleet.value("pods", slot) ?? 0, "pod")}`;
+  return `${fleet.names[slot] ?? ""}: ${fleet.classOf(slot)}, ${drawn}, headroom ${percent(fleet.value("headroom", slot))}, ${pods === null ? "pods unknown" : plural(pods, "pod")}`;
 };
 
 const collator = new Intl.Collator("en", { numeric: true });
@@ -59,15 +62,16 @@ export function FleetMap() {
       else list.push(Number(line.slice(0, at)));
     }
     const ordered = new Map([...members].toSorted(([one], [other]) => collator.compare(one, other)));
-    return layoutOf(ordered, width / Math.max(1, height));
+    return layoutOf(ordered, { width: Math.max(1, width - 2 * MARGIN), height: Math.max(1, height - 2 * MARGIN) });
   });
 
   const fit = () => {
     const { width, height, view } = state.current;
     const { width: columns, height: rows } = layout.peek();
-    view.scale = Math.max(1, Math.min(56, (width - 8) / columns, (height - 8) / rows));
+    const scale = Math.min(LARGEST_TILE, (width - 2 * MARGIN) / columns, (height - 2 * MARGIN) / rows);
+    view.scale = Math.max(1, scale);
     view.x = -(width / view.scale - columns) / 2;
-    view.y = -4 / view.scale;
+    view.y = -MARGIN / view.scale;
     state.current.fitted = true;
   };
 
@@ -96,7 +100,14 @@ export function FleetMap() {
   };
 
   useSignalEffect(() => {
-    void layout.value;
+    const { width: columns, height: rows } = layout.value;
+    const { width, height } = size.value;
+    // A small fleet needs less than the room for a large one.
+    const needed = rows * Math.min(LARGEST_TILE, (width - 2 * MARGIN) / columns) + 2 * MARGIN;
+    if (frame.current !== null && width > 0) {
+      frame.current.style.height = `${Math.ceil(Math.min(height, Math.max(LEAST_HEIGHT, needed)))}px`;
+      state.current.height = frame.current.clientHeight;
+    }
     if (state.current.fitted) fit();
     if (focus.peek() >= layout.value.tiles.length) focus.value = -1;
     redraw();
@@ -115,7 +126,9 @@ export function FleetMap() {
       Object.assign(state.current, { width, height });
       element.width = width * devicePixelRatio;
       element.height = height * devicePixelRatio;
-      size.value = { width, height };
+      const room = Math.max(320, Math.min(0.56 * innerHeight, 620));
+      if (size.peek().width !== width || size.peek().height !== room) size.value = { width, height: room };
+      else if (state.current.fitted) fit();
       redraw();
     });
     observer.observe(box);
@@ -134,7 +147,7 @@ export function FleetMap() {
 
   const zoom = (by: number, x = state.current.width / 2, y = state.current.height / 2) => {
     const { view } = state.current;
-    const scale = Math.min(MOST_SCALE, Math.max(1, view.scale * by));
+    const scale = Math.min(LARGEST_ZOOM, Math.max(1, view.scale * by));
     view.x += x / view.scale - x / scale;
     view.y += y / view.scale - y / scale;
     view.scale = scale;
@@ -267,7 +280,9 @@ export function FleetMap() {
             class="tip"
             style={{
               left: `${Math.min(hover.value.x + 14, state.current.width - 260)}px`,
-              top: `${hover.value.y + 14}px`,
+              ...(hover.value.y > state.current.height / 2
+                ? { bottom: `${state.current.height - hover.value.y + 10}px` }
+                : { top: `${hover.value.y + 14}px` }),
             }}
           >
             {describe(hover.value.slot)}

@@ -18,6 +18,14 @@ export function kilowattHours(value: number): string {
   return size >= 10 ? `${value.toFixed(1)} kWh` : `${value.toFixed(2)} kWh`;
 }
 
+export const money = (value: number): string => value.toFixed(Math.abs(value) < 10 ? 2 : 0);
+
+export function kilograms(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1000) return `${(value / 1000).toFixed(2)} t`;
+  return size >= 10 ? `${value.toFixed(1)} kg` : `${value.toFixed(2)} kg`;
+}
+
 export const joules = (value: number): string =>
   Math.abs(value) >= 1000 ? `${(value / 1000).toFixed(1)} kJ` : `${Math.round(value)} J`;
 

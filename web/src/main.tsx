@@ -1,7 +1,12 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startStore } from "./store.ts";
-import "./style.css";
+// Later files override earlier ones.
+import "./styles/base.css";
+import "./styles/panels.css";
+import "./styles/fleet.css";
+import "./styles/drawer.css";
+import "./styles/login-and-narrow-screens.css";
 
 const place = document.getElementById("app");
 if (place !== null) {

@@ -25,58 +25,70 @@ const GAP = 0.8;
 const HEADER = 0.9;
 const PADDING = 0.3;
 
-/** Places groups as boxes in rows, so that the whole has about the given ratio of width to height. */
-export function layoutOf(groups: ReadonlyMap<string, readonly number[]>, ratio: number): MapLayout {
-  const boxes = Array.from(groups, ([name, slots]) => {
-    const columns = Math.max(2, Math.ceil(Math.sqrt(slots.length * 1.6)));
-    const rows = Math.ceil(slots.length / columns);
-    return { name, slots, columns, rows, width: columns + 2 * PADDING, height: rows + HEADER + PADDING };
-  });
-  const limit = bestLimit(boxes, ratio);
-  const placed: MapGroup[] = [];
-  const tiles: MapTile[] = [];
-  let [x, y, rowHeight, width] = [0, 0, 0, 1];
-  for (const box of boxes) {
-    if (x > 0 && x + box.width > limit) [x, y, rowHeight] = [0, y + rowHeight + GAP, 0];
-    placed.push({ name: box.name, x, y, columns: box.columns, rows: box.rows, slots: box.slots });
-    for (const [index, slot] of box.slots.entries())
-      tiles.push({
-        slot,
-        x: x + PADDING + (index % box.columns),
-        y: y + HEADER + Math.floor(index / box.columns),
-      });
-    width = Math.max(width, x + box.width);
-    x += box.width + GAP;
-    rowHeight = Math.max(rowHeight, box.height);
-  }
-  return { groups: placed, tiles, width, height: Math.max(1, y + rowHeight) };
-}
+/** Tiles of a small fleet do not grow beyond this, in pixels. */
+export const LARGEST_TILE = 44;
+/** Columns per row of a group that are tried. */
+const SHAPES = [0.7, 1.2, 1.6, 2.6];
+const TRIES = 40;
 
-interface Box {
+/** The space for the map, in pixels. */
+interface Room {
   readonly width: number;
   readonly height: number;
 }
 
-const TRIES = 40;
+interface Box {
+  readonly name: string;
+  readonly slots: readonly number[];
+  readonly columns: number;
+  readonly rows: number;
+  readonly width: number;
+  readonly height: number;
+}
 
-/** The width of rows with which tiles become largest. */
-function bestLimit(boxes: readonly Box[], ratio: number): number {
-  const widest = Math.max(1, ...boxes.map(({ width }) => width));
-  const all = boxes.reduce((sum, { width }) => sum + width + GAP, 0);
-  let best = { limit: widest, size: Number.POSITIVE_INFINITY };
-  for (let step = 0; step <= TRIES; step++) {
-    const limit = widest + ((all - widest) * step) / TRIES;
-    let [x, y, rowHeight, width] = [0, 0, 0, 0];
-    for (const box of boxes) {
-      if (x > 0 && x + box.width > limit) [x, y, rowHeight] = [0, y + rowHeight + GAP, 0];
-      width = Math.max(width, x + box.width);
-      x += box.width + GAP;
-      rowHeight = Math.max(rowHeight, box.height);
+/** Places groups as boxes in rows, so that tiles become as large as the room allows, and then the whole as low as possible. */
+export function layoutOf(groups: ReadonlyMap<string, readonly number[]>, room: Room): MapLayout {
+  let best = { boxes: [] as readonly Box[], limit: 1, tile: 0, height: Number.POSITIVE_INFINITY };
+  for (const shape of SHAPES) {
+    const boxes = boxesOf(groups, shape);
+    const widest = Math.max(1, ...boxes.map(({ width }) => width));
+    const all = boxes.reduce((sum, { width }) => sum + width + GAP, 0);
+    for (let step = 0; step <= TRIES; step++) {
+      const limit = widest + ((all - widest) * step) / TRIES;
+      const { width, height } = placed(boxes, limit);
+      const tile = Math.min(LARGEST_TILE, room.width / width, room.height / height);
+      if (tile > best.tile || (tile === best.tile && height < best.height)) best = { boxes, limit, tile, height };
     }
-    const size = Math.max(width / ratio, y + rowHeight);
-    if (size < best.size) best = { limit, size };
   }
-  return best.limit;
+  const tiles: MapTile[] = [];
+  const at: MapGroup[] = [];
+  const { width, height } = placed(best.boxes, best.limit, ({ name, slots, columns, rows }, x, y) => {
+    at.push({ name, x, y, columns, rows, slots });
+    for (const [index, slot] of slots.entries())
+      tiles.push({ slot, x: x + PADDING + (index % columns), y: y + HEADER + Math.floor(index / columns) });
+  });
+  return { groups: at, tiles, width, height };
+}
+
+function boxesOf(groups: ReadonlyMap<string, readonly number[]>, shape: number): readonly Box[] {
+  return Array.from(groups, ([name, slots]) => {
+    const columns = Math.max(2, Math.ceil(Math.sqrt(slots.length * shape)));
+    const rows = Math.ceil(slots.length / columns);
+    return { name, slots, columns, rows, width: columns + 2 * PADDING, height: rows + HEADER + PADDING };
+  });
+}
+
+/** Places boxes in rows of at most this width, and returns the size of all. */
+function placed(boxes: readonly Box[], limit: number, onBox?: (box: Box, x: number, y: number) => void): Room {
+  let [x, y, rowHeight, width] = [0, 0, 0, 1];
+  for (const box of boxes) {
+    if (x > 0 && x + box.width > limit) [x, y, rowHeight] = [0, y + rowHeight + GAP, 0];
+    onBox?.(box, x, y);
+    width = Math.max(width, x + box.width);
+    x += box.width + GAP;
+    rowHeight = Math.max(rowHeight, box.height);
+  }
+  return { width, height: Math.max(1, y + rowHeight) };
 }
 
 export type Direction = "left" | "right" | "up" | "down";

@@ -1,30 +1,9 @@
-import { useSignal } from "@preact/signals";
-import { stateNames } from "../../src/programs/dashboard/wire.ts";
-import { age, clock, kilowattHours, plural, watts } from "./format.ts";
+import { age, kilowattHours, plural, watts } from "./format.ts";
+import { NodeLink } from "./node-link.tsx";
 import { classColors } from "./palette.ts";
-import {
-  cluster,
-  connection,
-  decisions,
-  fleet,
-  heard,
-  isDark,
-  problems,
-  savings,
-  selected,
-  syncing,
-  totals,
-  version,
-} from "./store.ts";
+import { isDark, problems, savings, syncing, totals } from "./store.ts";
 
-const open = (name: string) => () => (selected.value = name);
-const NodeLink = ({ name }: { name: string }) => (
-  <button type="button" class="link" dir="auto" onClick={open(name)}>
-    {name}
-  </button>
-);
-
-const LISTED = 6;
+const NODES_PER_PROBLEM = 6;
 
 /** What is wrong, the worst first, with what helps. */
 export function Problems() {
@@ -57,10 +36,10 @@ export function Problems() {
               </p>
               {nodes.length > 0 && (
                 <p class="node-list">
-                  {nodes.slice(0, LISTED).map((name) => (
+                  {nodes.slice(0, NODES_PER_PROBLEM).map((name) => (
                     <NodeLink key={name} name={name} />
                   ))}
-                  {nodes.length > LISTED && <span>and more</span>}
+                  {nodes.length > NODES_PER_PROBLEM && <span>and more</span>}
                 </p>
               )}
             </details>
@@ -115,7 +94,9 @@ export function Figures() {
       <div class="figure">
         <h2>Pods</h2>
         <p class="value">{now?.pods ?? "–"}</p>
-        <p class="detail">{now === undefined ? "" : `${now.pendingPods} waiting for a node`}</p>
+        <p class="detail">
+          {now === undefined || now.pendingPods === null ? "" : `${now.pendingPods} waiting for a node`}
+        </p>
         <p class="detail">{now === undefined ? "" : `${now.measured} of ${plural(now.nodes, "node")} measured`}</p>
       </div>
       <div class="figure">
@@ -135,186 +116,3 @@ export function Figures() {
     </section>
   );
 }
-
-/** Nodes on their way to eco. */
-export function Drains() {
-  void version.value;
-  const draining = fleet.slots().filter((slot) => fleet.classOf(slot) === "draining");
-  return (
-    <section class="panel" aria-labelledby="drains-title">
-      <header>
-        <h2 id="drains-title">Drains</h2>
-        <span class="count">{draining.length}</span>
-      </header>
-      {draining.length === 0 && <p class="empty">No node is changing to eco.</p>}
-      <ul class="rows">
-        {draining.slice(0, 30).map((slot) => {
-          const pods = fleet.value("performancePods", slot) ?? 0;
-          return (
-            <li key={slot}>
-              <NodeLink name={fleet.names[slot] ?? ""} />
-              <span>
-                {pods === 0
-                  ? "no performance pod is left, caps follow"
-                  : `waiting for ${plural(pods, "performance pod")}, nothing is evicted`}
-              </span>
-            </li>
-          );
-        })}
-      </ul>
-      {draining.length > 30 && <p class="note">and {draining.length - 30} more</p>}
-    </section>
-  );
-}
-
-const stateWords: Readonly<Record<string, string>> = {
-  on: "class asleep, not switched off yet",
-  stopping: "shutting down",
-  off: "off",
-  waking: "waking up",
-  failed: "did not come back: see its power switch",
-};
-
-export function Sleepers() {
-  void version.value;
-  const asleep = fleet.slots().filter((slot) => fleet.classOf(slot) === "asleep");
-  return (
-    <section class="panel" aria-labelledby="sleep-title">
-      <header>
-        <h2 id="sleep-title">Sleeping nodes</h2>
-        <span class="count">{asleep.length}</span>
-      </header>
-      {asleep.length === 0 && <p class="empty">Every node is awake.</p>}
-      <ul class="rows">
-        {asleep.slice(0, 30).map((slot) => (
-          <li key={slot}>
-            <NodeLink name={fleet.names[slot] ?? ""} />
-            <span>{stateWords[stateNames[fleet.value("state", slot) ?? 0] ?? "on"]}</span>
-          </li>
-        ))}
-      </ul>
-      {asleep.length > 30 && <p class="note">and {asleep.length - 30} more</p>}
-    </section>
-  );
-}
-
-const SHOWN = 60;
-
-/** What Joulie decided, newest first, and why. */
-export function Decisions() {
-  const only = useSignal<"all" | "class" | "placement">("all");
-  const shown = decisions.value
-    .filter(({ kind }) => only.value === "all" || kind === only.value)
-    .slice(-SHOWN)
-    .toReversed();
-  return (
-    <section class="panel decisions" aria-labelledby="decisions-title">
-      <header>
-        <h2 id="decisions-title">Decisions</h2>
-        <div class="segmented" role="group" aria-label="Kind of decision">
-          {(["all", "class", "placement"] as const).map((kind) => (
-            <button key={kind} type="button" aria-pressed={only.value === kind} onClick={() => (only.value = kind)}>
-              {kind === "all" ? "All" : kind === "class" ? "Nodes" : "Pods"}
-            </button>
-          ))}
-        </div>
-      </header>
-      {shown.length === 0 && <p class="empty">No decision since this dashboard started.</p>}
-      <ol
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboards scroll it
-        tabIndex={0}
-        aria-label="Decisions, newest first"
-      >
-        {shown.map(({ id, at, subject, node, text, reason, kind }) => (
-          <li key={id}>
-            <time>{clock(at)}</time>
-            <div>
-              {kind === "class" && node !== null ? <NodeLink name={node} /> : <b dir="auto">{subject}</b>}{" "}
-              <span dir="auto">{text}</span>
-              <p dir="auto">{reason}</p>
-            </div>
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
-}
-
-export function Savings() {
-  const report = savings.value;
-  return (
-    <section class="panel savings" aria-labelledby="savings-title">
-      <header>
-        <h2 id="savings-title">Savings</h2>
-        <span class="badge">a model, not a measurement</span>
-      </header>
-      {report === undefined || report.from === null ? (
-        <p class="empty">The account begins with the first readings.</p>
-      ) : (
-        <>
-          <dl class="facts">
-            <div>
-              <dt>Used</dt>
-              <dd>{kilowattHours(report.usedKwh)}</dd>
-            </div>
-            <div>
-              <dt>Not used (estimate)</dt>
-              <dd>
-                {kilowattHours(report.notUsedKwh.estimate)} ({kilowattHours(report.notUsedKwh.low)} to{" "}
-                {kilowattHours(report.notUsedKwh.high)})
-              </dd>
-            </div>
-            {[...report.byCauseKwh, ...report.byClassKwh].map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{kilowattHours(value)}</dd>
-              </div>
-            ))}
-            <div>
-              <dt>Node time with a reading</dt>
-              <dd>{report.coverage === null ? "–" : `${(100 * report.coverage).toFixed(0)} %`}</dd>
-            </div>
-          </dl>
-          <details>
-            <summary>Nodes that used most</summary>
-            <ul class="rows">
-              {report.topNodes.map(([name, used, notUsed]) => (
-                <li key={name}>
-                  <NodeLink name={name} />
-                  <span>
-                    {kilowattHours(used)} used, {kilowattHours(notUsed)} not used
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </details>
-          <details>
-            <summary>How this is computed</summary>
-            <p>{report.method}</p>
-            <p>{report.bias}</p>
-          </details>
-        </>
-      )}
-    </section>
-  );
-}
-
-/** The state of the connection in words, with the age of the data. */
-export function statusText(now: number): { readonly level: "good" | "warn" | "bad"; readonly text: string } {
-  const state = connection.value;
-  const { here, silence } = heard.value;
-  const old = age(here, now);
-  if (state.state === "connecting") return { level: "warn", text: "Connecting …" };
-  if (state.state === "login") return { level: "bad", text: "A token is needed" };
-  if (state.state === "lost")
-    return { level: "bad", text: `Not live: ${state.reason}. Data is ${old} old; trying again.` };
-  if (syncing.value.length > 0) return { level: "warn", text: `Reading ${syncing.value.join(", ")} …` };
-  if (silence !== null && silence > API_SILENT)
-    return { level: "bad", text: `The API server has been silent for ${age(0, silence)}` };
-  return { level: "good", text: `Live, data ${old} old` };
-}
-
-/** The API server sends a bookmark every minute. */
-const API_SILENT = 120_000;
-
-export const clusterName = (): string => cluster.value.name.replace(/^https?:\/\//, "");

@@ -13,7 +13,7 @@ const ranges = [
   [720, "30 d"],
 ] as const;
 
-const HEIGHT = 180;
+const HEIGHT = 200;
 const colors = {
   light: { power: "#0072b2", cap: "#00805c", capacity: "#6b7680", model: "#b35900", grid: "#e3e7ea", ink: "#4a545e" },
   dark: { power: "#4aa8e8", cap: "#2bb98f", capacity: "#8b97a3", model: "#e69f4d", grid: "#2b333b", ink: "#a9b4bf" },
@@ -108,6 +108,7 @@ function optionsOf(width: number, dark: boolean): uPlot.Options {
     axes: [
       {
         ...axis,
+        size: 32,
         values: [
           [3600 * 24, "{MMM} {D}", null, null, null, null, null, null, 1],
           [60, "{HH}:{mm}", null, null, null, null, null, null, 1],

@@ -76,12 +76,12 @@ export function ScoreForm({ node, resources }: { node: string; resources: readon
 }
 
 function Verdict({ answer }: { answer: ScoreAnswer }) {
-  const { rank, feasible, feasibleNodes, nodes, score, words, terms, unit } = answer;
-  const most = Math.max(1, ...terms.map(([, value]) => Math.abs(value)));
+  const { rank, feasible, feasibleNodes, nodes, score, scoreMax, words, terms, unit, settings } = answer;
+  const largest = Math.max(1, ...terms.map(([, value]) => Math.abs(value)));
   return (
     <div class="verdict" data-testid="verdict">
       <p>
-        <b>{feasible ? `Score ${score}` : "The pod cannot run here"}</b>
+        <b>{feasible ? `Score ${score} of ${scoreMax}` : "The pod cannot run here"}</b>
         {rank !== null && `, place ${rank} of ${feasibleNodes} nodes that accept it`}
         {rank === null && `; ${feasibleNodes} of ${nodes} nodes accept it`}
       </p>
@@ -94,21 +94,24 @@ function Verdict({ answer }: { answer: ScoreAnswer }) {
         <table>
           <caption class="visually-hidden">Parts of the score, in {unit}</caption>
           <tbody>
-            {terms.map(([name, value]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td class="number">{unit === "joules" ? joules(value) : value.toFixed(1)}</td>
-                <td class="bar-cell" aria-hidden="true">
-                  <span
-                    class={value < 0 ? "bar minus" : "bar"}
-                    style={{ width: `${(100 * Math.abs(value)) / most}%` }}
-                  />
-                </td>
-              </tr>
-            ))}
+            {terms
+              .filter(([, value]) => value !== 0)
+              .map(([name, value]) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  <td class="number">{unit === "joules" ? joules(value) : value.toFixed(1)}</td>
+                  <td class="bar-cell" aria-hidden="true">
+                    <span
+                      class={value < 0 ? "bar minus" : "bar"}
+                      style={{ width: `${(100 * Math.abs(value)) / largest}%` }}
+                    />
+                  </td>
+                </tr>
+              ))}
           </tbody>
         </table>
       )}
+      <p class="note">By {settings}.</p>
     </div>
   );
 }

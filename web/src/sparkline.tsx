@@ -10,7 +10,7 @@ export function Sparkline({ history }: { history: NodeAnswer["history"] }) {
   const [first, last] = [at[0], at.at(-1)];
   if (first === undefined || last === undefined || at.length < 2)
     return <p class="empty">The history of this node begins now.</p>;
-  const most = Math.max(1, ...power.map(Number), ...cap.map(Number));
+  const highest = Math.max(1, ...power.map(Number), ...cap.map(Number));
   const pathOf = (values: readonly (number | null)[]): string => {
     let isOpen = false;
     return at
@@ -21,7 +21,7 @@ export function Sparkline({ history }: { history: NodeAnswer["history"] }) {
           return "";
         }
         const x = ((time - first) / Math.max(1, last - first)) * WIDTH;
-        const step = `${isOpen ? "L" : "M"}${x.toFixed(1)} ${(HEIGHT - (value / most) * (HEIGHT - 4)).toFixed(1)}`;
+        const step = `${isOpen ? "L" : "M"}${x.toFixed(1)} ${(HEIGHT - (value / highest) * (HEIGHT - 4)).toFixed(1)}`;
         isOpen = true;
         return step;
       })
@@ -36,7 +36,7 @@ export function Sparkline({ history }: { history: NodeAnswer["history"] }) {
         <path d={pathOf(power)} class="spark-power" />
       </svg>
       <figcaption>
-        {clock(first)} – {clock(last)}, up to {watts(most)}; dashed: cap
+        {clock(first)} – {clock(last)}, up to {watts(highest)}; dashed: cap
       </figcaption>
     </figure>
   );

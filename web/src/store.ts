@@ -43,12 +43,14 @@ export const selected = signal<string | undefined>(undefined);
 export const hours = signal(1);
 export const history = signal<HistoryAnswer | undefined>(undefined);
 export const savings = signal<SavingsAnswer | undefined>(undefined);
+/** Of the last hours; undefined = since the account began. */
+export const savingsHours = signal<number | undefined>(undefined);
 export const theme = signal<"light" | "dark" | "auto">(
   (localStorage.getItem("joulie-theme") as "light" | "dark" | null) ?? "auto",
 );
 export const isDark = signal(false);
 
-const MOST_DECISIONS = 200;
+const DECISIONS_LIMIT = 200;
 
 const live = new Live({
   snapshot: (snapshot) =>
@@ -74,7 +76,7 @@ const live = new Live({
       if (delta.labelKeys !== undefined) labelKeys.value = delta.labelKeys;
       if (delta.syncing !== undefined) syncing.value = delta.syncing;
       if (delta.decisions !== undefined)
-        decisions.value = [...decisions.value, ...delta.decisions].slice(-MOST_DECISIONS);
+        decisions.value = [...decisions.value, ...delta.decisions].slice(-DECISIONS_LIMIT);
       topology.value = fleet.topology;
       hear(delta);
       version.value++;
@@ -128,7 +130,10 @@ async function loadHistory(): Promise<void> {
 }
 
 async function loadSavings(): Promise<void> {
-  savings.value = (await get<SavingsAnswer>("/api/savings").catch(() => undefined)) ?? savings.value;
+  const length = savingsHours.value;
+  const query = length === undefined ? "" : `?hours=${length}`;
+  const answer = await get<SavingsAnswer>(`/api/savings${query}`).catch(() => undefined);
+  if (answer !== undefined && length === savingsHours.value) savings.value = answer;
 }
 
 const HISTORY_EVERY = 5000;
@@ -159,6 +164,10 @@ export function startStore(): void {
   effect(() => {
     void hours.value;
     if (connection.peek().state === "live") void loadHistory();
+  });
+  effect(() => {
+    void savingsHours.value;
+    if (connection.peek().state === "live") void loadSavings();
   });
   setInterval(() => (tick.value = performance.now()), 1000);
   setInterval(() => {

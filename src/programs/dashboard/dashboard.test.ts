@@ -2,9 +2,12 @@ import { request } from "node:http";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readEnergyAccountAnswer } from "../../core/report/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
+import { parseConfig } from "../../platform/config/index.ts";
 import { resources } from "../../platform/kube/index.ts";
+import { extenderConfig } from "../extender/index.ts";
 import { DashboardHarness } from "./testing/dashboard-harness.ts";
 import {
   classNames,
@@ -121,12 +124,92 @@ describe("the dashboard's data", () => {
     expect((await harness.get("/api/score?node=none")).status).toBe(404);
   });
 
+  it("DSH-07 scores with the settings of the extender in the same process", async () => {
+    await harness.stop();
+    const flags = { MARGINAL_CPU_UTIL_COEFF: "0.1", SCORE_MAX: "10" };
+    const parsed = parseConfig(extenderConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+    if (!parsed.ok) throw new Error("invalid settings");
+    const added = async () => {
+      await harness.until(({ syncing, totals }) => syncing.length === 0 && totals.nodes === 2);
+      const { words, score, scoreMax, terms } = await json<ScoreAnswer>("/api/score?node=b&cpus=32");
+      const sum = terms.reduce((total, [, points]) => total + points, 0);
+      expect(Math.round(Math.min(scoreMax, Math.max(0, sum)))).toBe(score);
+      return Number(/adds about (\S+) W/.exec(words.join(" "))?.[1]);
+    };
+    await harness.start();
+    const byDefault = await added();
+    await harness.stop();
+    await harness.start({}, { extender: parsed.value.values });
+    expect((await added()) / byDefault).toBeCloseTo(0.1 / 0.7, 1);
+    expect((await json<ScoreAnswer>("/api/score?node=b")).scoreMax).toBe(10);
+  });
+
+  it("DSH-07 the parts of an energy score add up to the joules in its words, with the PUE", async () => {
+    await harness.stop();
+    const flags = { SCORING: "energy", ENABLE_FACILITY_METRICS: "true" };
+    const parsed = parseConfig(extenderConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+    if (!parsed.ok) throw new Error("invalid settings");
+    const status = { estimatedPUE: 1.5 };
+    const own = { "joulie.io/hw.cpu-model": "EPYC-9654", "joulie.io/hw.cpu-sockets": "2" };
+    await harness.createNode("c", { class: "performance", labels: own });
+    await harness.user.mergePatch(resources.nodeTwins, { name: "c" }, { status }, { subresource: "status" });
+    await harness.start({}, { extender: parsed.value.values });
+    await harness.until(({ syncing, totals }) => syncing.length === 0 && totals.nodes === 3);
+    const { terms, unit } = await json<ScoreAnswer>("/api/score?node=c&cpus=32");
+    const [site = 0, ...others] = terms.map(([, joules]) => joules).toReversed();
+    expect(unit).toBe("joules");
+    expect(site / others.reduce((sum, joules) => sum + joules, 0)).toBeCloseTo(0.5);
+  });
+
+  it("DSH-18 shows first that Joulie is stopped", { timeout: 40_000 }, async () => {
+    await harness.user.create(resources.namespaces, { metadata: { name: "joulie-system" } });
+    await harness.setTwin("a", { class: "performance", power: 900, cap: 500 });
+    const hasProblem = (text: string) => (snapshot: Snapshot) => snapshot.problems[0]?.title.includes(text) === true;
+    await expect.poll(async () => hasProblem("draws")(await harness.snapshot()), { timeout: 10_000 }).toBe(true);
+    const metadata = { annotations: { "joulie.io/stop": "true" } };
+    await harness.user.mergePatch(resources.namespaces, { name: "joulie-system" }, { metadata });
+    const stopped = async () => hasProblem("Joulie is stopped")(await harness.snapshot());
+    await expect.poll(stopped, { timeout: 25_000, interval: 250 }).toBe(true);
+  });
+
   it("DSH-06 accounts for energy and names the method", async () => {
     await harness.until(({ syncing, totals }) => syncing.length === 0 && totals.counterfactual !== null);
     const savings = await json<SavingsAnswer>("/api/savings");
     expect(savings.from).not.toBeNull();
     expect(savings.method).toContain("a model");
     expect(savings.byClassKwh.map(([name]) => name)).toEqual(["Performance pods", "Standard pods", "Idle"]);
+  });
+
+  it("DSH-06 continues the energy account after a restart, with money and carbon", { timeout: 40_000 }, async () => {
+    const variables = {
+      HISTORY_FILE: join(harness.folder, "state.json"),
+      ENERGY_PRICE: "0.3",
+      CARBON_INTENSITY: "400",
+      SITE_PUE: "1.5",
+    };
+    const account = async () => readEnergyAccountAnswer(await json("/api/energy-account"))?.totals;
+    await harness.stop();
+    await harness.start(variables);
+    await expect.poll(async () => (await account())?.used, { timeout: 20_000 }).toBeGreaterThan(0);
+    const before = await account();
+    await harness.stop();
+    for (const name of ["a", "b"]) await harness.user.delete(resources.nodes, { name });
+    await harness.start(variables);
+    const after = await account();
+    expect(after?.from).toBe(before?.from);
+    expect(after?.used).toBeGreaterThanOrEqual(Math.floor(before?.used ?? Infinity));
+    expect(after?.byNode.map(({ node }) => node)).toEqual(["a", "b"]);
+    expect(after?.byClass.performance).toBeGreaterThan(0);
+    const day = readEnergyAccountAnswer(await json("/api/energy-account?hours=24"))?.totals;
+    expect([day?.from, day?.used]).toEqual([after?.from, after?.used]);
+    expect((await harness.get("/api/energy-account?hours=25")).status).toBe(400);
+    expect((await json<SavingsAnswer>("/api/savings?hours=24")).usedKwh).toBe((day?.used ?? 0) / 3_600_000);
+    const { usedKwh, cost, carbonKg } = await json<SavingsAnswer>("/api/savings");
+    expect(usedKwh).toBe((after?.used ?? 0) / 3_600_000);
+    expect([cost?.used, carbonKg?.used]).toEqual([
+      expect.closeTo(usedKwh * 1.5 * 0.3, 12),
+      expect.closeTo(usedKwh * 1.5 * 0.4, 12),
+    ]);
   });
 
   it("DSH-05 keeps the history over a restart, in a small file", async () => {

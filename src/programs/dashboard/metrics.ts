@@ -1,4 +1,5 @@
-import { counter, gauge } from "../../platform/metrics/index.ts";
+import type { EnergyTotals } from "../../core/report/index.ts";
+import { counter, gauge, type ProgramMetrics } from "../../platform/metrics/index.ts";
 
 export const definitions = {
   clients: gauge("joulie_dashboard_clients", "Pages that receive live changes now.", []),
@@ -13,4 +14,59 @@ export const definitions = {
     [],
   ),
   denied: counter("joulie_dashboard_denied_requests_total", "Requests without sufficient rights.", []),
+  energy: counter(
+    "joulie_dashboard_energy_joules_total",
+    "Energy that the managed nodes used, in joules, by the class of the pods that used it, or idle.",
+    ["class"],
+  ),
+  used: counter(
+    "joulie_dashboard_used_energy_joules_total",
+    "Energy that the managed nodes used, in joules; the base of the counterfactual.",
+    [],
+  ),
+  counterfactual: counter(
+    "joulie_dashboard_counterfactual_energy_joules_total",
+    "Model: energy that the same pods would have used on uncapped nodes that are always on, in joules, as an estimate and its bounds.",
+    ["bound"],
+  ),
+  asleep: counter(
+    "joulie_dashboard_asleep_energy_joules_total",
+    "Model: energy that sleeping nodes would have used if they had been on and idle, in joules.",
+    [],
+  ),
 } as const;
+
+const classes = ["performance", "standard", "idle"] as const;
+const bounds = ["estimate", "low", "high"] as const;
+
+/**
+ * Counts the energy account for Prometheus, from one sample to the next. The account may continue an earlier one; counters start at
+ * zero with the process, as Prometheus expects. What would have been used grows always, whereas what was not used can shrink: so the
+ * counterfactual is counted, and readers subtract what was used. Both are single series that grow together: `increase` extrapolates
+ * each series on its own, and a sum over classes would be extrapolated differently.
+ */
+export function countEnergy(metrics: ProgramMetrics): (totals: EnergyTotals) => void {
+  const energy = metrics.counter(definitions.energy);
+  const used = metrics.counter(definitions.used);
+  const counterfactual = metrics.counter(definitions.counterfactual);
+  const asleep = metrics.counter(definitions.asleep);
+  let last: EnergyTotals | undefined;
+  return (totals) => {
+    const before = last;
+    last = totals;
+    const grown = (of: (one: EnergyTotals) => number): number =>
+      before === undefined ? 0 : Math.max(0, of(totals) - of(before));
+    for (const name of classes)
+      energy.inc(
+        { class: name },
+        grown(({ byClass }) => byClass[name]),
+      );
+    used.inc(grown((one) => one.used));
+    for (const bound of bounds)
+      counterfactual.inc(
+        { bound },
+        grown((one) => one.used + one.notUsed[bound]),
+      );
+    asleep.inc(grown(({ byCause }) => byCause.sleep));
+  };
+}

@@ -3,9 +3,15 @@ import {
   type ClusterProblem,
   defaultReportSettings,
   EnergyAccount,
+  type EnergyFactors,
+  EnergyHistory,
+  type EnergyTotals,
   energySampleOf,
   findProblems,
+  type Installation,
   type ReportSettings,
+  type StoredEnergyAccount,
+  type StoredEnergyHistory,
 } from "../../core/report/index.ts";
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { ClusterWatch } from "./state/cluster-watch.ts";
@@ -15,27 +21,63 @@ const severities = { critical: "error", warning: "warning", notice: "info" } as 
 /** A page lists some; the map shows all. */
 const NODES_PER_PROBLEM = 50;
 
+export interface ReportsOptions {
+  readonly cluster: ClusterWatch;
+  readonly installation: () => Installation | undefined;
+  readonly catalogue: Catalogue;
+  readonly staleAfter: Milliseconds;
+  /** Of money and carbon. */
+  readonly factors: EnergyFactors;
+  /** Called with the whole account after each sample. */
+  readonly onSample: (totals: EnergyTotals) => void;
+}
+
 /** What the dashboard says in words and in joules, with the same code as `kubectl joulie`. */
 export class Reports {
-  readonly account = new EnergyAccount();
+  readonly factors: EnergyFactors;
   readonly settings: ReportSettings;
+  #account = new EnergyAccount();
+  #hours = new EnergyHistory();
   readonly #cluster: ClusterWatch;
+  readonly #installation: () => Installation | undefined;
   readonly #catalogue: Catalogue;
+  readonly #onSample: (totals: EnergyTotals) => void;
 
-  constructor(cluster: ClusterWatch, catalogue: Catalogue, staleAfter: Milliseconds) {
+  constructor({ cluster, installation, catalogue, staleAfter, factors, onSample }: ReportsOptions) {
+    this.#onSample = onSample;
     this.#cluster = cluster;
+    this.#installation = installation;
     this.#catalogue = catalogue;
+    this.factors = factors;
     this.settings = { ...defaultReportSettings, staleAfter, agentSilentAfter: staleAfter };
   }
 
+  get account(): EnergyAccount {
+    return this.#account;
+  }
+
+  /** The same by hours, for the last day. */
+  get hours(): EnergyHistory {
+    return this.#hours;
+  }
+
+  /** Continues accounts; before the first sample. */
+  restore(account: StoredEnergyAccount | undefined, hours: StoredEnergyHistory | undefined): void {
+    this.#account = new EnergyAccount(account);
+    this.#hours = new EnergyHistory(hours);
+  }
+
   problems(now: Instant): readonly Problem[] {
-    return findProblems(this.#cluster.objects(now), this.settings).map(problemOf);
+    const objects = { ...this.#cluster.objects(now), installation: this.#installation() };
+    return findProblems(objects, this.settings).map(problemOf);
   }
 
   /** Adds the moment to the account, and returns the watts that the same pods would add on uncapped nodes that are always on. */
   savedWatts(now: Instant): number | null {
     const sample = energySampleOf(this.#cluster.objects(now), this.settings, { catalogue: this.#catalogue });
-    this.account.add(sample);
+    this.#account.add(sample);
+    this.#hours.add(sample);
+    this.#onSample(this.#account.totals);
     let sum = 0;
     let known = 0;
     for (const { drawn, savedByCaps, asleep, idle } of sample.nodes) {

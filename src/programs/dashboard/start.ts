@@ -1,30 +1,33 @@
 import process from "node:process";
 import packageJson from "../../../package.json" with { type: "json" };
-import { JoulieError } from "../../core/api/index.ts";
+import type { EnergyFactors } from "../../core/report/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
+import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { parseConfig } from "../../platform/config/index.ts";
+import { FileValue, KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { type Served, serve, untilAborted } from "../../platform/serve/index.ts";
 import { HttpClient, PrometheusClient } from "../../platform/telemetry/index.ts";
+import { type ExtenderConfig, extenderConfig } from "../extender/index.ts";
+import { runInCluster } from "../run-in-cluster.ts";
 import type { DashboardConfig } from "./config.ts";
 import { LiveFeed } from "./live/live-feed.ts";
 import { Publisher } from "./live/publisher.ts";
-import { definitions } from "./metrics.ts";
+import { countEnergy, definitions } from "./metrics.ts";
 import { dataPages, PAST_HOURS, RING_HOURS } from "./pages/pages.ts";
 import { ClusterHistory } from "./past/cluster-history.ts";
-import { HistoryFile } from "./past/history-file.ts";
+import { HistoryFile, type SavedState } from "./past/history-file.ts";
 import { pastOf } from "./past/prometheus-history.ts";
 import { Reports } from "./reports.ts";
 import { DashboardAccess } from "./server/access.ts";
 import { assetsFolder, loadAssets } from "./server/assets.ts";
 import { type DashboardServer, serveDashboard } from "./server/http-server.ts";
 import { ExtenderDecisions } from "./sources/extender-decisions.ts";
+import { type ExtenderSettings, InstallationWatch } from "./sources/installation-watch.ts";
 import { planReasons } from "./sources/plan-reasons.ts";
+import { ProgramPages } from "./sources/program-pages.ts";
 import { ClusterWatch } from "./state/cluster-watch.ts";
 
 /** The environment of the dashboard. */
@@ -40,6 +43,8 @@ export interface DashboardWorld {
   readonly speed?: () => number;
   /** What the page calls the cluster. */
   readonly cluster?: string;
+  /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */
+  readonly extender?: ExtenderConfig;
   /** Called with the address of the page once it is served. */
   readonly onServing?: (url: string) => void;
 }
@@ -50,32 +55,10 @@ const CALL = milliseconds(2000);
 const LONG_CALL = milliseconds(15_000);
 
 /** Runs `joulie dashboard` until a signal. Returns the exit code. */
-export async function start(config: DashboardConfig): Promise<number> {
-  const log = loggerOf("dashboard", config);
-  const clock = systemClock;
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  try {
-    const identity = await loadIdentity({
-      clock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
-    });
-    transport = new HttpTransport({ identity });
-    const world = { transport, clock, ioClock: clock, random: systemRandom, log, cluster: identity.server };
-    await runDashboard(config, world, stop.signal);
-    return 0;
-  } catch (err) {
-    // The command line prints a JoulieError in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the dashboard failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-  }
-}
+export const start = async (config: DashboardConfig): Promise<number> =>
+  runInCluster("dashboard", config, async (world, signal) =>
+    runDashboard(config, { ...world, cluster: world.server }, signal),
+  );
 
 /** Wires the dashboard: watches, history, reports, pages, the stream of changes and the servers. */
 export async function runDashboard(config: DashboardConfig, world: DashboardWorld, signal: AbortSignal): Promise<void> {
@@ -91,7 +74,31 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed: world.speed ?? (() => 1) });
   const history = new ClusterHistory();
   const file = config.HISTORY_FILE === undefined ? undefined : new HistoryFile(config.HISTORY_FILE, log);
-  const reports = new Reports(cluster, catalogue, config.TWIN_STALENESS_THRESHOLD);
+  const installed = new InstallationWatch({
+    client,
+    clock: ioClock,
+    random,
+    log,
+    namespace: config.POD_NAMESPACE,
+    assumed:
+      world.extender === undefined
+        ? assumedExtender(config)
+        : { values: world.extender, source: "the settings of the extender" },
+    isDemo: world.extender !== undefined,
+  });
+  const reports = new Reports({
+    cluster,
+    installation: () => installed.installation,
+    catalogue,
+    staleAfter: config.TWIN_STALENESS_THRESHOLD,
+    factors: factorsOf(config),
+    onSample: countEnergy(metrics),
+  });
+  const state = (): SavedState => ({
+    history: history.cluster.save(),
+    energy: reports.account.stored,
+    hours: reports.hours.stored,
+  });
   const epoch = Math.floor(random.next() * 2 ** 48).toString(36);
   const feed = new LiveFeed({ epoch, clients: config.DASHBOARD_CLIENTS, onResync: () => counters.resyncs.inc() });
   metrics.reading(definitions.clients, () => feed.size);
@@ -115,11 +122,18 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     findProblems: () => reports.problems(clock.now()),
     savedWatts: () => reports.savedWatts(clock.now()),
   });
+  const token = config.DEBUG_TOKEN_FILE === undefined ? undefined : new FileValue(config.DEBUG_TOKEN_FILE, ioClock);
+  const pagesOf = (url: string) => new ProgramPages({ url, http, clock: ioClock, token });
   const assets = assetsFolder();
   const extender =
     config.EXTENDER_URL === undefined
       ? undefined
-      : new ExtenderDecisions({ url: config.EXTENDER_URL, http, decisions: cluster.decisions, clock: ioClock, log });
+      : new ExtenderDecisions({
+          pages: pagesOf(config.EXTENDER_URL),
+          decisions: cluster.decisions,
+          clock: ioClock,
+          log,
+        });
   const eventLoop = eventLoopDelay(milliseconds(100));
   measureProcess(metrics, { process, clock: ioClock, eventLoop });
   const background: Promise<void>[] = [];
@@ -127,7 +141,8 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   let server: DashboardServer | undefined;
   try {
     const saved = await file?.load();
-    if (saved !== undefined) history.cluster.restore(saved);
+    if (saved !== undefined) history.cluster.restore(saved.history);
+    reports.restore(saved?.energy, saved?.hours);
     served = await serve({
       address: config.METRICS_ADDR,
       metrics,
@@ -149,9 +164,9 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
           past: prometheus && (async (now, length) => pastOf(prometheus, history, log, now, length)),
           snapshot: () => publisher.snapshot(),
           reasonOf:
-            config.OPERATOR_URL === undefined ? async () => undefined : planReasons(config.OPERATOR_URL, http, log),
+            config.OPERATOR_URL === undefined ? async () => undefined : planReasons(pagesOf(config.OPERATOR_URL), log),
           reports,
-          scoring: config.SCORING,
+          extender: () => installed.extender,
           catalogue,
           now: () => clock.now(),
         }),
@@ -166,32 +181,46 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     world.onServing?.(server.url);
     cluster.start();
     publisher.start();
+    background.push(installed.run(signal));
     if (extender !== undefined) background.push(extender.run(signal));
-    if (file !== undefined) background.push(saveRegularly(file, history, ioClock, signal));
-    await until(signal);
+    if (file !== undefined) background.push(saveRegularly(file, state, ioClock, signal));
+    await untilAborted(signal);
   } finally {
     publisher.stop();
     await server?.close();
     eventLoop.stop();
     await Promise.all([served?.close(), cluster.stop(), ...background]);
-    await Promise.all([file?.save(() => history.cluster.save()), http.close(), prometheus?.close()]);
+    await Promise.all([file?.save(state), http.close(), prometheus?.close()]);
   }
 }
 
+/** Where no Deployment of the extender can be read. */
+function assumedExtender({ SCORING, TWIN_STALENESS_THRESHOLD }: DashboardConfig): ExtenderSettings {
+  const parsed = parseConfig(extenderConfig, {
+    env: {},
+    flags: {},
+    machine: { isTerminal: false, exists: () => false },
+  });
+  if (!parsed.ok) throw new Error("the defaults of the extender are invalid");
+  const values = { ...parsed.value.values, SCORING, TWIN_STALENESS_THRESHOLD };
+  return { values, source: `default settings, with SCORING=${SCORING} of the dashboard` };
+}
+
+const factorsOf = (config: DashboardConfig): EnergyFactors => ({
+  pricePerKilowattHour: config.ENERGY_PRICE,
+  currency: config.ENERGY_CURRENCY,
+  gramsCo2PerKilowattHour: config.CARBON_INTENSITY,
+  pue: config.SITE_PUE,
+});
+
 async function saveRegularly(
   file: HistoryFile,
-  history: ClusterHistory,
+  state: () => SavedState,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(SAVE_EVERY, signal).catch(() => undefined);
-    if (!signal.aborted) await file.save(() => history.cluster.save());
+    if (!signal.aborted) await file.save(state);
   }
 }
-
-const until = async (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -47,8 +47,9 @@ export interface Totals {
   readonly measured: number;
   /** In the order of `classNames`. */
   readonly byClass: readonly number[];
-  readonly pods: number;
-  readonly pendingPods: number;
+  /** Null until the pods are read. */
+  readonly pods: number | null;
+  readonly pendingPods: number | null;
 }
 
 export interface Problem {
@@ -160,7 +161,8 @@ export interface NodeAnswer {
   /** Why the node has its class: by the operator's plan, or in words from what the API shows. */
   readonly reason: string;
   readonly receipts: readonly ReceiptEntry[];
-  readonly pods: readonly PodEntry[];
+  /** Null until the pods are read. */
+  readonly pods: readonly PodEntry[] | null;
   readonly morePods: number;
   readonly gpuResources: readonly string[];
   readonly history: {
@@ -176,6 +178,10 @@ export interface ScoreAnswer {
   readonly formula: "headroom" | "energy";
   readonly feasible: boolean;
   readonly score: number;
+  /** The highest possible score. */
+  readonly scoreMax: number;
+  /** Whose settings the formula uses, in words. */
+  readonly settings: string;
   /** Name and value, in `unit`. */
   readonly terms: readonly (readonly [string, number])[];
   readonly unit: "points" | "joules";
@@ -201,6 +207,12 @@ export interface SavingsAnswer {
   readonly topNodes: readonly (readonly [string, number, number])[];
   /** The share of the node time with a reading, 0 to 1. */
   readonly coverage: number | null;
+  /** Null without ENERGY_PRICE. */
+  readonly cost: { readonly used: number; readonly notUsed: Interval; readonly currency: string } | null;
+  /** Kilograms of CO2; null without CARBON_INTENSITY. */
+  readonly carbonKg: { readonly used: number; readonly notUsed: Interval } | null;
+  /** The factors in words; empty without any. */
+  readonly factors: string;
   readonly method: string;
   readonly bias: string;
 }

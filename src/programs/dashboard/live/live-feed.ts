@@ -22,18 +22,18 @@ export interface LiveFeedOptions {
   readonly onResync: () => void;
 }
 
-/** Deltas that are kept for clients that come back: two minutes. */
-const KEPT = 120;
+/** Deltas that are retained for clients that come back: two minutes. */
+const RETAINED_LIMIT = 120;
 /** A client that has this much unread gets no more until it has read everything. Then it reads the snapshot again. */
-const MOST_UNREAD = 1_048_576;
+const UNREAD_LIMIT = 1_048_576;
 /** Messages, one or fewer per second, that a page misses before it has to leave: it may never read again, and keeps others out. */
-const MOST_MISSED = 120;
+const MISSED_LIMIT = 120;
 
 /** Sends changes to all pages. A slow page never holds up the others, and takes a bounded amount of memory. */
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #clients = new Map<LiveClient, ClientState>();
-  readonly #kept: { readonly seq: number; readonly text: string }[] = [];
+  readonly #retained: { readonly seq: number; readonly text: string }[] = [];
   #seq = 0;
 
   constructor(options: LiveFeedOptions) {
@@ -55,8 +55,8 @@ export class LiveFeed {
   publish(delta: Omit<Delta, "seq">): void {
     const seq = ++this.#seq;
     const text = `id: ${this.#options.epoch}-${seq}\nevent: delta\ndata: ${JSON.stringify({ seq, ...delta })}\n\n`;
-    this.#kept.push({ seq, text });
-    if (this.#kept.length > KEPT) this.#kept.shift();
+    this.#retained.push({ seq, text });
+    if (this.#retained.length > RETAINED_LIMIT) this.#retained.shift();
     for (const [client, state] of this.#clients) this.#send(client, state, text);
   }
 
@@ -70,14 +70,14 @@ export class LiveFeed {
   join(client: LiveClient, lastId: string): void {
     this.#clients.set(client, { missed: 0 });
     const seen = this.#seqOf(lastId);
-    const [oldest] = this.#kept;
+    const [oldest] = this.#retained;
     if (seen === undefined || seen > this.#seq || (seen < this.#seq && seen + 1 < (oldest?.seq ?? 0))) {
       this.#resync(client);
       return;
     }
-    const missed = this.#kept.filter(({ seq }) => seq > seen).map(({ text }) => text);
+    const missed = this.#retained.filter(({ seq }) => seq > seen).map(({ text }) => text);
     // In a large cluster the snapshot is smaller than two minutes of changes.
-    if (missed.reduce((sum, text) => sum + text.length, 0) > MOST_UNREAD) this.#resync(client);
+    if (missed.reduce((sum, text) => sum + text.length, 0) > UNREAD_LIMIT) this.#resync(client);
     else for (const text of missed) client.write(text);
   }
 
@@ -91,11 +91,11 @@ export class LiveFeed {
   }
 
   #send(client: LiveClient, state: ClientState, text: string): void {
-    if (state.missed === 0 && client.unread <= MOST_UNREAD) client.write(text);
+    if (state.missed === 0 && client.unread <= UNREAD_LIMIT) client.write(text);
     else if (state.missed > 0 && client.unread === 0) {
       state.missed = 0;
       this.#resync(client);
-    } else if (++state.missed > MOST_MISSED) {
+    } else if (++state.missed > MISSED_LIMIT) {
       this.leave(client);
       client.drop();
     }

@@ -3,11 +3,11 @@ import { pinFrom } from "../../../core/policy/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import { reasonOf } from "../state/class-changes.ts";
 import type { NodeFacts } from "../state/cluster-watch.ts";
-import { classOf, timeOf } from "../state/node-row.ts";
-import type { ShownPod } from "../state/projections.ts";
+import { classOf, performancePodsIn, timeOf } from "../state/node-row.ts";
+import type { PodProjection } from "../state/projections.ts";
 import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
 
-const MOST_PODS = 200;
+const PODS_LIMIT = 200;
 
 /** The drawer of one node: receipts, pods, history and the facts behind them. */
 export function nodePage(
@@ -17,17 +17,16 @@ export function nodePage(
   history: NodeAnswer["history"],
 ): NodeAnswer {
   const { node, twin, pods } = facts;
-  const performancePods = pods.filter(({ workloadClass }) => workloadClass === "performance").length;
   return {
     name: node.metadata.name,
     at,
     labels: Object.entries(node.metadata.labels).toSorted(([one], [other]) => (one < other ? -1 : 1)),
     hardware: hardwareLines(facts),
     target: targetLines(facts, at),
-    reason: planned ?? reasonOf(classOf(twin), twin, performancePods),
+    reason: planned ?? reasonOf(classOf(twin), twin, pods && performancePodsIn(pods)),
     receipts: receiptsOf(facts),
-    pods: pods.slice(0, MOST_PODS).map(podEntry),
-    morePods: Math.max(0, pods.length - MOST_PODS),
+    pods: pods?.slice(0, PODS_LIMIT).map(podEntry) ?? null,
+    morePods: Math.max(0, (pods?.length ?? 0) - PODS_LIMIT),
     gpuResources: Object.values(gpuResourceNames).filter((name) => Number(node.status?.allocatable?.[name]) > 0),
     history,
   };
@@ -101,7 +100,7 @@ function receiptsOf({ twin }: NodeFacts): ReceiptEntry[] {
   );
 }
 
-const podEntry = ({ pod, workloadClass, cpus, gpus }: ShownPod): PodEntry => ({
+const podEntry = ({ pod, workloadClass, cpus, gpus }: PodProjection): PodEntry => ({
   namespace: pod.metadata.namespace ?? "",
   name: pod.metadata.name,
   workloadClass,

@@ -1,9 +1,10 @@
 import type { Catalogue } from "../../../core/inventory/index.ts";
-import type { Instant, Milliseconds } from "../../../core/units/index.ts";
-import { milliseconds } from "../../../core/units/index.ts";
+import { type EnergyTotals, energyAccountAnswer } from "../../../core/report/index.ts";
+import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
 import type { Reports } from "../reports.ts";
 import { BadRequest, type DataPage } from "../server/http-server.ts";
+import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { HistoryAnswer, Snapshot } from "../wire.ts";
 import { nodePage } from "./node-page.ts";
@@ -19,7 +20,7 @@ export interface PagesOptions {
   readonly snapshot: () => Snapshot;
   readonly reasonOf: (node: string) => Promise<string | undefined>;
   readonly reports: Reports;
-  readonly scoring: "headroom" | "energy";
+  readonly extender: () => ExtenderSettings;
   readonly catalogue: Catalogue;
   readonly now: () => Instant;
 }
@@ -32,7 +33,12 @@ const LONGEST_NAME = 253;
 const LONGEST_KEY = 317;
 
 export function dataPages(options: PagesOptions): Readonly<Record<string, DataPage>> {
-  const { cluster, history, past, snapshot, now } = options;
+  const { cluster, history, past, reports, snapshot, now } = options;
+  /** Of the last hours, or since the account began. */
+  const totalsOf = (query: URLSearchParams): EnergyTotals =>
+    query.has("hours")
+      ? reports.hours.totals(instant(now() - numberIn(query, "hours", RING_HOURS, RING_HOURS) * HOUR))
+      : reports.account.totals;
   return {
     "/api/snapshot": () => JSON.stringify(snapshot()),
     "/api/labels": ({ query }) => {
@@ -54,9 +60,16 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
       return JSON.stringify(await past(now(), length));
     },
     "/api/score": ({ query }) => {
-      const answer = scorePage(query, cluster.objects(now()), options);
+      if (cluster.podCount === null)
+        throw new BadRequest("the dashboard has not read the pods, and without them it cannot score a node");
+      const answer = scorePage(query, cluster.objects(now()), {
+        extender: options.extender(),
+        catalogue: options.catalogue,
+      });
       return answer && JSON.stringify(answer);
     },
-    "/api/savings": () => JSON.stringify(savingsPage(options.reports.account.totals)),
+    "/api/savings": ({ query }) => JSON.stringify(savingsPage(totalsOf(query), reports.factors)),
+    // For `joulie savings`: all nodes, in joules.
+    "/api/energy-account": ({ query }) => JSON.stringify(energyAccountAnswer(totalsOf(query), reports.factors)),
   };
 }

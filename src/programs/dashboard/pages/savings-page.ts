@@ -1,11 +1,17 @@
-import { type EnergyTotals, type FigureInterval, kilowattHours, savingsReport } from "../../../core/report/index.ts";
+import {
+  type EnergyFactors,
+  type EnergyTotals,
+  type FigureInterval,
+  kilowattHours,
+  savingsReport,
+} from "../../../core/report/index.ts";
 import type { Interval, SavingsAnswer } from "../wire.ts";
 
 const TOP_NODES = 8;
 
-/** The savings panel: the same report as `joulie savings`, since this dashboard started. */
-export function savingsPage(totals: EnergyTotals): SavingsAnswer {
-  const { method, notUsedPct, bias } = savingsReport(totals);
+/** The savings panel: the same report as `joulie savings`. */
+export function savingsPage(totals: EnergyTotals, factors: EnergyFactors): SavingsAnswer {
+  const { method, notUsedPct, bias, cost, carbonKg } = savingsReport(totals, factors);
   const { byClass, byCause, byNode } = totals;
   return {
     from: totals.from ?? null,
@@ -25,11 +31,23 @@ export function savingsPage(totals: EnergyTotals): SavingsAnswer {
     topNodes: byNode
       .toSorted((one, other) => other.used - one.used)
       .slice(0, TOP_NODES)
-      .map(({ node, used, notUsed }) => [node, kilowattHours(used), kilowattHours(notUsed.estimate)]),
+      .map(({ node, used, notUsed }) => [node, kilowattHours(used), kilowattHours(notUsed?.estimate ?? 0)]),
     coverage: totals.coverage ?? null,
+    cost: cost ?? null,
+    carbonKg: carbonKg ?? null,
+    factors: factorsInWords(factors),
     method,
     bias: `In ${bias.runs} simulated runs, where the truth is known, the estimate was off by ${signed(bias.meanPct)} % of the counterfactual on average (${signed(bias.lowestPct)} to ${signed(bias.highestPct)} %).`,
   };
+}
+
+function factorsInWords({ pricePerKilowattHour, currency, gramsCo2PerKilowattHour, pue = 1 }: EnergyFactors): string {
+  const parts = [
+    ...(pricePerKilowattHour === undefined ? [] : [`${pricePerKilowattHour} ${currency} per kWh`]),
+    ...(gramsCo2PerKilowattHour === undefined ? [] : [`${gramsCo2PerKilowattHour} g of CO2 per kWh`]),
+  ];
+  if (parts.length > 0 && pue !== 1) parts.push(`PUE ${pue}`);
+  return parts.join(", ");
 }
 
 const inKilowattHours = ({ estimate, low, high }: FigureInterval): Interval => ({

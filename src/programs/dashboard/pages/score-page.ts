@@ -1,33 +1,39 @@
 import { annotations, gpuResources, type Pod } from "../../../core/api/index.ts";
 import type { Catalogue } from "../../../core/inventory/index.ts";
 import {
-  type ClusterObjects,
+  type ClusterObjectsWithPods,
   type ExplainSettings,
   explainPlacement,
   type NodeVerdict,
+  siteJoules,
   verdictInWords,
 } from "../../../core/report/index.ts";
-import { defaultEnergySettings, defaultScoringSettings } from "../../../core/scoring/index.ts";
+import { HEADROOM_WEIGHT } from "../../../core/scoring/index.ts";
+import { energySettingsOf, scoringSettingsOf } from "../../extender/index.ts";
 import { BadRequest } from "../server/http-server.ts";
+import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ScoreAnswer } from "../wire.ts";
 import { numberIn } from "./query-number.ts";
 
-const MOST_CPUS = 4096;
-const MOST_GPUS = 64;
+const CPUS_LIMIT = 4096;
+const GPUS_LIMIT = 64;
 const resourceNames: ReadonlySet<string> = new Set(Object.values(gpuResources));
 
-/** The score of a node for a pod that the reader describes, by the extender's own formula. Undefined for an unknown node. */
+/** The score of a node for a pod that the reader describes, by the extender's own formula and settings. Undefined for an unknown node. */
 export function scorePage(
   query: URLSearchParams,
-  objects: ClusterObjects,
-  { scoring, catalogue }: { readonly scoring: "headroom" | "energy"; readonly catalogue: Catalogue },
+  objects: ClusterObjectsWithPods,
+  { extender, catalogue }: { readonly extender: ExtenderSettings; readonly catalogue: Catalogue },
 ): ScoreAnswer | undefined {
+  const energy = energySettingsOf(extender.values);
+  const scoring = scoringSettingsOf(extender.values);
   const settings: ExplainSettings = {
-    scoring: defaultScoringSettings,
-    energy: scoring === "energy" ? defaultEnergySettings : undefined,
+    scoring,
+    energy,
     hardware: { catalogue },
-    extenderWeight: 1,
-    kubeProfile: scoring === "energy" ? "energy" : "default",
+    // As `joulie scheduler-config` sets it.
+    extenderWeight: energy === undefined ? 1 : 10,
+    kubeProfile: energy === undefined ? "default" : "energy",
   };
   const { nodes, formula } = explainPlacement(podOf(query), objects, settings);
   const name = query.get("node") ?? "";
@@ -39,7 +45,9 @@ export function scorePage(
     formula,
     feasible: verdict.feasible,
     score: verdict.score,
-    ...termsOf(verdict),
+    scoreMax: scoring.scoreMax,
+    settings: extender.source,
+    ...termsOf(verdict, scoring.scoreMax),
     words: verdictInWords(verdict),
     rank: verdict.feasible ? place + 1 : null,
     feasibleNodes: nodes.filter(({ feasible }) => feasible).length,
@@ -51,8 +59,8 @@ function podOf(query: URLSearchParams): Pod {
   const workloadClass = query.get("class") ?? "standard";
   if (workloadClass !== "standard" && workloadClass !== "performance")
     throw new BadRequest("class is standard or performance");
-  const cpus = numberIn(query, "cpus", 1, MOST_CPUS);
-  const gpus = Math.floor(numberIn(query, "gpus", 0, MOST_GPUS));
+  const cpus = numberIn(query, "cpus", 1, CPUS_LIMIT);
+  const gpus = Math.floor(numberIn(query, "gpus", 0, GPUS_LIMIT));
   const resource = query.get("resource") ?? gpuResources.nvidia;
   if (!resourceNames.has(resource)) throw new BadRequest(`resource is one of ${[...resourceNames].join(", ")}`);
   const requests = { cpu: `${Math.round(cpus * 1000)}m`, ...(gpus > 0 && { [resource]: String(gpus) }) };
@@ -66,14 +74,15 @@ function podOf(query: URLSearchParams): Pod {
   };
 }
 
-function termsOf({ headroom, energy }: NodeVerdict): Pick<ScoreAnswer, "terms" | "unit"> {
+function termsOf({ headroom, energy }: NodeVerdict, scoreMax: number): Pick<ScoreAnswer, "terms" | "unit"> {
   if (energy !== undefined && energy.fallback === undefined) {
     const terms = [
       ["Running the pod", energy.running],
       ["Keeping the node awake", energy.awake],
       ["Boards that become unusable", energy.fragmentation],
-      ["Boards left without CPUs", energy.starvation],
+      ["CPUs taken from its GPUs", energy.starvation],
       ["Idle power of what stays free", energy.spare],
+      ["Cooling and supply, by the PUE", siteJoules(energy)],
     ] as const;
     return { terms, unit: "joules" };
   }
@@ -86,7 +95,6 @@ function termsOf({ headroom, energy }: NodeVerdict): Pick<ScoreAnswer, "terms" |
     ["Relief of performance nodes", headroom.pressureRelief],
     ["Draining", headroom.drainingPenalty],
   ] as const;
-  return { terms, unit: "points" };
+  // So that the parts add up to the score.
+  return { terms: terms.map(([name, points]) => [name, (points * scoreMax) / 100] as const), unit: "points" };
 }
-
-const HEADROOM_WEIGHT = 0.7;

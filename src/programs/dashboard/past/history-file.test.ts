@@ -17,6 +17,7 @@ const fileAt = (path: string) => {
   const destination = { write: (line: string) => void lines.push(line) };
   return new HistoryFile(path, createLogger({ level: "info", format: "json", program: "test", destination }));
 };
+const energy = { version: 1, from: 0, to: 5000, covered: 5, time: 10, nodes: { a: [1, 2, 3, 4, 5, 6, 7, 8] } } as const;
 const history = {
   series: ["power"],
   tiers: [
@@ -34,8 +35,18 @@ describe("the history file", () => {
   it("DSH-05 contains what was saved, and is absent without a warning", async () => {
     const file = fileAt(join(folder, "new", "history.json"));
     expect([await file.load(), lines]).toEqual([undefined, []]);
-    await file.save(() => history);
-    expect(await file.load()).toEqual(history);
+    const hours = { version: 1, hours: [energy] } as const;
+    await file.save(() => ({ history, energy, hours }));
+    expect(await file.load()).toEqual({ history, energy, hours });
+  });
+
+  it("DSH-05 reads the history of a file without an account, and beside a damaged one", async () => {
+    const path = join(folder, "history.json");
+    await writeFile(path, JSON.stringify(history));
+    expect([await fileAt(path).load(), lines]).toEqual([{ history, energy: undefined }, []]);
+    await writeFile(path, JSON.stringify({ ...history, energy: { ...energy, version: 2 } }));
+    expect(await fileAt(path).load()).toEqual({ history, energy: undefined });
+    expect(lines.join("")).toContain("cannot read the energy account");
   });
 
   it("DSH-05 starts with an empty history and a warning if the file is damaged", async () => {
@@ -49,6 +60,6 @@ describe("the history file", () => {
 
   it("DSH-05 reads a file that never ends only up to its limit", async () => {
     expect(await fileAt("/dev/zero").load()).toBeUndefined();
-    expect(lines.join("")).toContain("more than 4194304 bytes");
+    expect(lines.join("")).toContain("more than 8388608 bytes");
   });
 });

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { DecisionLog } from "../state/class-changes.ts";
+import type { ProgramPages } from "./program-pages.ts";
 
 const decision = z.object({
   at: z.string(),
@@ -19,16 +19,15 @@ const page = z.object({ decisions: z.array(decision.nullable().catch(null)) });
 type ExtenderAnswer = z.output<typeof decision>;
 
 export interface ExtenderDecisionsOptions {
-  readonly url: string;
-  readonly http: HttpClient;
+  readonly pages: ProgramPages;
   readonly decisions: DecisionLog;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const EVERY = milliseconds(2000);
-/** In an outage: one line. */
-const REMEMBERED = 400;
+/** Twice what eight replicas show on their pages. */
+const REMEMBERED = 1600;
 
 /** Reads the last placements from the extender's page and adds new ones to the log. */
 export class ExtenderDecisions {
@@ -49,13 +48,14 @@ export class ExtenderDecisions {
   }
 
   async read(signal?: AbortSignal): Promise<void> {
-    const { url, http, log } = this.#options;
+    const { pages, log } = this.#options;
     try {
-      const found = page.parse(
-        await http.json({ url: new URL("debug/decisions", `${url.replace(/\/*$/, "")}/`), signal }),
-      );
+      const answers = (await pages.read("debug/decisions", {}, signal)).map((answer) => page.safeParse(answer));
+      for (const { data } of answers)
+        for (const entry of data?.decisions.toReversed() ?? []) if (entry !== null) this.#add(entry);
+      const failed = answers.find(({ success }) => !success);
+      if (failed !== undefined) throw failed.error;
       this.#isFailing = false;
-      for (const entry of found.decisions.toReversed()) if (entry !== null) this.#add(entry);
     } catch (error) {
       if (signal?.aborted === true) return;
       if (!this.#isFailing) log.warn({ err: error }, "cannot read the extender's decisions");
@@ -67,8 +67,11 @@ export class ExtenderDecisions {
     const at = Date.parse(entry.at);
     const subject = `${entry.pod.namespace}/${entry.pod.name}`;
     const key = `${entry.at} ${entry.verb} ${subject}`;
-    if (Number.isNaN(at) || this.#seen.has(key)) return;
+    if (Number.isNaN(at)) return;
+    // What a page still shows moves to the end, so that it is not forgotten before the page forgets it.
+    const isKnown = this.#seen.delete(key);
     this.#seen.add(key);
+    if (isKnown) return;
     const [oldest] = this.#seen;
     if (this.#seen.size > REMEMBERED && oldest !== undefined) this.#seen.delete(oldest);
     const words = entry.verb === "prioritize" ? rankingOf(entry) : rejectionsOf(entry);

@@ -4,7 +4,8 @@ import type { ClassName, DecisionEntry } from "../wire.ts";
 
 interface ClassFacts {
   readonly twin: NodeTwin | undefined;
-  readonly performancePods: number;
+  /** Undefined while the pods are not read. */
+  readonly performancePods: number | undefined;
 }
 
 const reasons: Readonly<Record<ClassName, (facts: ClassFacts) => string>> = {
@@ -18,7 +19,7 @@ const reasons: Readonly<Record<ClassName, (facts: ClassFacts) => string>> = {
   draining: ({ twin, performancePods: count }) =>
     count === 0
       ? withPolicy("changes to eco in the next pass", twin)
-      : `waiting for ${count} performance ${count === 1 ? "pod" : "pods"}, nothing is evicted`,
+      : `waiting for ${count ?? "its"} performance ${count === 1 ? "pod" : "pods"}, nothing is evicted`,
   asleep: ({ twin }) => {
     const { reason, state } = twin?.spec.power ?? {};
     return reason ?? (state === "off" ? "the operator wants it off" : "it is on its way back");
@@ -28,7 +29,7 @@ const reasons: Readonly<Record<ClassName, (facts: ClassFacts) => string>> = {
 };
 
 /** Why a node is in its class, in words, from what its twin says. */
-export const reasonOf = (to: ClassName, twin: NodeTwin | undefined, performancePods: number): string =>
+export const reasonOf = (to: ClassName, twin: NodeTwin | undefined, performancePods: number | undefined): string =>
   reasons[to]({ twin, performancePods });
 
 function withPolicy(text: string, twin: NodeTwin | undefined): string {
@@ -78,7 +79,7 @@ export function classChange(
   name: string,
   from: ClassName | undefined,
   to: ClassName,
-  facts: { readonly at: Instant; readonly twin: NodeTwin | undefined; readonly performancePods: number },
+  facts: { readonly at: Instant; readonly twin: NodeTwin | undefined; readonly performancePods: number | undefined },
 ): NewDecision | undefined {
   if (from === undefined || from === to || from === "unknown") return undefined;
   const { at, twin, performancePods } = facts;

@@ -1,6 +1,6 @@
 import type { Node, NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
-import type { ClusterObjects } from "../../../core/report/index.ts";
+import type { ClusterObjectsWithPods } from "../../../core/report/index.ts";
 import {
   type Instant,
   instant,
@@ -18,15 +18,15 @@ import { FleetTable } from "./fleet-table.ts";
 import { classOf, rowOf } from "./node-row.ts";
 import {
   livePods,
+  type NodeProjection,
   nodeOf,
-  type ShownNode,
-  type ShownPod,
-  shownEndpoint,
-  shownHardware,
-  shownNode,
-  shownPod,
-  shownProfile,
-  shownTwin,
+  type PodProjection,
+  projectEndpoint,
+  projectHardware,
+  projectNode,
+  projectPod,
+  projectProfile,
+  projectTwin,
 } from "./projections.ts";
 
 export interface ClusterWatchOptions {
@@ -43,13 +43,14 @@ export interface ClusterWatchOptions {
 
 /** Everything that the API says about one node. */
 export interface NodeFacts {
-  readonly node: ShownNode;
+  readonly node: NodeProjection;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
   readonly hardware: NodeHardware | undefined;
   readonly endpoint: PowerEndpoint | undefined;
   readonly profile: NodePowerProfile | undefined;
-  readonly pods: readonly ShownPod[];
+  /** Undefined until the pods are read. */
+  readonly pods: readonly PodProjection[] | undefined;
 }
 
 const DECISIONS = 200;
@@ -68,12 +69,12 @@ export class ClusterWatch {
   readonly #classes = new Map<string, ClassName>();
   #pendingPods = 0;
   readonly #reflectors: {
-    readonly nodes: Reflector<ShownNode>;
+    readonly nodes: Reflector<NodeProjection>;
     readonly twins: Reflector<NodeTwin>;
     readonly hardware: Reflector<NodeHardware>;
     readonly profiles: Reflector<NodePowerProfile>;
     readonly endpoints: Reflector<PowerEndpoint>;
-    readonly pods: Reflector<ShownPod, "node">;
+    readonly pods: Reflector<PodProjection, "node">;
   };
 
   constructor({ client, clock, ioClock, random, log, speed }: ClusterWatchOptions) {
@@ -85,16 +86,16 @@ export class ClusterWatch {
       for (const { key } of changes) this.#changed.add(key);
     };
     this.#reflectors = {
-      nodes: new Reflector({ ...base, resource: resources.nodes, project: shownNode, onChange }),
-      twins: new Reflector({ ...base, resource: resources.nodeTwins, project: shownTwin, onChange }),
-      hardware: new Reflector({ ...base, resource: resources.nodeHardwares, project: shownHardware, onChange }),
-      profiles: new Reflector({ ...base, resource: resources.nodePowerProfiles, project: shownProfile, onChange }),
-      endpoints: new Reflector({ ...base, resource: resources.powerEndpoints, project: shownEndpoint, onChange }),
+      nodes: new Reflector({ ...base, resource: resources.nodes, project: projectNode, onChange }),
+      twins: new Reflector({ ...base, resource: resources.nodeTwins, project: projectTwin, onChange }),
+      hardware: new Reflector({ ...base, resource: resources.nodeHardwares, project: projectHardware, onChange }),
+      profiles: new Reflector({ ...base, resource: resources.nodePowerProfiles, project: projectProfile, onChange }),
+      endpoints: new Reflector({ ...base, resource: resources.powerEndpoints, project: projectEndpoint, onChange }),
       pods: new Reflector({
         ...base,
         resource: resources.pods,
         selection: livePods,
-        project: shownPod,
+        project: projectPod,
         indexes: { node: nodeOf },
         onChange: (changes) => this.#podsChanged(changes),
       }),
@@ -120,16 +121,18 @@ export class ClusterWatch {
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
 
-  get podCount(): number {
-    return this.#reflectors.pods.store.size;
+  /** Null until the pods are read. */
+  get podCount(): number | null {
+    const { hasSynced, store } = this.#reflectors.pods;
+    return hasSynced ? store.size : null;
   }
 
-  get pendingPods(): number {
-    return this.#pendingPods;
+  get pendingPods(): number | null {
+    return this.#reflectors.pods.hasSynced ? this.#pendingPods : null;
   }
 
-  /** The objects for reports. */
-  objects(now: Instant): ClusterObjects {
+  /** The objects for reports. Without pods until they are read: check `podCount` or `unsynced` first. */
+  objects(now: Instant): ClusterObjectsWithPods {
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const isScaled = this.#speed() !== 1;
     return {
@@ -164,7 +167,7 @@ export class ClusterWatch {
       const row = rowOf(node, twin, pods);
       this.table.set(name, node.metadata.labels, row);
       const to = classOf(twin);
-      const performancePods = row.performancePods ?? 0;
+      const performancePods = row.performancePods ?? undefined;
       const change = isComplete && classChange(name, this.#classes.get(name), to, { at, twin, performancePods });
       if (change) this.decisions.add(change);
       if (isComplete) this.#classes.set(name, to);
@@ -181,7 +184,7 @@ export class ClusterWatch {
     return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
-  #factsOf(node: ShownNode): NodeFacts {
+  #factsOf(node: NodeProjection): NodeFacts {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const twin = twins.store.getByKey(name);
@@ -191,11 +194,11 @@ export class ClusterWatch {
       hardware: hardware.store.getByKey(name),
       endpoint: endpoints.store.getByKey(name),
       profile: profiles.store.getByKey(name),
-      pods: [...pods.store.by("node", name)],
+      pods: pods.hasSynced ? [...pods.store.by("node", name)] : undefined,
     };
   }
 
-  #podsChanged(changes: readonly Change<ShownPod>[]): void {
+  #podsChanged(changes: readonly Change<PodProjection>[]): void {
     for (const change of changes) {
       const old = change.type === "added" ? undefined : change.old;
       const now = change.type === "deleted" ? undefined : change.new;

@@ -17,7 +17,7 @@ export interface TableChanges {
 }
 
 /** More label keys than a person would choose from. */
-const MOST_KEYS = 200;
+const KEYS_LIMIT = 200;
 /** Labels that differ on every node group nothing. */
 const NOT_FOR_GROUPS = new Set(["kubernetes.io/hostname"]);
 const FIRST_KEYS: readonly string[] = [ourLabels.rack, ourLabels.coolingZone];
@@ -43,7 +43,7 @@ export class FleetTable {
   get labelKeys(): readonly string[] {
     const keys = [...this.#keys.keys()].filter((key) => !NOT_FOR_GROUPS.has(key)).toSorted();
     const first = FIRST_KEYS.filter((key) => this.#keys.has(key));
-    return [...new Set([...first, ...keys])].slice(0, MOST_KEYS);
+    return [...new Set([...first, ...keys])].slice(0, KEYS_LIMIT);
   }
 
   set(name: string, labels: Labels, row: NodeRow): void {
@@ -107,7 +107,7 @@ export class FleetTable {
     return { key, topology: this.#topology, values, codes };
   }
 
-  totals(pods: number, pendingPods: number, savedWatts: number | null): Totals {
+  totals(pods: number | null, pendingPods: number | null, savedWatts: number | null): Totals {
     const sums = { power: 0, cap: 0, tdp: 0 };
     const counts = { power: 0, cap: 0, tdp: 0 };
     const byClass = [0, 0, 0, 0, 0];

@@ -1,21 +1,19 @@
 import { isAwake, type NodeTwin, pinnedPolicyName } from "../../../core/api/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
-import { gpuCountOf, isReady, type ShownNode, type ShownPod } from "./projections.ts";
+import { gpuCountOf, isReady, type NodeProjection, type PodProjection } from "./projections.ts";
 
 /** What the page shows of a node in one line; null means unknown. */
 export type NodeRow = Readonly<Record<ColumnName, number | null>>;
 
-export function rowOf(node: ShownNode, twin: NodeTwin | undefined, pods: Iterable<ShownPod>): NodeRow {
+export function rowOf(
+  node: NodeProjection,
+  twin: NodeTwin | undefined,
+  pods: readonly PodProjection[] | undefined,
+): NodeRow {
   const { spec, status } = twin ?? {};
   const power = status?.powerMeasurement;
   const caps = status?.effectiveCapState;
   const ready = isReady(node);
-  let count = 0;
-  let performancePods = 0;
-  for (const { workloadClass } of pods) {
-    count++;
-    if (workloadClass === "performance") performancePods++;
-  }
   return {
     class: classNames.indexOf(classOf(twin)),
     power: known(power?.measuredNodePowerW),
@@ -30,8 +28,8 @@ export function rowOf(node: ShownNode, twin: NodeTwin | undefined, pods: Iterabl
     updatedAt: timeOf(status?.lastUpdated),
     measuredAt: timeOf(power?.measuredAt),
     changedAt: timeOf(status?.lastTransitionTime),
-    pods: count,
-    performancePods,
+    pods: known(pods?.length),
+    performancePods: known(pods && performancePodsIn(pods)),
     gpus: gpuCountOf(node),
     state: stateNames.indexOf(status?.power?.state ?? "on"),
     control: controlOf(twin),
@@ -39,6 +37,9 @@ export function rowOf(node: ShownNode, twin: NodeTwin | undefined, pods: Iterabl
     pinned: Number(spec?.policy?.name === pinnedPolicyName),
   };
 }
+
+export const performancePodsIn = (pods: readonly PodProjection[]): number =>
+  pods.filter(({ workloadClass }) => workloadClass === "performance").length;
 
 /** The power program's word counts before the class, which the operator publishes a little later. */
 export function classOf(twin: NodeTwin | undefined): ClassName {

@@ -21,7 +21,7 @@ import { gpuDeviceResources } from "../../../core/inventory/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
 /** A Node with the fields that the dashboard and its reports read. */
-export interface ShownNode extends Node {
+export interface NodeProjection extends Node {
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
@@ -31,7 +31,7 @@ export interface ShownNode extends Node {
 }
 
 /** A pod that has not ended, without what nothing reads: whole pods of a large cluster would take 100 MB. */
-export interface ShownPod {
+export interface PodProjection {
   readonly pod: Pod;
   readonly workloadClass: WorkloadClass;
   readonly cpus: number;
@@ -47,18 +47,18 @@ const hardwareLabels: ReadonlySet<string> = new Set([
 ]);
 /** Node feature discovery writes a hundred labels per node, of which the hardware needs a dozen. */
 const NFD = "feature.node.kubernetes.io/";
-const MOST_LABELS = 100;
+const LABELS_LIMIT = 100;
 
-export function shownNode(object: KubeObject): ShownNode {
+export function projectNode(object: KubeObject): NodeProjection {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", labels = {}, creationTimestamp } = metadata;
-  const kept = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
+  const retained = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
   const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));
   return {
     metadata: {
       name,
       uid,
-      labels: Object.fromEntries(kept.slice(0, MOST_LABELS)),
+      labels: Object.fromEntries(retained.slice(0, LABELS_LIMIT)),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     },
     spec: only(spec ?? {}, ["unschedulable", "taints"]),
@@ -78,7 +78,7 @@ const podSpecFields = [
 const podStatusFields = ["phase", "startTime", "conditions"] as const;
 const OURS = /^joulie\.io\//;
 
-export function shownPod(object: KubeObject): ShownPod | undefined {
+export function projectPod(object: KubeObject): PodProjection | undefined {
   const whole = object as KubeObject & Pod;
   const { spec = {}, status = {} } = whole as Partial<Pod>;
   if (status.phase === "Succeeded" || status.phase === "Failed") return undefined;
@@ -97,8 +97,8 @@ export function shownPod(object: KubeObject): ShownPod | undefined {
     },
     spec: {
       ...only(spec, podSpecFields),
-      ...(spec.containers && { containers: spec.containers.map(shownContainer) }),
-      ...(spec.initContainers && { initContainers: spec.initContainers.map(shownContainer) }),
+      ...(spec.containers && { containers: spec.containers.map(projectContainer) }),
+      ...(spec.initContainers && { initContainers: spec.initContainers.map(projectContainer) }),
     },
     status: only(status, podStatusFields),
   };
@@ -111,31 +111,31 @@ export function shownPod(object: KubeObject): ShownPod | undefined {
   };
 }
 
-const shownContainer = (container: Container): Container => only(container, ["resources", "restartPolicy"]);
+const projectContainer = (container: Container): Container => only(container, ["resources", "restartPolicy"]);
 
 /** The node that the pod is bound to; undefined while it waits for one. */
-export const nodeOf = ({ pod }: ShownPod): string | undefined => pod.spec.nodeName || undefined;
+export const nodeOf = ({ pod }: PodProjection): string | undefined => pod.spec.nodeName || undefined;
 
 function only<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
-  const kept: Partial<Value> = {};
-  for (const key of keys) if (value[key] !== undefined && value[key] !== null) kept[key] = value[key];
-  return kept as Pick<Value, Key>;
+  const retained: Partial<Value> = {};
+  for (const key of keys) if (value[key] !== undefined && value[key] !== null) retained[key] = value[key];
+  return retained as Pick<Value, Key>;
 }
 
-export const shownTwin: (object: KubeObject) => NodeTwin = readAs(nodeTwinKind);
-export const shownHardware: (object: KubeObject) => NodeHardware = readAs(nodeHardwareKind);
-export const shownProfile: (object: KubeObject) => NodePowerProfile = readAs(nodePowerProfileKind);
-export const shownEndpoint: (object: KubeObject) => PowerEndpoint = readAs(powerEndpointKind);
+export const projectTwin: (object: KubeObject) => NodeTwin = readAs(nodeTwinKind);
+export const projectHardware: (object: KubeObject) => NodeHardware = readAs(nodeHardwareKind);
+export const projectProfile: (object: KubeObject) => NodePowerProfile = readAs(nodePowerProfileKind);
+export const projectEndpoint: (object: KubeObject) => PowerEndpoint = readAs(powerEndpointKind);
 
 const gpuNames = Object.values(gpuDeviceResources).flat();
 
 /** How many GPUs the node offers to pods. */
-export function gpuCountOf({ status }: ShownNode): number {
+export function gpuCountOf({ status }: NodeProjection): number {
   return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
 }
 
 /** Undefined if the kubelet has not reported yet. */
-export function isReady({ status }: ShownNode): boolean | undefined {
+export function isReady({ status }: NodeProjection): boolean | undefined {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready && ready.status === "True";
 }

@@ -7,11 +7,11 @@ import { isoTime, milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../../platform/clock/index.ts";
 import { parseConfig, type RawValues } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
-import { KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";
+import { KubeClient, resources } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { dashboardConfig } from "../config.ts";
-import { runDashboard } from "../start.ts";
+import { type DashboardWorld, runDashboard } from "../start.ts";
 import type { Snapshot } from "../wire.ts";
 
 const LIMIT = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
@@ -23,7 +23,7 @@ export interface NodeOptions {
   readonly power?: number;
   readonly cap?: number;
   readonly tdp?: number;
-  readonly own?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export class DashboardHarness {
@@ -54,8 +54,8 @@ export class DashboardHarness {
     return this.#url;
   }
 
-  /** Starts the dashboard; `transport` replaces the API's. */
-  async start(variables: RawValues = {}, transport: Transport = this.api.transport()): Promise<void> {
+  /** Starts the dashboard; `overrides` replaces parts of its environment, such as the API's transport. */
+  async start(variables: RawValues = {}, overrides: Partial<DashboardWorld> = {}): Promise<void> {
     const flags = { DASHBOARD_ADDR: "127.0.0.1:0", METRICS_ADDR: "127.0.0.1:0", ...variables };
     const parsed = parseConfig(dashboardConfig, {
       env: {},
@@ -71,10 +71,11 @@ export class DashboardHarness {
       program: "dashboard",
       destination: { write: (line: string) => void this.logLines.push(line) },
     });
+    const transport = this.api.transport();
     const world = { transport, clock: systemClock, ioClock: systemClock, random: seededRandom(3), log };
     const running = runDashboard(
       parsed.value.values,
-      { ...world, cluster: "test", onServing: serving.resolve },
+      { ...world, cluster: "test", onServing: serving.resolve, ...overrides },
       stop.signal,
     );
     running.catch(serving.reject);
@@ -95,9 +96,9 @@ export class DashboardHarness {
   }
 
   async createNode(name: string, options: NodeOptions = {}): Promise<void> {
-    const { rack = "rack-1", own = {} } = options;
+    const { rack = "rack-1", labels: more = {} } = options;
     const node = await this.user.create(resources.nodes, {
-      metadata: { name, labels: { [labels.managed]: "true", [labels.rack]: rack, ...own } },
+      metadata: { name, labels: { [labels.managed]: "true", [labels.rack]: rack, ...more } },
       status: {
         capacity: { cpu: "64", memory: "256Gi", pods: "110" },
         allocatable: { cpu: "64", memory: "256Gi", pods: "110" },
@@ -119,7 +120,7 @@ export class DashboardHarness {
     const now = isoTime(systemClock.now());
     const status = {
       schedulableClass: of,
-      predictedPowerHeadroomScore: 100 - (100 * power) / cap,
+      predictedPowerHeadroomScore: Math.max(0, 100 - (100 * power) / cap),
       predictedCoolingStressScore: 20,
       predictedPsuStressScore: 10,
       effectiveCapState: { cpuPct: Math.round((100 * cap) / tdp), gpuPct: 100 },

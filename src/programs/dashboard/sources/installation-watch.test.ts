@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { annotations } from "../../../core/api/index.ts";
+import { systemClock } from "../../../platform/clock/index.ts";
+import { parseConfig } from "../../../platform/config/index.ts";
+import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { type ApiResponse, KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";
+import { createLogger } from "../../../platform/log/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
+import { extenderConfig } from "../../extender/index.ts";
+import { InstallationWatch } from "./installation-watch.ts";
+
+const NAMESPACE = "joulie-system";
+const log = createLogger({ level: "silent", program: "test" });
+const statusOf = (status: number, reason: string): ApiResponse => ({
+  status,
+  headers: { "content-type": "application/json" },
+  body: ReadableStream.from([Buffer.from(JSON.stringify({ kind: "Status", reason, message: reason }))]),
+});
+
+let api: EmbeddedApi;
+let answer: (path: string) => ApiResponse | undefined;
+let watch: InstallationWatch;
+
+beforeEach(async () => {
+  answer = () => undefined;
+  api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: [] });
+  const inner = api.transport();
+  const transport: Transport = {
+    close: async () => inner.close(),
+    request: async (request) => answer(request.path) ?? inner.request(request),
+  };
+  const client = new KubeClient({ transport, clock: systemClock, random: seededRandom(2), fieldManager: "test" });
+  const metadata = { name: NAMESPACE, annotations: { [annotations.stop]: "true" } };
+  await client.create(resources.namespaces, { metadata });
+  const machine = { isTerminal: false, exists: () => false };
+  const parsed = parseConfig(extenderConfig, { env: {}, flags: {}, machine });
+  if (!parsed.ok) throw new Error("the defaults are invalid");
+  const assumed = { values: parsed.value.values, source: "assumed" };
+  const options = { client, clock: systemClock, random: seededRandom(3), log, namespace: NAMESPACE };
+  watch = new InstallationWatch({ ...options, assumed, isDemo: false });
+});
+afterEach(async () => api.close());
+
+it("DSH-18 keeps what is known while the API server fails", async () => {
+  await watch.read();
+  expect(watch.installation).toMatchObject({ stopped: true, unreadable: [] });
+  answer = () => statusOf(400, "BadRequest");
+  await watch.read();
+  expect(watch.installation).toMatchObject({ stopped: true, unreadable: [] });
+});
+
+it("DSH-18 names what the dashboard may not read, and shows the rest", async () => {
+  answer = (path) => (path.includes("/leases") ? statusOf(403, "Forbidden") : undefined);
+  await watch.read();
+  expect(watch.installation?.stopped).toBe(true);
+  expect(watch.installation?.unreadable).toEqual([expect.stringContaining("leases: ")]);
+});

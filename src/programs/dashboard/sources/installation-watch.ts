@@ -1,0 +1,83 @@
+import type { Installation } from "../../../core/report/index.ts";
+import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import { programSettings, readInstallation } from "../../console/index.ts";
+import { type ExtenderConfig, extenderConfig } from "../../extender/index.ts";
+
+/** The extender's settings, and where they come from in words. */
+export interface ExtenderSettings {
+  readonly values: ExtenderConfig;
+  readonly source: string;
+}
+
+export interface InstallationWatchOptions {
+  readonly client: KubeClient;
+  /** Real time. */
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** Of the installation. */
+  readonly namespace: string;
+  /** Used while the extender's Deployment cannot be read. */
+  readonly assumed: ExtenderSettings;
+  /** The programs run in the process of a demo: there are no Deployments to miss. */
+  readonly isDemo: boolean;
+}
+
+const EVERY = milliseconds(10_000);
+
+/**
+ * Reads what is installed, several times a minute: the stop switch, the programs, the operator's Lease and the extender's settings.
+ * While the API server is away, the last answer stays.
+ */
+export class InstallationWatch {
+  readonly #options: InstallationWatchOptions;
+  #installation: Installation | undefined;
+  #extender: ExtenderSettings;
+  #isFailing = false;
+
+  constructor(options: InstallationWatchOptions) {
+    this.#options = options;
+    this.#extender = options.assumed;
+  }
+
+  /** Undefined before the first answer. */
+  get installation(): Installation | undefined {
+    return this.#installation;
+  }
+
+  get extender(): ExtenderSettings {
+    return this.#extender;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    while (!signal.aborted) {
+      await this.read();
+      // Several dashboards do not ask at the same moment.
+      await clock.sleep(milliseconds(EVERY * (0.8 + 0.4 * random.next())), signal).catch(() => undefined);
+    }
+  }
+
+  async read(): Promise<void> {
+    const { client, clock, namespace, assumed, isDemo, log } = this.#options;
+    try {
+      const unreadable: string[] = [];
+      const found = await readInstallation(client, namespace, clock.now(), (part, error) => {
+        // A missing right stays; anything else passes, and must not replace what is known.
+        if (!isApiError(error, "forbidden")) throw error;
+        unreadable.push(`${part}: ${error.message}`);
+      });
+      const { values, source, isInstalled } = await programSettings(client, namespace, "extender", extenderConfig);
+      const isStarting = isDemo && !found.stopped && found.operatorLease === undefined;
+      this.#installation = isStarting ? undefined : { ...found, missingKinds: [], unreadable };
+      this.#extender = isInstalled ? { values, source } : assumed;
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) log.warn({ err: error }, "cannot read the installation; showing what was read last");
+      this.#isFailing = true;
+    }
+  }
+}

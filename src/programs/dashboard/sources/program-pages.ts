@@ -1,0 +1,63 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { type Clock, withDeadline } from "../../../platform/clock/index.ts";
+import type { FileValue } from "../../../platform/kube/index.ts";
+import type { HttpClient } from "../../../platform/telemetry/index.ts";
+
+export interface ProgramPagesOptions {
+  /** The program's address, such as http://joulie-operator.joulie-system.svc:8081. */
+  readonly url: string;
+  readonly http: HttpClient;
+  /** Real time. */
+  readonly clock: Clock;
+  /** A bearer token for the pages; undefined = none is sent. */
+  readonly token: FileValue | undefined;
+  /** The addresses of a name; by default those of DNS. */
+  readonly addressesOf?: (name: string) => Promise<readonly string[]>;
+}
+
+/** More replicas than a program has. */
+const REPLICAS_LIMIT = 8;
+
+const systemAddresses = async (name: string): Promise<readonly string[]> =>
+  (await lookup(name, { all: true })).map(({ address }) => address);
+
+/**
+ * Reads a debug page of every replica of a program. Only the leading operator has a plan, and each extender remembers only its own
+ * placements; a headless Service has the addresses of all of them.
+ */
+export class ProgramPages {
+  readonly #options: ProgramPagesOptions;
+
+  constructor(options: ProgramPagesOptions) {
+    this.#options = options;
+  }
+
+  /** The answers of the replicas that answer. Rejects with the first failure if none does. */
+  async read(page: string, query: Readonly<Record<string, string>> = {}, signal?: AbortSignal): Promise<unknown[]> {
+    const { url, http, token } = this.#options;
+    const target = new URL(page, `${url.replace(/\/*$/, "")}/`);
+    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token.get()}` };
+    const answers = await Promise.allSettled(
+      (await this.#replicas(target)).map(async (replica) => http.json({ url: replica, headers, signal })),
+    );
+    const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+    const failed = answers.find(({ status }) => status === "rejected");
+    if (found.length === 0 && failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    return found;
+  }
+
+  async #replicas(target: URL): Promise<readonly URL[]> {
+    const { http, clock, addressesOf = systemAddresses } = this.#options;
+    const name = target.hostname.replaceAll(/[[\]]/g, "");
+    // A certificate names the host, not its addresses.
+    if (target.protocol !== "http:" || isIP(name) !== 0) return [target];
+    const addresses = await withDeadline(clock, http.timeout, `address of ${name}`, addressesOf(name));
+    return addresses.slice(0, REPLICAS_LIMIT).map((address) => {
+      const replica = new URL(target);
+      replica.hostname = isIP(address) === 6 ? `[${address}]` : address;
+      return replica;
+    });
+  }
+}
