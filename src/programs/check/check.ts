@@ -1,27 +1,21 @@
-import { annotations, apiGroup, apiVersion, kinds, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
+import { annotations, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, withTimeLimit } from "../../platform/clock/index.ts";
+import { isApiError, type KubeClient, resources, stoppedBy } from "../../platform/kube/index.ts";
+import type { InstalledProgram } from "../permissions.ts";
 import {
-  isApiError,
-  type KubeClient,
-  type KubeObject,
-  type PermissionRule,
-  resources,
-  stoppedBy,
-  type Transport,
-} from "../../platform/kube/index.ts";
-import { type InstalledProgram, programPermissions } from "../permissions.ts";
+  abridged,
+  CALL_TIMEOUT,
+  type ExaminedCluster,
+  type MissingPart,
+  missingDefinitions,
+  missingExtender,
+  missingPermissions,
+} from "./missing-parts.ts";
 
-export interface CheckOptions {
-  readonly client: KubeClient;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly namespace: string;
+export interface CheckOptions extends ExaminedCluster {
   /** The chart's name for its objects: ServiceAccounts are called NAME-agent, NAME-operator, NAME-extender. */
   readonly name: string;
   readonly programs: readonly InstalledProgram[];
-  /** The extender's Service. */
-  readonly service: string;
   /** Labels of the nodes that Joulie manages. */
   readonly nodeSelector: string;
   /** How long to wait until nothing is missing. */
@@ -36,10 +30,8 @@ export interface CheckResult {
 }
 
 const POLL = milliseconds(1000);
-const CALL_TIMEOUT = milliseconds(5000);
 /** Operator and agents refresh an unchanged status at least twice in this time. */
 const FRESH = milliseconds(300_000);
-const MAX_NAMES = 3;
 
 /** Looks for what an installation needs, until nothing is missing or the time is over. Changes nothing. */
 export async function check(options: CheckOptions): Promise<CheckResult> {
@@ -63,9 +55,14 @@ export function summarize(
 }
 
 async function inspect(options: CheckOptions): Promise<CheckResult> {
+  const { name, programs } = options;
+  const accounts = programs.map((program) => ({
+    program,
+    account: `${name}-${program.replace(/-(pool|energy|sleep)$/, "")}`,
+  }));
   const [definitions, permissions, extender, reports] = await Promise.all([
     finding("CRDs", missingDefinitions(options)),
-    finding("permissions", missingPermissions(options)),
+    finding("permissions", missingPermissions(options, accounts)),
     finding("extender", missingExtender(options)),
     missingReports(options).catch((error: unknown) => ({ missing: [`nodes: ${messageOf(error)}`], nodes: 0 })),
   ]);
@@ -73,107 +70,16 @@ async function inspect(options: CheckOptions): Promise<CheckResult> {
 }
 
 /** One part that cannot be examined does not hide the others. */
-async function finding(what: string, work: Promise<string | undefined>): Promise<string[]> {
+async function finding(what: string, work: Promise<MissingPart | undefined>): Promise<string[]> {
   try {
     const missing = await work;
-    return missing === undefined ? [] : [missing];
+    return missing === undefined ? [] : [missing.inOneLine];
   } catch (error) {
     return [`${what}: ${messageOf(error)}`];
   }
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-async function missingDefinitions({ client }: CheckOptions): Promise<string | undefined> {
-  const served = await servedPlurals(client);
-  const missing = kinds.filter(({ plural }) => !served.has(plural)).map(({ plural }) => `${plural}.${apiGroup}`);
-  return missing.length === 0 ? undefined : `CRDs ${missing.join(", ")} (run: joulie crds apply)`;
-}
-
-async function servedPlurals(client: KubeClient): Promise<ReadonlySet<string>> {
-  try {
-    const { resources: served = [] } = (await client.raw(`/apis/${apiVersion}`)) as {
-      readonly resources?: readonly { readonly name: string }[];
-    };
-    return new Set(served.map(({ name }) => name));
-  } catch (error) {
-    if (isApiError(error, "notFound")) return new Set();
-    throw error;
-  }
-}
-
-interface Question {
-  readonly account: string;
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly name?: string;
-  readonly namespace?: string;
-}
-
-async function missingPermissions(options: CheckOptions): Promise<string | undefined> {
-  const { client, namespace, service, name } = options;
-  const questions = options.programs.flatMap((program) => {
-    const account = `${name}-${program.replace(/-(pool|energy|sleep)$/, "")}`;
-    const rules = programPermissions[program]({
-      namespace,
-      service,
-      workloadNamespace: "default",
-      lease: "",
-      powerLease: "",
-      fleet: "",
-    });
-    return rules.flatMap((rule) => questionsAbout(account, rule));
-  });
-  const answers = await Promise.all(questions.map(async (question) => isAllowed(client, namespace, question)));
-  const missing = questions
-    .filter((_, index) => answers[index] === false)
-    .map(({ account, verb, group, resource }) => `${account} may not ${verb} ${group && `${group}/`}${resource}`);
-  return missing.length === 0 ? undefined : abridged(missing, "permissions");
-}
-
-const questionsAbout = (account: string, rule: PermissionRule): Question[] =>
-  rule.apiGroups.flatMap((group) =>
-    rule.resources.flatMap((resource) =>
-      (rule.resourceNames ?? [undefined]).flatMap((name) =>
-        rule.verbs.map((verb) => ({
-          account,
-          verb,
-          group,
-          resource,
-          ...(name !== undefined && { name }),
-          ...(rule.namespace !== undefined && { namespace: rule.namespace }),
-        })),
-      ),
-    ),
-  );
-
-async function isAllowed(client: KubeClient, namespace: string, question: Question): Promise<boolean> {
-  const { account, resource: full, ...rest } = question;
-  const [resource, subresource] = full.split("/");
-  const user = `system:serviceaccount:${namespace}:${account}`;
-  const groups = ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
-  const spec = { user, groups, resourceAttributes: { ...rest, resource, ...(subresource && { subresource }) } };
-  const { status } = await client.create<KubeObject & { readonly status?: { readonly allowed?: boolean } }>(
-    resources.subjectAccessReviews,
-    { metadata: {}, spec },
-    { timeout: CALL_TIMEOUT },
-  );
-  return status?.allowed === true;
-}
-
-/** Asks a ready replica through the API server, whose network is that of kube-scheduler in most clusters. */
-async function missingExtender({ transport, clock, namespace, service }: CheckOptions): Promise<string | undefined> {
-  const path = `/api/v1/namespaces/${namespace}/services/${service}:metrics/proxy/readyz`;
-  const status = await withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
-    const { status: answered, body } = await transport.request({ method: "GET", path, signal });
-    for await (const _ of body); // A connection is free for others once the body has been read.
-    return answered;
-  });
-  return status === 200
-    ? undefined
-    : `extender: the Service ${service} in namespace ${namespace} answers with status ${status}`;
-}
 
 async function missingReports(options: CheckOptions): Promise<CheckResult> {
   const { client, clock, namespace, nodeSelector } = options;
@@ -219,8 +125,3 @@ async function twinsByName(client: KubeClient): Promise<ReadonlyMap<string, Node
     throw error;
   }
 }
-
-const abridged = (names: readonly string[], what: string): string =>
-  names.length <= MAX_NAMES
-    ? names.join(", ")
-    : `${names.slice(0, MAX_NAMES).join(", ")} and ${names.length - MAX_NAMES} more ${what}`;

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
 
 interface Options {
@@ -24,9 +25,8 @@ and agents about every labelled node. It waits for them, prints one line and cha
 it after it was installed or upgraded. Exits with 1 if something is missing.`;
 
 /** `joulie check`. */
-export function defineCheck(command: Command, world: CliEnvironment, exit: (code: number) => void): void {
+export function defineCheck(command: Command, { world, exit }: CommandTools): void {
   command
-    .description("Reports in one line what an installation lacks.")
     .addOption(namespaceOption())
     .addOption(new Option("--name <name>", "the chart's name for its objects").default("joulie"))
     .addOption(

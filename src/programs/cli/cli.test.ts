@@ -71,6 +71,19 @@ async function joulie(args: readonly string[], env: RawValues = {}) {
   return { code, out, err, started };
 }
 
+describe("the options of the console", () => {
+  it.each([
+    [["savings", "--interval", "0s"], "shorter than a second"],
+    [["savings", "--window", "10ms"], "shorter than a second"],
+    [["savings", "--since", "0s"], "shorter than a second"],
+    [["pin", "n1", "--profile", "eco", "--for", "0s"], "shorter than a second"],
+    [["why", "p", "--extender-weight", "heavy"], "not a whole number above 0"],
+  ])("refuses %j before it asks a cluster", async (args, message) => {
+    const { code, err } = await joulie(args);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
 describe("starting a program", () => {
   it("passes the parsed values and returns the exit code", async () => {
     const { code, started, out, err } = await joulie(["present", "--wait", "5s", "--static-hp-frac=0.4"], {

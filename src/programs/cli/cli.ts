@@ -1,17 +1,11 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { ErrorCode } from "../../core/api/index.ts";
-import { withoutControlCharacters } from "../../platform/log/index.ts";
+import { withoutControlCharacters } from "../../platform/printable/index.ts";
 import type { Program } from "../index.ts";
-import { defineCompletion, defineVersion } from "./built-in-commands.ts";
-import { defineCheck } from "./check.ts";
-import { addChangingCommands, addInspectingCommands } from "./console-actions.ts";
-import { addReadingCommands } from "./console-commands.ts";
-import { defineCrds } from "./crds.ts";
+import type { CommandTools } from "./command-tools.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
-import { definePowerTest, defineWake } from "./power-commands.ts";
-import { defineSchedulerConfig } from "./scheduler-config.ts";
-import { defineUninstall } from "./uninstall.ts";
+import { type OneShotCommand, oneShotCommands, programSubcommands } from "./one-shot-commands.ts";
 import { WrappedHelp } from "./wrapped-help.ts";
 
 /** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
@@ -56,50 +50,41 @@ export async function run(
       if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
     });
   }
-  addOwnCommand("version", defineVersion);
-  addOwnCommand("scheduler-config", defineSchedulerConfig);
-  const exit = (code: number) => {
-    exitCode = code;
-  };
-  addReadingCommands(addOwnCommand, exit);
-  addInspectingCommands(addOwnCommand, exit, programs);
-  addChangingCommands(addOwnCommand, exit);
-  addOwnCommand("check", (command) => defineCheck(command, world, exit));
-  addOwnCommand("crds", (command) =>
-    defineCrds(
-      command,
-      (action, name) => {
-        obey(action, name, world);
-        return action;
-      },
-      world,
-      exit,
-    ),
-  );
-  addOwnCommand("uninstall", (command) => defineUninstall(command, world, exit));
-  addOwnCommand("wake", (command) => defineWake(command, world, exit));
-  const power = joulie.commands.find((command) => command.name() === "power");
-  if (power !== undefined) {
-    power.enablePositionalOptions();
-    addOwnCommand("test", (command) => definePowerTest(command, world, exit), power);
-  }
-  addOwnCommand("completion", (command) =>
-    defineCompletion(command, world, async () => {
+  const tools: CommandTools = {
+    world,
+    programs,
+    exit: (code) => {
+      exitCode = code;
+    },
+    prepare: (command, name) => {
+      obey(command, name, world);
+      return command;
+    },
+    everything: async () => {
       const { addFlags } = await import("./program-command.ts");
-      for (const { program, command: one } of everyProgram) addFlags(one, await program.config());
+      for (const { program, command } of everyProgram) addFlags(command, await program.config());
+      for (const define of undefinedCommands.values()) await define();
       return joulie;
-    }),
-  );
+    },
+  };
+  /** Commands whose options are not loaded yet. */
+  const undefinedCommands = new Map<Command, () => Promise<void>>();
+  addOneShotCommands(joulie, "joulie", oneShotCommands);
+  for (const { command, name } of everyProgram)
+    addOneShotCommands(command, name, programSubcommands[command.name()] ?? []);
 
-  /** Adds a command that is not a program: it ends at once, or when its work is done. */
-  function addOwnCommand(
-    name: string,
-    define: (command: Command, world: CliEnvironment) => void,
-    parent: Command = joulie,
-  ): void {
-    const command = parent.command(name).helpCommand(false);
-    obey(command, parent === joulie ? `joulie ${name}` : `joulie ${parent.name()} ${name}`, world);
-    define(command, world);
+  function addOneShotCommands(parent: Command, parentName: string, children: readonly OneShotCommand[]): void {
+    if (children.length === 0) return;
+    parent.enablePositionalOptions();
+    for (const { name, summary, load } of children) {
+      const command = parent.command(name).description(summary).helpCommand(false);
+      obey(command, `${parentName} ${name}`, world);
+      undefinedCommands.set(command, async () => {
+        undefinedCommands.delete(command);
+        (await load())(command, tools);
+      });
+    }
+    parent.hook("preSubcommand", async (_, command) => undefinedCommands.get(command)?.());
   }
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;

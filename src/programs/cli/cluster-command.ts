@@ -1,6 +1,5 @@
 // What commands that do one thing to a cluster and end have in common.
 import { InvalidArgumentError, Option } from "commander";
-import { JoulieError } from "../../core/api/index.ts";
 import { type Milliseconds, parseDuration } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
@@ -54,6 +53,7 @@ export async function onCluster(
     }
   } catch (error) {
     world.err(`joulie ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    const { JoulieError } = await import("../../core/api/index.ts");
     if (error instanceof JoulieError) return exitCodes.misused;
   }
   return exitCodes.failed;
@@ -64,3 +64,12 @@ export function durationOf(text: string): Milliseconds {
   if (!parsed.ok) throw new InvalidArgumentError("It is not a duration such as 30s or 2m.");
   return parsed.value;
 }
+
+/** Such as the pause of a loop, which must not run without one. */
+export function positiveDurationOf(text: string): Milliseconds {
+  const duration = durationOf(text);
+  if (!(duration >= SHORTEST)) throw new InvalidArgumentError("It is shorter than a second.");
+  return duration;
+}
+
+const SHORTEST = 1000;

@@ -1,21 +1,26 @@
 import { InvalidArgumentError, Option } from "commander";
-import { type Profile, profiles } from "../../core/api/index.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import { JoulieError, type Profile, profiles } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
+import type { SourcedSavings } from "../console/index.ts";
 import type { Program } from "../index.ts";
-import { durationOf, timeoutOption } from "./cluster-command.ts";
-import { type Add, inConsole } from "./console-commands.ts";
+import { durationOf, positiveDurationOf, timeoutOption } from "./cluster-command.ts";
+import { type Add, type Console, type InstallationContext, inConsole, named } from "./console-commands.ts";
 import {
   type ClusterOptions,
   clusterOptions,
+  httpUrl,
   outputOption,
   type PrintOptions,
   selectorOption,
   sortOption,
+  urlOption,
 } from "./console-options.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { versionText } from "./version.ts";
 
 type Exit = (code: number) => void;
+const { version } = packageJson;
 
 interface PinCommandOptions extends ClusterOptions {
   readonly profile: Profile;
@@ -32,16 +37,17 @@ profile. The operator plans the other nodes around the pin. With --for the opera
 export function addChangingCommands(add: Add, exit: Exit): void {
   add("pin", (command, world) => {
     clusterOptions(command)
-      .description("Pins a node to a profile, and to caps if they are given.")
       .argument("<node>", "name of the node")
       .addOption(new Option("--profile <profile>", "performance or eco").choices(profiles).makeOptionMandatory())
       .addOption(new Option("--cpu-cap <cap>", "cap of each CPU package: 210W or 60%"))
       .addOption(new Option("--gpu-cap <cap>", "cap of each GPU: 300W or 60%"))
-      .addOption(new Option("--for <duration>", "how long, such as 2h; unset = until unpin").argParser(durationOf))
+      .addOption(
+        new Option("--for <duration>", "how long, such as 2h; unset = until unpin").argParser(positiveDurationOf),
+      )
       .addHelpText("after", PIN_HELP)
       .action(async (node: string, { for: duration, ...options }: PinCommandOptions) =>
         exit(
-          await inConsole("pin", options, world, async (context, console) => {
+          await inConsole(named("pin", options), world, async (context, console) => {
             context.out(await console.pinNode(context, { ...options, node, duration }));
             return undefined;
           }),
@@ -50,32 +56,29 @@ export function addChangingCommands(add: Add, exit: Exit): void {
   });
   add("unpin", (command, world) => {
     clusterOptions(command)
-      .description("Removes the pin of a node.")
       .argument("<node>", "name of the node")
       .action(async (node: string, options: ClusterOptions) =>
         exit(
-          await inConsole("unpin", options, world, async (context, console) => {
+          await inConsole(named("unpin", options), world, async (context, console) => {
             context.out(await console.unpinNode(context, node));
             return undefined;
           }),
         ),
       );
   });
-  for (const [name, stopped, about] of [
-    ["stop", true, "Stops Joulie: agents restore all original limits, and nothing changes until resume."],
-    ["resume", false, "Lets Joulie work again after stop."],
+  for (const [name, stopped] of [
+    ["stop", true],
+    ["resume", false],
   ] as const)
     add(name, (command, world) => {
-      clusterOptions(command)
-        .description(about)
-        .action(async (options: ClusterOptions) =>
-          exit(
-            await inConsole(name, options, world, async (context, console) => {
-              context.out(await console.setStopped(context, options.namespace, stopped));
-              return undefined;
-            }),
-          ),
-        );
+      clusterOptions(command).action(async (options: ClusterOptions) =>
+        exit(
+          await inConsole(named(name, options), world, async (context, console) => {
+            context.out(await console.setStopped(context, context.namespace, stopped));
+            return undefined;
+          }),
+        ),
+      );
     });
 }
 
@@ -87,7 +90,10 @@ interface TopOptions extends ClusterOptions {
 }
 
 interface SavingsCommandOptions extends PrintOptions {
-  readonly window: Milliseconds;
+  readonly since?: Milliseconds | "all";
+  readonly dashboard?: string;
+  readonly prometheus?: string;
+  readonly window?: Milliseconds;
   readonly interval: Milliseconds;
   readonly price?: number;
   readonly currency: string;
@@ -100,14 +106,17 @@ interface DoctorCommandOptions extends PrintOptions {
 }
 
 const SAVINGS_HELP = `
-Watches the twins for a while and adds their power up. Energy not used is a model: the same pods on uncapped nodes that
-are always on. -o csv is for spreadsheets. Every output names the method and its bias.`;
+Reads what the dashboard has counted in the last 24 hours, or Prometheus for longer times. Without either it says so and
+watches the twins for a minute. Energy not used is a model: the same pods on uncapped nodes that are always on. -o csv
+is for spreadsheets. Every output names the source, the method and its bias.`;
+const USUAL_SINCE = durationOf("24h");
+const USUAL_WINDOW = durationOf("1m");
+const PROMETHEUS_CALL = durationOf("30s");
 
 /** The commands that look closely. */
 export function addInspectingCommands(add: Add, exit: Exit, programs: readonly Program[]): void {
   add("top", (command, world) => {
     clusterOptions(command)
-      .description("Shows nodes live: power, caps and trends, sorted, filtered and grouped by rack.")
       .addOption(selectorOption())
       .addOption(sortOption())
       .addOption(new Option("--filter <text>", "part of a name, class:eco, or labels").default(""))
@@ -116,9 +125,19 @@ export function addInspectingCommands(add: Add, exit: Exit, programs: readonly P
   });
   add("savings", (command, world) => {
     clusterOptions(command)
-      .description("Reports energy by node and class, and energy not used compared with a model.")
-      .addOption(timeoutOption("how long to watch", "1m", "--window"))
-      .addOption(timeoutOption("time between two readings", "5s", "--interval"))
+      .addOption(new Option("--since <duration>", "how far back, such as 24h, or all").argParser(sinceOf))
+      .addOption(urlOption("dashboard"))
+      .addOption(
+        new Option("--prometheus <url>", "read the counters of this Prometheus server instead")
+          .argParser(httpUrl)
+          .conflicts("dashboard"),
+      )
+      .addOption(
+        new Option("--window <duration>", "watch from now on for this time instead")
+          .argParser(positiveDurationOf)
+          .conflicts(["since", "dashboard", "prometheus"]),
+      )
+      .addOption(timeoutOption("time between two readings", "5s", "--interval").argParser(positiveDurationOf))
       .addOption(new Option("--price <number>", "price of a kilowatt-hour").argParser(positive))
       .addOption(new Option("--currency <name>", "currency of the price").default("EUR"))
       .addOption(new Option("--carbon <grams>", "grams of CO2 per kilowatt-hour").argParser(positive))
@@ -129,7 +148,6 @@ export function addInspectingCommands(add: Add, exit: Exit, programs: readonly P
   });
   add("doctor", (command, world) => {
     clusterOptions(command)
-      .description("Examines an installation: CRDs, permissions, extender, agents, twins, versions, clocks and mounts.")
       .addOption(new Option("--service <name>", "the extender's Service").default("joulie-scheduler-extender"))
       .addOption(outputOption())
       .addHelpText("after", "\nExits with 1 if something has to be done.")
@@ -137,7 +155,6 @@ export function addInspectingCommands(add: Add, exit: Exit, programs: readonly P
   });
   add("support-bundle", (command, world) => {
     clusterOptions(command)
-      .description("Writes a .tar.gz with what a maintainer asks for, without Secrets and credentials.")
       .addOption(new Option("--service <name>", "the extender's Service").default("joulie-scheduler-extender"))
       .addOption(new Option("--file <file>", "where to write it").default("joulie-support.tar.gz"))
       .action(async (options: DoctorCommandOptions & { readonly file: string }) =>
@@ -153,43 +170,88 @@ function positive(text: string): number {
 }
 
 async function runTopCommand(options: TopOptions, world: CliEnvironment): Promise<number> {
-  return inConsole("top", options, world, async (context, console) => {
-    const { namespace, selector: nodeSelector, sortBy, filter, once } = options;
-    const { client, clock, out, screen } = context;
-    const read = async () => console.readCluster({ client, clock, namespace, nodeSelector });
+  return inConsole(named("top", options), world, async (context, console) => {
+    const { selector: nodeSelector, sortBy, filter, once } = options;
+    const { client, clock, out, screen, namespace } = context;
     if (once || !world.machine.isTerminal) {
-      const list = console.nodeListOf(await read(), { sortBy, headers: true, screen, filter });
-      out(list.text(false));
-    } else await console.runTop(context, read, console.processTerminal, { sortBy, filter }, console.untilInterrupted());
+      const objects = await console.readCluster({ client, clock, namespace, nodeSelector });
+      out(console.nodeListOf(objects, { sortBy, headers: true, screen, filter }).text(false));
+      return undefined;
+    }
+    const { createLogger } = await import("../../platform/log/index.ts");
+    const { systemRandom: random } = await import("../../platform/random/index.ts");
+    // The screen shows what fails.
+    const log = createLogger({ level: "silent", program: "top" });
+    const cluster = new console.WatchedCluster({ client, clock, random, log, nodeSelector });
+    cluster.start();
+    try {
+      const read = async () => cluster.read();
+      await console.runTop(context, read, console.processTerminal, { sortBy, filter }, console.untilInterrupted());
+    } finally {
+      await cluster.stop();
+    }
     return undefined;
   });
 }
 
+const sinceOf = (text: string): Milliseconds | "all" => (text === "all" ? text : positiveDurationOf(text));
+
 async function runSavings(options: SavingsCommandOptions, world: CliEnvironment): Promise<number> {
-  return inConsole("savings", options, world, async (context, console) => {
-    const { namespace, window, interval, price, currency, carbon, pue, output } = options;
-    const { client, clock, out, screen } = context;
-    const isCsv = output === "csv";
-    const format = console.outputFormatOf(isCsv ? undefined : output);
-    const read = async () => console.readCluster({ client, clock, namespace });
-    const factors = { pricePerKilowattHour: price, currency, gramsCo2PerKilowattHour: carbon, pue };
-    const report = await console.measureSavings(
-      context,
-      read,
-      { window, interval, factors },
-      console.untilInterrupted(),
-    );
-    out(isCsv ? console.savingsCsv(report) : await console.rendered(format, console.savingsText(report, screen)));
+  return inConsole({ ...named("savings", options), urls: options }, world, async (context, console) => {
+    const { screen, out } = context;
+    const isCsv = options.output === "csv";
+    const format = console.outputFormatOf(isCsv ? undefined : options.output);
+    const savings = await savingsOf(options, context, console);
+    out(isCsv ? console.savingsCsv(savings) : await console.rendered(format, console.savingsText(savings, screen)));
     return undefined;
   });
+}
+
+async function savingsOf(
+  { since, dashboard, prometheus, window, interval, ...options }: SavingsCommandOptions,
+  context: InstallationContext,
+  console: Console,
+): Promise<SourcedSavings> {
+  const { price, currency, carbon, pue } = options;
+  const { client, clock, namespace } = context;
+  const factors = { pricePerKilowattHour: price, currency, gramsCo2PerKilowattHour: carbon, pue };
+  const watch = async (length: Milliseconds) => {
+    const read = async () => console.readCluster({ client, clock, namespace });
+    const asked = { window: length, interval, factors };
+    return console.measureSavings(context, read, asked, console.untilInterrupted());
+  };
+  if (window !== undefined) return watch(window);
+  if (prometheus !== undefined) {
+    if (since === "all") throw new JoulieError("JOULIE_E_USAGE", "--since all is for the dashboard; name a duration");
+    const { PrometheusClient } = await import("../../platform/telemetry/index.ts");
+    const server = new PrometheusClient({ clock, timeout: PROMETHEUS_CALL, address: prometheus });
+    try {
+      const asked = { url: prometheus, since: since ?? USUAL_SINCE, now: clock.now() };
+      return await console.savingsFromPrometheus(server, asked, factors);
+    } finally {
+      await server.close();
+    }
+  }
+  try {
+    const back = since === "all" ? undefined : (since ?? USUAL_SINCE);
+    return await console.savingsFromDashboard(context, namespace, back, factors);
+  } catch (error) {
+    // A user who names a time or a dashboard gets that, or an error.
+    if (since !== undefined || dashboard !== undefined) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const watched = await watch(USUAL_WINDOW);
+    const note = `There is no history: ${why}. This is what was seen now. For the past install the dashboard (dashboard.enabled=true), or name it with --dashboard or --prometheus.`;
+    return { ...watched, notes: [note, ...watched.notes] };
+  }
 }
 
 async function runDoctor(options: DoctorCommandOptions, world: CliEnvironment): Promise<number> {
   let needsAction = false;
-  const code = await inConsole("doctor", options, world, async (context, console) => {
-    const { namespace, service, output } = options;
+  const code = await inConsole(named("doctor", options), world, async (context, console) => {
+    const { service, output } = options;
+    const { namespace } = context;
     const objects = await console.readCluster({ client: context.client, clock: context.clock, namespace });
-    const findings = await console.examineInstallation(context, objects, { namespace, service });
+    const findings = await console.examineInstallation(context, objects, { namespace, service, version });
     needsAction = console.needsAction(findings);
     context.out(await console.rendered(console.outputFormatOf(output), console.doctorText(findings, context.screen)));
     return undefined;
@@ -202,18 +264,19 @@ async function runBundle(
   world: CliEnvironment,
   programs: readonly Program[],
 ): Promise<number> {
-  return inConsole("support-bundle", options, world, async (context, console) => {
-    const { namespace, service, file } = options;
+  return inConsole(named("support-bundle", options), world, async (context, console) => {
+    const { service, file } = options;
+    const { namespace } = context;
     const { writeFile } = await import("node:fs/promises");
     const { variableNames } = await import("../../platform/config/index.ts");
     const known = new Set<string>();
     for (const program of programs) for (const name of variableNames(await program.config())) known.add(name);
     const objects = await console.readCluster({ client: context.client, clock: context.clock, namespace });
-    const findings = await console.examineInstallation(context, objects, { namespace, service });
-    const version: unknown = JSON.parse(versionText(true));
+    const findings = await console.examineInstallation(context, objects, { namespace, service, version });
+    const facts: unknown = JSON.parse(versionText(true));
     const { archive, files } = await console.supportBundle(context, objects, {
       namespace,
-      version,
+      version: facts,
       findings,
       isPlainVariable: (name) => known.has(name),
     });

@@ -1,12 +1,13 @@
 // Options that the commands of the console share, spelt as kubectl spells them.
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { PagedProgram } from "../console/index.ts";
 import { kubeconfigOption } from "./cluster-command.ts";
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Of the installation. */
-  readonly namespace: string;
+  /** Of the installation; found if absent. */
+  readonly namespace?: string;
 }
 
 export interface PrintOptions extends ClusterOptions {
@@ -21,12 +22,27 @@ export interface WatchOptions extends PrintOptions {
 
 export const clusterOptions = (command: Command): Command =>
   command
-    .addOption(new Option("-n, --namespace <name>", "namespace of the installation").default("joulie-system"))
+    .addOption(new Option("-n, --namespace <name>", "namespace of the installation; found if not given"))
     .addOption(new Option("--context <name>", "context of the kubeconfig"))
     .addOption(kubeconfigOption());
 
+/** The address of a program's pages, for those who forward its port themselves. */
+export const urlOption = (program: PagedProgram) =>
+  new Option(
+    `--${program} <url>`,
+    `address of the ${program}; else it is asked through kubectl port-forward`,
+  ).argParser(httpUrl);
+
+export function httpUrl(text: string): string {
+  const { protocol } = URL.parse(text) ?? {};
+  if (protocol !== "http:" && protocol !== "https:")
+    throw new InvalidArgumentError("It is not an address such as http://127.0.0.1:8090.");
+  return text;
+}
+
 export const outputOption = () => new Option("-o, --output <format>", "wide, json, yaml, name or jsonpath=TEMPLATE");
-export const headersOption = () => new Option("--no-headers", "print tables without their first line");
+/** The default is explicit: commander sets that of a negated option before the options of a command are loaded. */
+export const headersOption = () => new Option("--no-headers", "print tables without their first line").default(true);
 export const watchOption = () => new Option("-w, --watch", "print again when something changes").default(false);
 export const selectorOption = () => new Option("-l, --selector <labels>", "only nodes with these labels");
 export const sortOption = () => new Option("--sort-by <column>", "column in lower case, or label:KEY").default("name");

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { kubeconfigOption, onCluster } from "./cluster-command.ts";
+import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
 
 const HELP = `
@@ -7,13 +8,7 @@ Helm installs the CustomResourceDefinitions of a chart, but never upgrades them.
 version by server-side apply. Existing objects stay. The chart runs it before an upgrade with crds.upgrade=true.`;
 
 /** `joulie crds apply`. */
-export function defineCrds(
-  command: Command,
-  prepare: (command: Command, name: string) => Command,
-  world: CliEnvironment,
-  exit: (code: number) => void,
-): void {
-  command.description("Installs or upgrades Joulie's CustomResourceDefinitions.");
+export function defineCrds(command: Command, { prepare, world, exit }: CommandTools): void {
   prepare(command.command("apply").helpCommand(false), "joulie crds apply")
     .description("Applies the CustomResourceDefinitions of this version.")
     .addOption(kubeconfigOption())

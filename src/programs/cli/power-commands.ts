@@ -2,9 +2,9 @@ import { type Command, Option } from "commander";
 import type { ErrorCode } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { type Cluster, kubeconfigOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import type { CommandTools } from "./command-tools.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 
-type Exit = (code: number) => void;
 const POWER_TEST: ErrorCode = "JOULIE_E_POWER_TEST";
 
 const WAKE_HELP = `
@@ -12,9 +12,8 @@ Sets the annotation joulie.io/keep-awake on PowerEndpoints and waits until their
 until --release. The power program does the work, so it has to run.`;
 
 /** `joulie wake NODE… | --all`. */
-export function defineWake(command: Command, world: CliEnvironment, exit: Exit): void {
+export function defineWake(command: Command, { world, exit }: CommandTools): void {
   command
-    .description("Wakes sleeping nodes and keeps them awake.")
     .argument("[nodes...]", "names of nodes")
     .addOption(new Option("--all", "every node with a PowerEndpoint").default(false))
     .addOption(new Option("--release", "let the nodes sleep again").default(false))
@@ -54,9 +53,8 @@ Switches the machine of the node off and on again through its PowerEndpoint and 
 run no pods except those of DaemonSets. A success proves the wake, so that the node may sleep.`;
 
 /** `joulie power test NODE`. */
-export function definePowerTest(command: Command, world: CliEnvironment, exit: Exit): void {
+export function definePowerTest(command: Command, { world, exit }: CommandTools): void {
   command
-    .description("Proves that a node can be woken: switches it off and on.")
     .argument("<node>", "name of the node")
     .addOption(timeoutOption("how long to wait", "45m"))
     .addOption(kubeconfigOption())

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { CliEnvironment } from "./environment.ts";
+import type { CommandTools } from "./command-tools.ts";
 
 export interface SchedulerConfigOptions {
   readonly namespace: string;
@@ -23,9 +23,8 @@ The answer goes into a file that kube-scheduler reads with its flag for a config
 Pods name a second scheduler in spec.schedulerName.`;
 
 /** `joulie scheduler-config`. */
-export function defineSchedulerConfig(command: Command, world: CliEnvironment): void {
+export function defineSchedulerConfig(command: Command, { world }: CommandTools): void {
   command
-    .description("Prints the KubeSchedulerConfiguration that makes kube-scheduler ask the installed extender.")
     .addOption(new Option("--namespace <name>", "namespace of the extender's Service").default("joulie-system"))
     .addOption(new Option("--service <name>", "name of the Service").default("joulie-scheduler-extender"))
     .addOption(new Option("--port <number>", "port of the Service").default("9876"))

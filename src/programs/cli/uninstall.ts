@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { fieldManagers, labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
 
 interface Options {
@@ -24,10 +25,9 @@ reports that the original limits are restored, and removes the operator's node l
 runs it before it is uninstalled. If a node or an agent does not follow, it removes nothing and exits with 1.`;
 
 /** `joulie uninstall`. */
-export function defineUninstall(command: Command, world: CliEnvironment, exit: (code: number) => void): void {
+export function defineUninstall(command: Command, { world, exit }: CommandTools): void {
   const defaultLabels = [labels.powerProfile, labels.draining].join(",");
   command
-    .description("Restores all original limits and removes what Joulie wrote to the cluster.")
     .addOption(namespaceOption())
     .addOption(new Option("--keep-objects", "keep NodeTwin and NodeHardware objects").default(false))
     .addOption(timeoutOption("how long agents may take to confirm", "2m"))

@@ -15,8 +15,14 @@ import {
   type ResourceKind,
   readObject,
 } from "../../core/api/index.ts";
-import type { ClusterObjects, Installation, InstalledWorkload } from "../../core/report/index.ts";
-import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
+import type {
+  ClusterObjects,
+  ClusterObjectsWithPods,
+  Installation,
+  InstalledWorkload,
+  WorkloadKind,
+} from "../../core/report/index.ts";
+import { between, type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   isApiError,
@@ -26,6 +32,8 @@ import {
   type Resource,
   resources,
 } from "../../platform/kube/index.ts";
+import { ConsoleError } from "./context.ts";
+import { COMPONENT, INSTALLED, OPERATOR_LEASE, workloadKinds, workloadResources } from "./installation.ts";
 
 export interface ClusterReading {
   readonly client: KubeClient;
@@ -36,11 +44,6 @@ export interface ClusterReading {
   readonly nodeSelector?: string | undefined;
 }
 
-/** The labels that the chart gives to all its objects. */
-const INSTALLED = "app.kubernetes.io/name=joulie";
-const COMPONENT = "app.kubernetes.io/component";
-const OPERATOR_LEASE = "joulie-operator";
-
 /**
  * Reads everything that reports are made of. Nodes must be readable; all other kinds may be missing or forbidden, which is
  * reported in `installation.unreadable`.
@@ -48,21 +51,18 @@ const OPERATOR_LEASE = "joulie-operator";
 export async function readCluster({ client, clock, namespace, nodeSelector }: ClusterReading): Promise<ClusterObjects> {
   const unreadable: string[] = [];
   const missing = new Set<string>();
-  const list = async (
-    resource: Resource,
-    selection: Parameters<KubeClient["listAll"]>[1] = {},
-  ): Promise<KubeObject[]> => {
+  const list = async (resource: Resource): Promise<readonly KubeObject[] | undefined> => {
     try {
-      return (await client.listAll<KubeObject>(resource, selection)).items as KubeObject[];
+      return (await client.listAll<KubeObject>(resource)).items;
     } catch (error) {
       if (isApiError(error, "notFound")) missing.add(`${resource.plural}.${resource.group}`);
       else unreadable.push(`${resource.plural}: ${reasonOf(error)}`);
-      return [];
+      return undefined;
     }
   };
   const ofKind = async <Value>(resource: Resource, kind: ResourceKind<Value>): Promise<Map<string, Value>> => {
     const found = new Map<string, Value>();
-    for (const object of await list(resource)) {
+    for (const object of (await list(resource)) ?? []) {
       // One damaged object does not hide the others.
       const reading = readObject(kind, object);
       if (reading.ok) found.set(object.metadata.name, reading.value.object);
@@ -79,7 +79,7 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
     ofKind<NodeHardware>(resources.nodeHardwares, nodeHardwareKind),
     ofKind<NodePowerProfile>(resources.nodePowerProfiles, nodePowerProfileKind),
     ofKind<PowerEndpoint>(resources.powerEndpoints, powerEndpointKind),
-    readInstallation(client, namespace, unreadable),
+    readInstallation(client, namespace, clock.now(), (part, error) => unreadable.push(`${part}: ${reasonOf(error)}`)),
   ]);
   const ours = new Set(kinds.map(({ plural }) => `${plural}.${apiGroup}`));
   const installation: Installation = {
@@ -96,15 +96,30 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
     hardware,
     profiles,
     endpoints,
-    pods: pods as unknown as Pod[],
+    pods: pods as readonly Pod[] | undefined,
     installation,
   };
+}
+
+/** For commands that have no answer without pods. */
+export function withPods(objects: ClusterObjects): ClusterObjectsWithPods {
+  const { pods, installation } = objects;
+  if (pods !== undefined) return { ...objects, pods };
+  const why = installation?.unreadable.find((text) => text.startsWith("pods: ")) ?? "the API server has none";
+  throw new ConsoleError(
+    `the pods of the cluster cannot be listed (${why}), and without them there is no answer; joulie doctor shows which rights are missing`,
+  );
+}
+
+interface WorkloadContainer {
+  readonly image?: string;
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
 type Workload = KubeObject & {
   readonly spec?: {
     readonly replicas?: number;
-    readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } };
+    readonly template?: { readonly spec?: { readonly containers?: readonly WorkloadContainer[] } };
   };
   readonly status?: {
     readonly readyReplicas?: number;
@@ -113,50 +128,54 @@ type Workload = KubeObject & {
   };
 };
 
-async function readInstallation(
+/** `onUnreadable` is called for each part that cannot be read. It may throw to give up. */
+export async function readInstallation(
   client: KubeClient,
   namespace: string,
-  unreadable: string[],
+  now: Instant,
+  onUnreadable: (part: string, error: unknown) => void,
 ): Promise<Pick<Installation, "namespace" | "stopped" | "programs" | "operatorLease">> {
   const attempt = async <Value>(what: string, work: () => Promise<Value>, otherwise: Value): Promise<Value> => {
     try {
       return await work();
     } catch (error) {
-      if (!isApiError(error, "notFound")) unreadable.push(`${what}: ${reasonOf(error)}`);
+      if (!isApiError(error, "notFound")) onUnreadable(what, error);
       return otherwise;
     }
   };
   const selection = { namespace, labelSelector: INSTALLED };
-  const [owner, deployments, daemonSets, lease] = await Promise.all([
+  const workloads = async (kind: WorkloadKind): Promise<readonly InstalledWorkload[]> => {
+    const resource = workloadResources[kind];
+    const list = async () => (await client.listAll<Workload>(resource, selection)).items;
+    return (await attempt(resource.plural, list, [])).map((object) => workloadOf(object, kind));
+  };
+  const [owner, programs, lease] = await Promise.all([
     attempt(`namespace ${namespace}`, async () => client.get(resources.namespaces, { name: namespace }), undefined),
-    attempt("deployments", async () => (await client.listAll<Workload>(resources.deployments, selection)).items, []),
-    attempt("daemonsets", async () => (await client.listAll<Workload>(resources.daemonSets, selection)).items, []),
+    Promise.all(workloadKinds.map(workloads)),
     attempt("leases", async () => client.get<Lease>(resources.leases, { name: OPERATOR_LEASE, namespace }), undefined),
   ]);
-  const programs = [
-    ...deployments.map((object) => workloadOf(object, "Deployment")),
-    ...daemonSets.map((object) => workloadOf(object, "DaemonSet")),
-  ];
   const renewed = Date.parse(lease?.spec?.renewTime ?? "");
   return {
     namespace,
     stopped: owner?.metadata.annotations?.[annotations.stop] === "true",
-    programs: programs.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    programs: programs.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     operatorLease: lease && {
       holder: lease.spec?.holderIdentity || undefined,
-      renewedAt: Number.isNaN(renewed) ? undefined : instant(renewed),
+      // Leases are in real time, also where the time of the cluster is simulated.
+      age: Number.isNaN(renewed) ? undefined : between(instant(renewed), now),
     },
   };
 }
 
-function workloadOf({ metadata, spec, status }: Workload, kind: InstalledWorkload["kind"]): InstalledWorkload {
-  const image = spec?.template?.spec?.containers?.[0]?.image ?? "";
+function workloadOf({ metadata, spec, status }: Workload, kind: WorkloadKind): InstalledWorkload {
+  const { image = "", env = [] } = spec?.template?.spec?.containers?.[0] ?? {};
   return {
     program: metadata.labels?.[COMPONENT] ?? metadata.name,
     kind,
     name: metadata.name,
-    desired: kind === "Deployment" ? (spec?.replicas ?? 1) : (status?.desiredNumberScheduled ?? 0),
-    ready: (kind === "Deployment" ? status?.readyReplicas : status?.numberReady) ?? 0,
+    desired: kind === "DaemonSet" ? (status?.desiredNumberScheduled ?? 0) : (spec?.replicas ?? 1),
+    ready: (kind === "DaemonSet" ? status?.numberReady : status?.readyReplicas) ?? 0,
+    observeOnly: env.some(({ name, value }) => name === "SIMULATE_ONLY" && value === "true"),
     version: image.includes("@") ? undefined : /:([^/:]+)$/.exec(image)?.[1],
   };
 }
@@ -166,7 +185,7 @@ export const reasonOf = (error: unknown): string => (error instanceof Error ? er
 const ALLOWED_SKEW = milliseconds(60_000);
 
 /** A twin from the future means that the clock of the cluster is ahead of this machine's: ages are counted from its time. */
-function clusterTime(twins: ReadonlyMap<string, NodeTwin>, now: Instant): Instant {
+export function clusterTime(twins: ReadonlyMap<string, NodeTwin>, now: Instant): Instant {
   let latest: number = now;
   for (const { status } of twins.values()) latest = Math.max(latest, Date.parse(status?.lastUpdated ?? "") || 0);
   return latest - now > ALLOWED_SKEW ? instant(latest) : now;

@@ -2,9 +2,16 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { shiftedClock, VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
-import { type ApiResponse, KubeClient, type KubeObject, resources, type Transport } from "../../platform/kube/index.ts";
+import {
+  type ApiResponse,
+  clockSkewOf,
+  KubeClient,
+  type KubeObject,
+  resources,
+  type Transport,
+} from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { readCluster } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
@@ -42,7 +49,8 @@ beforeEach(async () => {
       return known === undefined ? inner.request(request) : answer(known.status, known.value);
     },
   };
-  const client = new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test" });
+  const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
+  const client = new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test", limit });
   context = { client, transport, clock, out: () => undefined, screen };
   await client.create(resources.namespaces, { metadata: { name: namespace } });
 });
@@ -143,11 +151,27 @@ describe("commands on the embedded API", () => {
     expect(list("power")).toEqual(["node/b", "node/a"]);
     expect(list("name", "class:perf")).toEqual([]);
     expect(() => list("colour")).toThrow(/--sort-by colour: use name, class/);
-    const text = nodeDetailsOf("b", objects, await eventsOf(context.client, "b"), screen).text(false);
+    const change = { at: instant(NOW - 600_000), from: 600, to: 400, drawn: 350 };
+    const history = {
+      power: [350, undefined, 200],
+      length: milliseconds(3_600_000),
+      capChanges: [change],
+      why: undefined,
+    };
+    const events = [{ at: new Date(NOW - 60_000).toISOString(), reason: "ProfileEco", note: "eco" }];
+    const text = nodeDetailsOf("b", objects, { events, history }, screen).text(false);
+    expect(text.slice(text.indexOf("HISTORY"))).toBe(
+      "HISTORY\npower       █ ▁ 200 W to 350 W in 60m\n60s ago     ProfileEco: eco\n10m ago     cap 600 W → 400 W, drew 350 W\n",
+    );
+    const unknown = { ...history, power: [], capChanges: [], why: "it is not installed" };
+    const past = { events: await eventsOf(context.client, "b"), history: unknown };
+    expect(nodeDetailsOf("b", objects, past, screen).text(false)).toContain(
+      "power       caps and power over time are unknown: it is not installed\n            no Events of Joulie",
+    );
     expect(text).toContain("cpu         applied by rapl 0s ago, reads -\n            150 W per package");
     expect(text).toContain("performance default/p");
     expect(text).toContain("WARNING     1 performance pod runs on this eco node.");
-    expect(() => nodeDetailsOf("x", objects, [], screen)).toThrow("there is no node x; joulie node lists all");
+    expect(() => nodeDetailsOf("x", objects, past, screen)).toThrow("there is no node x; joulie node lists all");
   });
 
   it("CLI-03 why finds the pod, explains every node, and names another namespace that has it", async () => {
@@ -155,7 +179,7 @@ describe("commands on the embedded API", () => {
     await createNode("b", { schedulableClass: "performance" });
     await createPod("p", "b", "performance");
     const objects = await read();
-    const options = { pod: "p", namespace: "default", installation: namespace, service: "s" };
+    const options = { pod: "p", namespace: "default", installation: namespace };
     const why = await explainPod(context, objects, options);
     const text = whyText(why, undefined, screen).text(true);
     expect(text).toContain("Pod default/p (performance) is on b.");
@@ -165,18 +189,6 @@ describe("commands on the embedded API", () => {
     await expect(explainPod(context, objects, { ...options, namespace: "other" })).rejects.toThrow(
       "there is no pod p in namespace other; there is one in default: joulie why default/p",
     );
-  });
-
-  it("CLI-03 why shows the extender's own record if the extender gives it", async () => {
-    await createNode("b", { schedulableClass: "performance" });
-    await createPod("p", "b");
-    extra[`/api/v1/namespaces/${namespace}/services/s:extender/proxy/debug/decisions`] = {
-      status: 200,
-      value: { decisions: [{ at: "2030-01-01T00:00:00Z", verb: "prioritize", nodes: [{ node: "b", score: 77 }] }] },
-    };
-    const options = { pod: "p", namespace: "default", installation: namespace, service: "s" };
-    const text = whyText(await explainPod(context, await read(), options), undefined, screen).text(false);
-    expect(text).toContain("recorded: score 77 at 2030-01-01T00:00:00Z");
   });
 
   it("CLI-04 plan shows what changes next and what it waits for, by the operator's own planning", async () => {
@@ -204,6 +216,9 @@ describe("commands on the embedded API", () => {
     ]);
     const text = planText(plan, { screen, headers: true }).text(false);
     expect(text).toContain("Computed now from the API with default settings");
+    expect(text.replaceAll("\n", " ")).toContain(
+      "The operator was not asked: no pod of the operator is ready in joulie-system.",
+    );
   });
 
   it("CLI-05 pin writes a NodePowerProfile with caps and an end, replaces an earlier one whole, and unpin removes it", async () => {
@@ -256,11 +271,12 @@ describe("commands on the embedded API", () => {
       factors: { pricePerKilowattHour: 0.3 },
     });
     for (let step = 0; step < 120; step++) await clock.advanceAsync(milliseconds(250));
-    const report = await done;
-    expect(report.totals.used).toBeCloseTo(200 * 20, -1);
-    const text = savingsText(report, screen).text(false);
-    for (const part of ["Method: ", "Bias: ", "cost: ", "all nodes"]) expect(text).toContain(part);
-    const csv = savingsCsv(report);
+    const savings = await done;
+    expect(savings.report.totals.used).toBeCloseTo(200 * 20, -1);
+    const text = savingsText(savings, screen).text(false);
+    for (const part of ["Method: ", "Bias: ", "cost: ", "all nodes", "Source: 4 readings"])
+      expect(text).toContain(part);
+    const csv = savingsCsv(savings);
     expect(csv).toMatch(/^# Energy used is /);
     expect(csv).toMatch(/\nnode,a,4000,/);
   });
@@ -273,7 +289,8 @@ describe("commands on the embedded API", () => {
     extra[`${proxy}/readyz`] = { status: 200, value: "ok" };
     extra[`${proxy}/metrics`] = { status: 200, value: "joulie_scheduler_filter_requests_total 0\n" };
     extra[review] = { status: 201, value: { metadata: {}, status: { allowed: true } } };
-    const findings = async () => examineInstallation(context, await read(), { namespace, service: "s" });
+    const findings = async () =>
+      examineInstallation(context, await read(), { namespace, service: "s", version: "0.1.0" });
     const severityOf = async (check: string) => (await findings()).find((finding) => finding.check === check);
     expect(await severityOf("crds")).toMatchObject({ severity: undefined });
     expect(await severityOf("permissions")).toMatchObject({ severity: undefined });
@@ -342,6 +359,15 @@ describe("commands on the embedded API", () => {
         ],
       },
     };
+    extra[`/apis/apps/v1/namespaces/${namespace}/statefulsets`] = {
+      status: 200,
+      value: {
+        kind: "StatefulSetList",
+        apiVersion: "apps/v1",
+        metadata: { resourceVersion: "1" },
+        items: [{ metadata: { name: "joulie-agent-pool" } }],
+      },
+    };
     const { archive, files } = await supportBundle({ ...context, client, transport }, await read(), {
       namespace,
       version: { version: "1" },
@@ -351,6 +377,8 @@ describe("commands on the embedded API", () => {
     const tar = gunzipSync(archive).toString("latin1");
     expect(tar).not.toContain("hunter2");
     expect(tar).toContain("POLICY_TYPE");
+    for (const kind of ["deployments.json", "daemonsets.error.txt", "statefulsets.json"]) expect(tar).toContain(kind);
+    expect(tar).toContain("joulie-agent-pool");
     expect(tar.slice(257, 262)).toBe("ustar");
     expect(files.map(({ name }) => name)).toContain("problems.json");
     expect(asked.filter((path) => path.includes("/secrets"))).toEqual([]);
@@ -375,5 +403,140 @@ describe("commands on the embedded API", () => {
     for (let step = 0; step < 5; step++) await clock.advanceAsync(milliseconds(500));
     await done;
     expect(printed).toEqual(["one\n", "# refused; trying again\n", "# the API answers again\n", "\ntwo\n"]);
+  });
+});
+
+describe("what the doctor examines besides", () => {
+  const workload = (component: string, env: Readonly<Record<string, string>> = {}) => ({
+    metadata: {
+      name: `joulie-${component}`,
+      labels: { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": component },
+    },
+    spec: {
+      template: {
+        spec: {
+          serviceAccountName: `sa-${component}`,
+          containers: [{ image: "x:0.2.0", env: Object.entries(env).map(([name, value]) => ({ name, value })) }],
+        },
+      },
+    },
+    status: { readyReplicas: 1 },
+  });
+  const list = { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" } };
+  const installedAs = (plural: string, ...items: object[]) => {
+    extra[`/apis/apps/v1/namespaces/${namespace}/${plural}`] = { status: 200, value: { ...list, items } };
+  };
+  const installed = (...items: object[]) => installedAs("deployments", ...items);
+  const find = async (check: string) =>
+    (await examineInstallation(context, await read(), { namespace, service: "s", version: "0.1.0" })).find(
+      (finding) => finding.check === check,
+    );
+
+  it("CLI-13 asks what each program's ServiceAccount may do, with the rights that its settings need", async () => {
+    installed(workload("operator", { SLEEP_MODE: "on" }), workload("extender", { SCORING: "energy" }));
+    installedAs("daemonsets", workload("agent", { AGENT_MODE: "daemonset" }));
+    const pool = workload("agent", { AGENT_MODE: "pool" });
+    pool.spec.template.spec.serviceAccountName = "sa-pool";
+    installedAs("statefulsets", pool);
+    const asked: { user: string; resourceAttributes: { verb: string; resource: string } }[] = [];
+    let isAllowed = true;
+    const inner = context.transport;
+    const transport: Transport = {
+      ...inner,
+      request: async (request) => {
+        if (!request.path.includes("/subjectaccessreviews")) return inner.request(request);
+        asked.push((JSON.parse(request.body ?? "{}") as { spec: (typeof asked)[number] }).spec);
+        return answer(201, { metadata: {}, status: { allowed: isAllowed || asked.length > 2 } });
+      },
+    };
+    const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
+    const client = new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test", limit });
+    context = { ...context, client, transport };
+    expect(await find("program-permissions")).toEqual({
+      check: "program-permissions",
+      severity: undefined,
+      what: "sa-operator, sa-extender, sa-agent, sa-pool may do what they need",
+      fix: undefined,
+    });
+    const questions = asked.map(({ user, resourceAttributes: { verb, resource } }) => `${user} ${verb} ${resource}`);
+    // Only with sleep, and only with energy.
+    expect(questions).toContain(`system:serviceaccount:${namespace}:sa-operator list powerendpoints`);
+    expect(questions).toContain(`system:serviceaccount:${namespace}:sa-extender list pods`);
+    // One agent reads the hardware of its node, a pool watches that of all its nodes.
+    expect(questions).toContain(`system:serviceaccount:${namespace}:sa-agent get nodehardwares`);
+    expect(questions).not.toContain(`system:serviceaccount:${namespace}:sa-agent watch nodehardwares`);
+    expect(questions).toContain(`system:serviceaccount:${namespace}:sa-pool watch nodehardwares`);
+    isAllowed = false;
+    asked.length = 0;
+    expect(await find("program-permissions")).toMatchObject({
+      severity: "critical",
+      what: expect.stringMatching(/^ServiceAccounts lack rights: sa-operator may not list namespaces, /) as string,
+      fix: expect.stringContaining("helm upgrade") as string,
+    });
+  });
+
+  it("CLI-13 counts the calls of all extender replicas, because kube-scheduler may ask only one", async () => {
+    extra[`/api/v1/namespaces/${namespace}/services/s:metrics/proxy/readyz`] = { status: 200, value: "ok" };
+    const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": "extender" };
+    for (const [name, calls] of [
+      ["ext-1", 0],
+      ["ext-2", 9],
+    ] as const) {
+      await context.client.create(
+        resources.pods,
+        { metadata: { name, labels }, spec: { containers: [{ name: "c", image: "x" }] } },
+        { namespace },
+      );
+      const value = `joulie_scheduler_filter_requests_total ${calls}\n`;
+      extra[`/api/v1/namespaces/${namespace}/pods/${name}:9877/proxy/metrics`] = { status: 200, value };
+    }
+    expect((await find("extender"))?.what).toContain("kube-scheduler has asked it 9 times");
+  });
+
+  it("CLI-13 finds nodes whose clock differs from the API server's, and a console of another version", async () => {
+    const lease = async (name: string, late: number) => {
+      const status = { conditions: [{ type: "Ready", status: "True" }] };
+      await context.client.create(resources.nodes, { metadata: { name }, status });
+      const spec = { renewTime: new Date(NOW - late).toISOString() };
+      await context.client.create(resources.leases, { metadata: { name }, spec }, { namespace: "kube-node-lease" });
+    };
+    await lease("fine", 9000);
+    expect((await find("node-clocks"))?.what).toBe("the clocks of 1 nodes agree with the API server's");
+    await lease("early", -120_000);
+    await lease("late", 200_000);
+    expect(await find("node-clocks")).toMatchObject({
+      severity: "warning",
+      what: expect.stringContaining("of 2 nodes differ from the API server's, for example early 120 s ahead") as string,
+    });
+    installed(workload("operator"));
+    expect((await find("console-version"))?.what).toContain("This console is version 0.1.0, the programs are 0.2.0");
+  });
+
+  it("CLI-13 asks the extender of a demo at its address", async () => {
+    const { createServer } = await import("node:http");
+    const server = createServer((_, response) => response.end(JSON.stringify({ decisions: [{}, {}] })));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as { port: number };
+    context = { ...context, urls: { extender: `http://127.0.0.1:${port}` } };
+    expect((await find("extender"))?.what).toContain("answers, and a scheduler has asked it at least 2 times");
+    await new Promise((resolve) => server.close(resolve));
+    expect(await find("extender")).toMatchObject({ severity: "warning" });
+  });
+});
+
+describe("the API server's time", () => {
+  it("CLI-20 ends a pin by the API server's clock, and says so if this machine's differs", async () => {
+    await createNode("a");
+    const skew = milliseconds(600_000);
+    const duration = milliseconds(7_200_000);
+    const ahead = { ...context, clock: shiftedClock(clock, skew), skew };
+    const said = await pinNode(ahead, { node: "a", profile: "eco", duration });
+    expect(said).toContain(
+      "until 2030-01-01T14:10:00.000Z by the API server's clock, which is 600 s ahead of this machine's;",
+    );
+    expect(await clockSkewOf(context.transport, clock)).toBeUndefined();
+    extra["/version"] = { status: 200, value: {} };
+    clock.advance(milliseconds(90_000));
+    expect(await clockSkewOf(context.transport, clock)).toBe(-89_500);
   });
 });

@@ -1,15 +1,27 @@
 import { CodedError, JoulieError } from "../../core/api/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import type { PortForwarder } from "../../platform/forward/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
 
 /** What a command of the console works with. */
 export interface ConsoleContext {
   readonly client: KubeClient;
   readonly transport: Transport;
+  /** In the API server's time, where that is known. */
   readonly clock: Clock;
+  /** How far the API server's clock is ahead of this machine's; undefined if unknown. */
+  readonly skew?: Milliseconds | undefined;
+  /** Opens a way to the pages of programs in pods; absent: only pages with a known address are read. */
+  readonly forward?: PortForwarder | undefined;
+  /** Addresses that the user names instead. */
+  readonly urls?: Readonly<Partial<Record<PagedProgram, string | undefined>>> | undefined;
   readonly out: (text: string) => void;
   readonly screen: Screen;
 }
+
+/** The programs whose own record commands read. */
+export type PagedProgram = "operator" | "extender" | "dashboard";
 
 /** What is known about the place that text goes to. */
 export interface Screen {

@@ -9,35 +9,31 @@ import {
   summarizeNodes,
 } from "../../core/report/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { withTimeLimit } from "../../platform/clock/index.ts";
-import { type KubeObject, resources } from "../../platform/kube/index.ts";
+import { isApiError, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { type ExaminedCluster, missingDefinitions, missingPermissions } from "../check/index.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
+import {
+  bad,
+  consoleVersion,
+  type DoctorFinding,
+  extenderFindings,
+  fine,
+  installedAccounts,
+  machineClock,
+  missing,
+  nodeClocks,
+} from "./doctor-checks.ts";
 import type { Printable } from "./output.ts";
 import { paintFor, wrap } from "./screen.ts";
-
-/** One thing that the doctor looked at. */
-export interface DoctorFinding {
-  readonly check: string;
-  /** Undefined: it is in order. */
-  readonly severity: Severity | undefined;
-  readonly what: string;
-  readonly fix: string | undefined;
-}
 
 export interface DoctorOptions {
   readonly namespace: string;
   readonly service: string;
+  /** Of this console. */
+  readonly version: string;
 }
 
 const CALL_TIMEOUT = milliseconds(5000);
-const MAX_SKEW = milliseconds(30_000);
-const fine = (check: string, what: string): DoctorFinding => ({ check, severity: undefined, what, fix: undefined });
-const bad = (check: string, severity: Severity, what: string, fix: string): DoctorFinding => ({
-  check,
-  severity,
-  what,
-  fix,
-});
 
 /** `joulie doctor`: looks at everything that an installation needs. It changes nothing. */
 export async function examineInstallation(
@@ -49,25 +45,40 @@ export async function examineInstallation(
     try {
       return await work;
     } catch (error) {
+      // The API of a demo has no access reviews: everything is allowed there.
+      if (isApiError(error, "notFound")) return [];
       const why = error instanceof Error ? error.message : String(error);
       return [bad(check, "notice", `Not checked: ${why}`, "check your permissions: kubectl auth can-i --list")];
     }
   };
+  const cluster = { ...context, ...options };
   const found = await Promise.all([
-    Promise.resolve(definitions(objects)),
+    guarded("crds", definitions(context)),
     guarded("permissions", permissions(context)),
-    guarded("extender", extender(context, options)),
-    guarded("clock", clockSkew(context)),
+    guarded("program-permissions", programPermissions(cluster)),
+    guarded("extender", extenderFindings(context, cluster)),
+    guarded("clock", machineClock(context)),
+    guarded("node-clocks", nodeClocks(context, objects)),
     Promise.resolve(mounts(objects)),
+    Promise.resolve(consoleVersion(objects, options.version)),
   ]);
   return [...found.flat(), ...problemsAsFindings(objects)];
 }
 
-function definitions({ installation }: ClusterObjects): readonly DoctorFinding[] {
-  const missing = installation?.missingKinds ?? [];
-  return missing.length > 0
-    ? [bad("crds", "critical", `The API server does not know ${missing.join(", ")}.`, "joulie crds apply")]
-    : [fine("crds", `all ${kinds.length} kinds of ${apiGroup} are served`)];
+/** Of each program's ServiceAccount; nothing without programs, as in the demo. */
+async function programPermissions(cluster: ExaminedCluster): Promise<readonly DoctorFinding[]> {
+  const accounts = await installedAccounts(cluster.client, cluster.namespace);
+  if (accounts.length === 0) return [];
+  const lacking = await missingPermissions(cluster, accounts);
+  if (lacking !== undefined) return [missing("program-permissions", lacking)];
+  return [fine("program-permissions", `${accounts.map(({ account }) => account).join(", ")} may do what they need`)];
+}
+
+async function definitions(context: ConsoleContext): Promise<readonly DoctorFinding[]> {
+  const lacking = await missingDefinitions(context);
+  return lacking === undefined
+    ? [fine("crds", `all ${kinds.length} kinds of ${apiGroup} are served`)]
+    : [missing("crds", lacking)];
 }
 
 /** What the commands of this console need; with fewer rights some of them fail. */
@@ -105,77 +116,6 @@ async function permissions({ client }: ConsoleContext): Promise<readonly DoctorF
           "ask an administrator for a ClusterRole with these verbs",
         ),
       ];
-}
-
-const METRICS = /^joulie_scheduler_(?:filter|prioritize)_requests_total(?:\{[^}]*\})? (\d+)/gm;
-
-/** Asks through the API server, whose network is that of kube-scheduler in most clusters. */
-async function extender(
-  { transport, clock }: ConsoleContext,
-  { namespace, service }: DoctorOptions,
-): Promise<readonly DoctorFinding[]> {
-  const page = async (path: string): Promise<{ status: number; text: string }> =>
-    withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
-      const url = `/api/v1/namespaces/${namespace}/services/${service}:metrics/proxy${path}`;
-      const { status, body } = await transport.request({ method: "GET", path: url, signal });
-      const chunks: Buffer[] = [];
-      for await (const chunk of body) chunks.push(Buffer.from(chunk));
-      return { status, text: Buffer.concat(chunks).toString() };
-    });
-  const ready = await page("/readyz");
-  if (ready.status === 403)
-    return [
-      bad(
-        "extender",
-        "notice",
-        "You may not ask the extender through the API server.",
-        `grant get on services/proxy in ${namespace}`,
-      ),
-    ];
-  if (ready.status !== 200)
-    return [
-      bad(
-        "extender",
-        "warning",
-        `The extender is not ready: the Service ${service} in ${namespace} answers with status ${ready.status}.`,
-        `kubectl -n ${namespace} get pods -l app.kubernetes.io/component=extender`,
-      ),
-    ];
-  const { text } = await page("/metrics");
-  const asked = Array.from(text.matchAll(METRICS), ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
-  return asked > 0
-    ? [fine("extender", `it is ready, and kube-scheduler has asked it ${asked} times since it started`)]
-    : [
-        bad(
-          "extender",
-          "warning",
-          "It is ready, but kube-scheduler has never asked it since it started.",
-          "joulie scheduler-config prints what kube-scheduler's configuration needs",
-        ),
-      ];
-}
-
-async function clockSkew({ transport, clock }: ConsoleContext): Promise<readonly DoctorFinding[]> {
-  const skew = await withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
-    const before = clock.now();
-    const { headers, body } = await transport.request({ method: "GET", path: "/version", signal });
-    for await (const _ of body); // A connection is free for others once the body has been read.
-    const there = Date.parse(headers["date"] ?? "");
-    // The header has whole seconds.
-    return Number.isNaN(there) ? undefined : there + 500 - (before + clock.now()) / 2;
-  });
-  if (skew === undefined)
-    return [bad("clock", "notice", "The API server does not tell its time.", "compare with date on a node")];
-  if (Math.abs(skew) <= MAX_SKEW) return [fine("clock", "this machine and the API server agree about the time")];
-  const seconds = Math.round(Math.abs(skew) / 1000);
-  return [
-    bad(
-      "clock",
-      "warning",
-      `The API server's clock is ${seconds} s ${skew > 0 ? "ahead of" : "behind"} this machine's; ages in this console are wrong.`,
-      "synchronise the clocks: chronyc tracking",
-    ),
-  ];
 }
 
 const BLOCKED_BY_MOUNT = /read-only|permission denied|EROFS|EACCES/i;

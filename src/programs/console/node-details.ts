@@ -12,9 +12,10 @@ import {
 import { between, instant } from "../../core/units/index.ts";
 import { type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 import { ConsoleError, type Screen } from "./context.ts";
+import type { CapChange, NodeHistory } from "./node-history.ts";
 import { capText } from "./node-list.ts";
 import type { Printable } from "./output.ts";
-import { cut, paintFor, percentText, powerText, wrap } from "./screen.ts";
+import { cut, paintFor, percentText, powerText, sparkline, wrap } from "./screen.ts";
 
 /** An Event about the node. */
 export interface NodeEvent {
@@ -57,16 +58,22 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
   }
 }
 
+/** What happened to a node. */
+export interface NodePast {
+  readonly events: readonly NodeEvent[];
+  readonly history: NodeHistory;
+}
+
 /** `joulie node NAME`. */
 export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
-  events: readonly NodeEvent[],
+  { events, history }: NodePast,
   screen: Screen,
 ): Printable {
   const node = objects.nodes.find(({ metadata }) => metadata.name === name);
   if (node === undefined) throw new ConsoleError(`there is no node ${name}; joulie node lists all`);
-  const pods = podsOfNodes(objects.pods).get(name) ?? [];
+  const pods = objects.pods && (podsOfNodes(objects.pods).get(name) ?? []);
   const summary = summarizeNode(node, objects, pods, defaultReportSettings);
   const problems = findProblems(
     { ...objects, nodes: [node], pods: [], installation: undefined },
@@ -74,7 +81,7 @@ export function nodeDetailsOf(
     [summary],
   );
   const hardware = hardwareView(node, objects.hardware.get(name)?.status);
-  const podRows = pods.map((pod) => ({
+  const podRows = pods?.map((pod) => ({
     name: `${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`,
     workloadClass: workloadClassOf(pod).workloadClass,
   }));
@@ -136,22 +143,55 @@ export function nodeDetailsOf(
           `${endpoint.powerState ?? "unknown"}, wake ${endpoint.wakeProven === true ? "proven" : "not proven"}`,
         );
       }
-      print.heading(`PODS (${pods.length})`);
-      for (const pod of podRows.slice(0, 20)) print.line(pod.workloadClass, pod.name);
-      if (podRows.length > 20)
-        print.line("", `and ${podRows.length - 20} more: kubectl get pods -A --field-selector spec.nodeName=${name}`);
+      printPods(print, podRows, name);
       print.heading("HISTORY");
+      printHistory(print, history);
+      const happened = [
+        ...events.map(({ at, reason, note }) => ({ at: Date.parse(at), text: `${reason}: ${note}` })),
+        ...history.capChanges.slice(-MOST_CHANGES).map((change) => ({ at: change.at, text: capChangeText(change) })),
+      ].toSorted((one, other) => other.at - one.at);
       if (events.length === 0) print.line("", "no Events of Joulie about this node in the last hour");
-      for (const { at, reason, note } of events) {
-        const age = ageText(between(instant(Date.parse(at)), objects.now));
-        print.line(`${age} ago`, `${reason}: ${note}`);
-      }
+      for (const { at, text } of happened) print.line(`${ageText(between(instant(at), objects.now))} ago`, text);
       return print.text;
     },
-    value: () => ({ ...summary, hardware, problems, pods: podRows, events }),
+    value: () => ({ ...summary, hardware, problems, pods: podRows, events, history }),
     names: () => [`node/${name}`],
   };
 }
+
+const MOST_PODS = 20;
+
+function printPods(
+  print: DetailsText,
+  pods: readonly { readonly name: string; readonly workloadClass: string }[] | undefined,
+  node: string,
+): void {
+  print.heading(pods === undefined ? "PODS" : `PODS (${pods.length})`);
+  if (pods === undefined) print.line("", "unknown: the pods cannot be listed; see joulie doctor");
+  for (const pod of pods?.slice(0, MOST_PODS) ?? []) print.line(pod.workloadClass, pod.name);
+  const more = (pods?.length ?? 0) - MOST_PODS;
+  if (more > 0) print.line("", `and ${more} more: kubectl get pods -A --field-selector spec.nodeName=${node}`);
+}
+
+const MOST_CHANGES = 10;
+const SPARK = 48;
+
+function printHistory(print: DetailsText, { power, length, why }: NodeHistory): void {
+  const known = power.filter((value) => value !== undefined);
+  if (why !== undefined) return print.line("power", `caps and power over time are unknown: ${why}`);
+  if (known.length === 0) return print.line("power", "the dashboard has no reading of it");
+  const range = `${powerText(Math.min(...known))} to ${powerText(Math.max(...known))} in ${ageText(length)}`;
+  print.line("power", `${sparkline(thinned(power, SPARK), SPARK).trimStart()} ${range}`);
+}
+
+/** At most so many values, evenly taken. */
+const thinned = (values: readonly (number | undefined)[], most: number): readonly (number | undefined)[] =>
+  values.length <= most
+    ? values
+    : Array.from({ length: most }, (_, index) => values[Math.floor(((index + 1) * values.length) / most) - 1]);
+
+const capChangeText = ({ from, to, drawn }: CapChange): string =>
+  `cap ${powerText(from)} → ${powerText(to)}${drawn === undefined ? "" : `, drew ${powerText(drawn)}`}`;
 
 function classText(
   { schedulableClass, classSince, powerState, eligibility }: NodeSummary,

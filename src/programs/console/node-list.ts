@@ -18,6 +18,9 @@ export const capText = (cap: DeviceCap | undefined): string =>
 const share = ({ drawn, budget }: NodeSummary): number | undefined =>
   drawn === undefined || budget === undefined || budget <= 0 ? undefined : drawn / budget;
 
+const countText = (count: number | undefined, unknown = "?"): string =>
+  count === undefined ? unknown : String(Math.round(count));
+
 const receiptText = ({ receipts }: NodeSummary): string =>
   receipts.map(({ device, result }) => `${device}:${result ?? "?"}`).join(" ") || "-";
 
@@ -30,17 +33,16 @@ export const nodeColumns: readonly TableColumn<NodeSummary>[] = [
   { head: "HEADROOM", cell: ({ headroom }) => percentText(headroom), right: true, drop: 4 },
   { head: "COOLING", cell: ({ cooling }) => percentText(cooling), right: true, drop: 5 },
   { head: "PSU", cell: ({ psu }) => percentText(psu), right: true, drop: 7 },
-  { head: "PODS", cell: ({ pods }) => String(pods), right: true, drop: 3 },
+  { head: "PODS", cell: ({ pods }) => countText(pods, "-"), right: true, drop: 3 },
   {
     head: "CPUS",
-    cell: ({ allocation: { cpus, cpuCapacity } }) =>
-      `${Math.round(cpus)}/${cpuCapacity === undefined ? "?" : Math.round(cpuCapacity)}`,
+    cell: ({ allocation: { cpus, cpuCapacity } }) => `${countText(cpus)}/${countText(cpuCapacity)}`,
     right: true,
     drop: 8,
   },
   {
     head: "GPUS",
-    cell: ({ allocation: { gpus, gpuCapacity } }) => (gpuCapacity === 0 ? "-" : `${gpus}/${gpuCapacity}`),
+    cell: ({ allocation: { gpus, gpuCapacity } }) => (gpuCapacity === 0 ? "-" : `${gpus ?? "?"}/${gpuCapacity}`),
     right: true,
     drop: 9,
   },

@@ -48,7 +48,7 @@ function gpuCapOf(text: string | undefined): GpuPowerCap | undefined {
 }
 
 /** `joulie pin`: writes the NodePowerProfile of the node. Returns what to print. */
-export async function pinNode({ client, clock }: ConsoleContext, options: PinOptions): Promise<string> {
+export async function pinNode({ client, clock, skew }: ConsoleContext, options: PinOptions): Promise<string> {
   const { node: name, profile, duration } = options;
   const cpu = cpuCapOf(options.cpuCap);
   const powerCap = gpuCapOf(options.gpuCap);
@@ -78,9 +78,17 @@ export async function pinNode({ client, clock }: ConsoleContext, options: PinOpt
       spec: { nodeName: name, profile, ...(cpu && { cpu }), ...(powerCap && { gpu: { powerCap } }) },
     });
   }
-  const end = until === null ? `until joulie unpin ${name}` : `until ${until}`;
+  const end = until === null ? `until joulie unpin ${name}` : `until ${until}${skewText(skew)}`;
   return `nodepowerprofile/${name} pinned to ${profile} ${end}; performance pods on the node end before eco caps apply\n`;
 }
+
+const WORTH_TELLING = 30_000;
+
+/** The end is in the API server's time, which operator and agents share; a user whose clock differs would misread it. */
+const skewText = (skew: Milliseconds | undefined): string =>
+  skew === undefined || Math.abs(skew) < WORTH_TELLING
+    ? ""
+    : ` by the API server's clock, which is ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? "ahead of" : "behind"} this machine's`;
 
 /** `joulie unpin`. Returns what to print. */
 export async function unpinNode({ client }: ConsoleContext, name: string): Promise<string> {

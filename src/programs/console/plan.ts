@@ -1,27 +1,51 @@
 import {
+  ageText,
   type ClusterObjects,
   type PlannedChange,
   type PlanReport,
   planReport,
   replan,
 } from "../../core/report/index.ts";
+import { between, instant } from "../../core/units/index.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
+import { readPages } from "./program-pages.ts";
 import { catalogue, programSettings } from "./program-settings.ts";
 import { wrap } from "./screen.ts";
 import { renderColumns, type TableColumn } from "./table.ts";
 
-/** The changes that the operator makes next, recomputed from the API by its own code. */
+/** A plan, and in words where it comes from. */
+export interface SourcedPlan {
+  readonly report: PlanReport;
+  readonly source: string;
+}
+
+/**
+ * The changes that the operator makes next: from the leading operator itself, with its memory of arrivals, trends and sleep. If it
+ * cannot be asked, they are recomputed from the API by its own code, without that memory.
+ */
 export async function planOf(
   context: ConsoleContext,
   objects: ClusterObjects,
   namespace: string,
-): Promise<{ readonly report: PlanReport; readonly source: string }> {
+): Promise<SourcedPlan> {
+  const { answers, why } = await readPages(context, namespace, "operator", "debug/plan?changes", isPlanReport);
+  for (const { value, from } of answers)
+    if (isPlanReport(value)) {
+      const age = between(instant(Date.parse(value.at)), objects.now);
+      return { report: value, source: `The operator's own plan (${from}), ${ageText(age)} old.` };
+    }
   const { operatorConfig, settingsOf } = await import("../operator/index.ts");
   const { values, source } = await programSettings(context.client, namespace, "operator", operatorConfig);
-  const notes = values.POLICY_TYPE === "fit_aware_v1" ? ", without the operator's memory of arrivals" : "";
-  return { report: planReport(replan(objects, settingsOf(values, catalogue))), source: source + notes };
+  const reason = why ?? (answers.length > 0 ? "it has no plan yet, or does not lead" : "it did not answer");
+  return {
+    report: planReport(replan(objects, settingsOf(values, catalogue))),
+    source: `Computed now from the API with ${source}, without the operator's memory of arrivals, trends and sleep. The operator was not asked: ${reason}.`,
+  };
 }
+
+const isPlanReport = (value: unknown): value is PlanReport =>
+  typeof value === "object" && value !== null && Array.isArray((value as Partial<PlanReport>).changes);
 
 const columns: readonly TableColumn<PlannedChange>[] = [
   { head: "NODE", cell: ({ node }) => node, flexible: true },
@@ -32,18 +56,24 @@ const columns: readonly TableColumn<PlannedChange>[] = [
 
 /** `joulie plan`. */
 export function planText(
-  { report, source }: { readonly report: PlanReport; readonly source: string },
+  { report, source }: SourcedPlan,
   { screen, headers }: { readonly screen: Screen; readonly headers: boolean },
 ): Printable {
   return {
     text: (wide) => {
-      const { changes, unchanged, performanceNodes, performancePods } = report;
-      const head = `${performancePods} performance pods; the policy asks for ${performanceNodes} performance nodes. ${unchanged} nodes stay as they are.`;
+      const { changes, unchanged, performanceNodes, performancePods, podsReadable, sleepBlocked } = report;
+      const pods = podsReadable
+        ? `${performancePods} performance pods`
+        : "The pods cannot be read, so no node is downgraded";
+      const head = `${pods}; the policy asks for ${performanceNodes} performance nodes. ${unchanged} nodes stay as they are.`;
       const table =
         changes.length === 0
           ? "Nothing changes.\n"
           : renderColumns(changes, columns, { columns: wide ? undefined : screen.columns, wide, headers });
-      const note = wrap(`Computed now from the API with ${source}.`, screen.columns);
+      const note = [
+        ...(sleepBlocked === undefined ? [] : wrap(`No node falls asleep now: ${sleepBlocked}.`, screen.columns)),
+        ...wrap(source, screen.columns),
+      ];
       return `${wrap(head, screen.columns).join("\n")}\n\n${table}\n${note.join("\n")}\n`;
     },
     value: () => ({ ...report, source }),

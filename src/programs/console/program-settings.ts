@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
-import { type ConfigSchema, parseConfig } from "../../platform/config/index.ts";
+import type { ConfigSchema } from "../../platform/config/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 
 type Deployment = KubeObject & {
@@ -20,6 +20,8 @@ export interface ProgramSettings<Values> {
   readonly values: Values;
   /** In words: `Deployment joulie-extender`, or why it is a guess. */
   readonly source: string;
+  /** False for a guess. */
+  readonly isInstalled: boolean;
 }
 
 /**
@@ -32,33 +34,39 @@ export async function programSettings<Config extends ConfigSchema>(
   program: string,
   config: Config,
 ): Promise<ProgramSettings<z.output<Config>>> {
-  const { env, source } = await variablesOf(client, namespace, program);
+  const { env, source, isInstalled } = await variablesOf(client, namespace, program);
+  const { parseConfig } = await import("../../platform/config/index.ts");
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(config, { env, flags: {}, machine });
-  if (parsed.ok) return { values: parsed.value.values, source };
+  if (parsed.ok) return { values: parsed.value.values, source, isInstalled };
   const defaults = parseConfig(config, { env: {}, flags: {}, machine });
   if (!defaults.ok) throw new Error(`the defaults of ${program} are invalid`);
-  return { values: defaults.value.values, source: `default settings: ${parsed.error.problems[0]?.message ?? ""}` };
+  const problem = parsed.error.problems[0]?.message ?? "";
+  return { values: defaults.value.values, source: `default settings: ${problem}`, isInstalled: false };
 }
 
 async function variablesOf(
   client: KubeClient,
   namespace: string,
   program: string,
-): Promise<{ env: Record<string, string>; source: string }> {
+): Promise<{ env: Record<string, string>; source: string; isInstalled: boolean }> {
   try {
     const labelSelector = `app.kubernetes.io/name=joulie,app.kubernetes.io/component=${program}`;
     const { items } = await client.listAll<Deployment>(resources.deployments, { namespace, labelSelector });
     const [found] = items;
     if (found === undefined)
-      return { env: {}, source: `default settings: no Deployment of the ${program} in ${namespace}` };
+      return {
+        env: {},
+        source: `default settings: no Deployment of the ${program} in ${namespace}`,
+        isInstalled: false,
+      };
     const variables = found.spec?.template?.spec?.containers?.[0]?.env ?? [];
     const env: Record<string, string> = {};
     for (const { name, value } of variables) if (value !== undefined) env[name] = value;
-    return { env, source: `the settings of Deployment ${found.metadata.name}` };
+    return { env, source: `the settings of Deployment ${found.metadata.name}`, isInstalled: true };
   } catch (error) {
     const why = isApiError(error, "notFound") ? "this API server has no Deployments" : "the Deployment may not be read";
-    return { env: {}, source: `default settings: ${why}` };
+    return { env: {}, source: `default settings: ${why}`, isInstalled: false };
   }
 }
 

@@ -9,7 +9,8 @@ import {
   type SavingsReport,
   savingsReport,
 } from "../../core/report/index.ts";
-import { elapsed, type Milliseconds } from "../../core/units/index.ts";
+import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { withPods } from "./cluster-reader.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { energyText, paintFor, wrap } from "./screen.ts";
@@ -22,20 +23,28 @@ export interface SavingsOptions {
   readonly factors: EnergyFactors;
 }
 
+/** A report, and in words where its readings come from. */
+export interface SourcedSavings {
+  readonly report: SavingsReport;
+  readonly source: string;
+  /** What the reader has to know about this source. */
+  readonly notes: readonly string[];
+}
+
 /** Watches the cluster for a while. A failed reading is skipped: its time is not covered. */
 export async function measureSavings(
   { clock }: Pick<ConsoleContext, "clock">,
   read: () => Promise<ClusterObjects>,
   { window, interval, factors }: SavingsOptions,
   signal?: AbortSignal,
-): Promise<SavingsReport> {
+): Promise<SourcedSavings> {
   const account = new EnergyAccount();
   const started = clock.monotonic();
   let failure: unknown;
   let readings = 0;
   for (;;) {
     try {
-      account.add(energySampleOf(await read(), defaultReportSettings));
+      account.add(energySampleOf(withPods(await read()), defaultReportSettings));
       readings++;
     } catch (error) {
       failure = error;
@@ -44,7 +53,8 @@ export async function measureSavings(
     await clock.sleep(interval, signal).catch(() => undefined);
   }
   if (readings === 0) throw failure;
-  return savingsReport(account.totals, factors);
+  const source = `${readings} readings of the twins in the API, from now on`;
+  return { report: savingsReport(account.totals, factors), source, notes: [] };
 }
 
 interface EnergyRow {
@@ -70,7 +80,7 @@ const columns: readonly TableColumn<EnergyRow>[] = [
 ];
 
 /** `joulie savings`. */
-export function savingsText(report: SavingsReport, screen: Screen): Printable {
+export function savingsText({ report, source, notes }: SourcedSavings, screen: Screen): Printable {
   const { totals, notUsedPct, bias, cost, carbonKg, method } = report;
   return {
     text: (wide) => {
@@ -89,10 +99,9 @@ export function savingsText(report: SavingsReport, screen: Screen): Printable {
           notUsed: one.notUsed,
         })),
       ];
-      const time = from === undefined || to === undefined ? 0 : Math.round((to - from) / 1000);
-      const covered = coverage === undefined ? "no node time" : `${Math.round(coverage * 100)} % of the node time`;
+      const covered = coverage === undefined ? "no time" : `${Math.round(coverage * 100)} % of the time`;
       const lines = [
-        `${time} s watched, ${covered} with readings`,
+        `${windowText(from, to)}, ${covered} with readings`,
         ...(notUsedPct === undefined
           ? []
           : [
@@ -111,7 +120,9 @@ export function savingsText(report: SavingsReport, screen: Screen): Printable {
       ];
       const hidden = byNode.length - NODES_SHOWN;
       if (!wide && hidden > 0) lines.push(`${hidden} more nodes: -o wide`);
-      const notes = [
+      const explanations = [
+        `Source: ${source}.`,
+        ...notes,
         `Method: ${method}`,
         `Bias: in ${bias.runs} simulated runs the estimate was off by ${bias.meanPct} % of the counterfactual on average (${bias.lowestPct} to ${bias.highestPct} %), and the interval contained the truth in ${Math.round(bias.covered * 100)} % (${bias.command}).`,
       ];
@@ -119,22 +130,31 @@ export function savingsText(report: SavingsReport, screen: Screen): Printable {
         renderColumns(rows, columns, { columns: screen.columns, wide, headers: true }),
         ...lines.flatMap((line) => wrap(line, screen.columns)).map((line) => `${line}\n`),
         "\n",
-        ...notes.flatMap((line) => wrap(line, screen.columns)).map((line) => `${paint.dim(line)}\n`),
+        ...explanations.flatMap((line) => wrap(line, screen.columns)).map((line) => `${paint.dim(line)}\n`),
       ].join("");
     },
     value: () => ({
       ...report,
+      source,
+      notes,
       kilowattHours: { used: kilowattHours(totals.used), notUsed: kilowattHours(totals.notUsed.estimate) },
     }),
     names: () => totals.byNode.map(({ node }) => `node/${node}`),
   };
 }
 
+/** `24h from 2030-01-01T00:00:00Z`. */
+function windowText(from: Instant | undefined, to: Instant | undefined): string {
+  if (from === undefined || to === undefined) return "no readings";
+  const length = milliseconds(Math.round((to - from) / 1000) * 1000);
+  return `${formatDuration(length)} from ${new Date(from).toISOString()}`;
+}
+
 const NODES_SHOWN = 10;
 const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
 
 /** One line per node and one per class. Columns do not change; the first lines name the method. */
-export function savingsCsv({ method, totals, bias }: SavingsReport): string {
+export function savingsCsv({ report: { method, totals, bias }, source, notes }: SourcedSavings): string {
   const rows: (string | number)[][] = [
     ["kind", "name", "used_joules", "not_used_joules", "not_used_low_joules", "not_used_high_joules"],
     ["total", "all", totals.used, totals.notUsed.estimate, totals.notUsed.low, totals.notUsed.high],
@@ -145,13 +165,16 @@ export function savingsCsv({ method, totals, bias }: SavingsReport): string {
       "node",
       node,
       used,
-      notUsed.estimate,
-      notUsed.low,
-      notUsed.high,
+      notUsed?.estimate ?? "",
+      notUsed?.low ?? "",
+      notUsed?.high ?? "",
     ]),
   ];
+  const time = (at: Instant | undefined): string => (at === undefined ? "unknown" : new Date(at).toISOString());
   const head = [
     `# ${method}`,
+    `# source: ${source}; from ${time(totals.from)} to ${time(totals.to)}`,
+    ...notes.map((note) => `# ${note}`),
     `# bias ${bias.meanPct} % of the counterfactual (${bias.lowestPct} to ${bias.highestPct} %), ${bias.command}`,
   ];
   return `${[...head, ...rows.map((row) => row.map(csvCell).join(","))].join("\n")}\n`;

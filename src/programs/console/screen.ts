@@ -1,5 +1,5 @@
 import { Ansis } from "ansis";
-import { printable } from "../../platform/log/index.ts";
+import { printable } from "../../platform/printable/index.ts";
 import type { Screen } from "./context.ts";
 
 /** Colours for a screen; plain text where it has none. */

@@ -1,4 +1,5 @@
 import {
+  ageText,
   type ClusterObjects,
   type ClusterProblem,
   type ClusterTotals,
@@ -68,7 +69,16 @@ function totalLines(totals: ClusterTotals, installation: Installation | undefine
     .filter((name) => byClass[name] > 0 || name === "performance" || name === "eco")
     .map((name) => `${byClass[name]} ${name}`);
   lines.push(["NODES", `${managed} managed: ${classes.join(", ")}`]);
-  lines.push(["PODS", `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`]);
+  lines.push([
+    "PODS",
+    podsByClass === undefined
+      ? "unknown: they cannot be listed"
+      : `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`,
+  ]);
+  const { holder, age } = installation?.operatorLease ?? {};
+  // Without Deployments, as in the demo, the Lease shows that an operator runs.
+  if (installation?.programs.length === 0 && holder !== undefined)
+    lines.push(["OPERATOR", `${holder} leads, renewed ${ageText(age)} ago`]);
   for (const { name, ready, desired, version } of installation?.programs ?? [])
     lines.push(["PROGRAM", `${name} ${ready}/${desired}${version === undefined ? "" : ` (${version})`}`]);
   return lines

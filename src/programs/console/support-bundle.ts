@@ -1,11 +1,13 @@
 import { gzipSync } from "node:zlib";
+import type { Pod } from "../../core/api/index.ts";
 import { type ClusterObjects, defaultReportSettings, findProblems, summarizeNodes } from "../../core/report/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { withTimeLimit } from "../../platform/clock/index.ts";
 import { type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { reasonOf } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
-import { type DoctorFinding } from "./doctor.ts";
+import type { DoctorFinding } from "./doctor-checks.ts";
+import { workloadResources } from "./installation.ts";
 import { redactObject, redactText } from "./redact.ts";
 import { type ArchivedFile, tarOf } from "./tar.ts";
 
@@ -23,8 +25,7 @@ const CALL_TIMEOUT = milliseconds(10_000);
 
 /** What of the installation's namespace is collected. Secrets are not read at all. */
 const collected: Readonly<Record<string, Resource>> = {
-  deployments: resources.deployments,
-  daemonsets: resources.daemonSets,
+  ...Object.fromEntries(Object.values(workloadResources).map((resource) => [resource.plural, resource])),
   leases: resources.leases,
   events: resources.events,
 };
@@ -53,7 +54,9 @@ export async function supportBundle(
     json("nodepowerprofiles.json", Array.from(objects.profiles.values())),
     json("powerendpoints.json", Array.from(objects.endpoints.values())),
     json("installation.json", objects.installation),
-    json("pods.json", objects.pods.map(podOutline)),
+    objects.pods === undefined
+      ? { name: "pods.error.txt", content: "The pods could not be listed; installation.json says why.\n" }
+      : json("pods.json", objects.pods.map(podOutline)),
   ];
   for (const [name, resource] of Object.entries(collected)) {
     try {
@@ -73,7 +76,7 @@ and pods: look through it before you share it.
 `;
 
 /** Names, class and requests of a pod; its environment and its commands belong to its owner. */
-function podOutline(pod: ClusterObjects["pods"][number]): unknown {
+function podOutline(pod: Pod): unknown {
   const { metadata, spec, status } = pod;
   return {
     name: metadata.name,

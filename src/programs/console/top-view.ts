@@ -1,7 +1,7 @@
 import type { NodeSummary } from "../../core/report/index.ts";
 import type { Screen } from "./context.ts";
 import { filterOf, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
-import { bar, cut, paintFor, powerText, sparkline } from "./screen.ts";
+import { bar, cut, paintFor, powerText, sparkline, wrap } from "./screen.ts";
 
 /** What the keys of `joulie top` have set. */
 export interface TopState {
@@ -110,6 +110,8 @@ export interface TopFrame {
   readonly rows: number;
   /** What the last reading said; undefined if it succeeded. */
   readonly error: string | undefined;
+  /** Kinds that are missing or that the user may not list: their columns are unknown. */
+  readonly notListed: readonly string[];
   /** Age of the data in seconds. */
   readonly age: number;
 }
@@ -121,10 +123,10 @@ const SPARK = 12;
 export const pageOf = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
 
 /** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
-export function topFrame({ nodes, history, state, screen, rows, error, age }: TopFrame): readonly string[] {
+export function topFrame({ nodes, history, state, screen, rows, error, notListed, age }: TopFrame): readonly string[] {
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
-  if (state.help) return HELP.slice(0, rows);
+  if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
   let drawn = 0;
   let budget = 0;
   for (const node of nodes) {
@@ -133,6 +135,7 @@ export function topFrame({ nodes, history, state, screen, rows, error, age }: To
   }
   const ordered = arranged(nodes, state);
   const share = budget > 0 ? drawn / budget : undefined;
+  const unknown = notListed.length === 0 ? "" : `cannot list ${notListed.join(", ")}: see joulie doctor`;
   const lines = [
     paint.bold(
       cut(
@@ -146,23 +149,26 @@ export function topFrame({ nodes, history, state, screen, rows, error, age }: To
     ),
     error !== undefined
       ? paint.yellow(cut(`the API does not answer: ${error}; trying again`, columns))
-      : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : "", columns),
+      : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : unknown, columns),
   ];
-  const shownColumns = fitting(columns - SPARK - 2);
-  const widths = shownColumns.map(({ head }) => Math.max(head.length, widthOf(head)));
+  const withRacks = state.grouped && hasRacks(ordered);
+  const { columns: shownColumns, widths: shownWidths } = fitting(
+    columns - SPARK - 2,
+    nameWidth(nodes, columns),
+    withRacks,
+  );
   const row = (texts: readonly string[]): string =>
     texts
       .map((text, at) =>
         shownColumns[at]?.right === true
-          ? cut(text, widths[at] ?? 0).padStart(widths[at] ?? 0)
-          : cut(text, widths[at] ?? 0).padEnd(widths[at] ?? 0),
+          ? cut(text, shownWidths[at] ?? 0).padStart(shownWidths[at] ?? 0)
+          : cut(text, shownWidths[at] ?? 0).padEnd(shownWidths[at] ?? 0),
       )
       .join("  ");
   lines.push(paint.bold(cut(`${row(shownColumns.map(({ head }) => head))}  TREND`, columns)));
   const room = rows - lines.length;
   const selected = Math.max(0, Math.min(state.selected, ordered.length - 1));
   const first = Math.max(0, Math.min(selected - Math.floor(room / 2), ordered.length - room));
-  const withRacks = state.grouped && hasRacks(ordered);
   let rack: string | undefined;
   for (let at = first; at < ordered.length && lines.length < rows; at++) {
     const node = ordered[at] as NodeSummary;
@@ -181,17 +187,42 @@ export function topFrame({ nodes, history, state, screen, rows, error, age }: To
 const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack }) => rack !== undefined);
 
 /** Fixed widths, so that columns do not jump between frames. */
-const widthOf = (head: string): number => ({ NAME: 24, CLASS: 11, POWER: 8, CAP: 8, USED: 8, RACK: 10 })[head] ?? 7;
+const widths: Readonly<Record<string, number>> = { CLASS: 11, USED: 8, RACK: 10, CPUS: 9, GPUS: 5, PSU: 5, PODS: 4 };
+const USUAL_WIDTH = 8;
+const LONGEST_NAME = 40;
 
-function fitting(width: number): typeof nodeColumns {
-  let columns = nodeColumns.filter(({ wide }) => wide !== true);
-  const total = () => columns.reduce((sum, { head }) => sum + Math.max(head.length, widthOf(head)) + 2, 0);
+/** Of all nodes, so that it changes only with the cluster. */
+function nameWidth(nodes: readonly NodeSummary[], columns: number): number {
+  let longest = 4;
+  for (const { name } of nodes) longest = Math.max(longest, name.length);
+  return Math.min(longest, LONGEST_NAME, Math.floor(columns / 3));
+}
+
+/** Bars are what this view is for: they go last. */
+const dropOf = ({ head, drop = 0 }: NodeColumn): number => (head === "USED" ? 1 : drop);
+type NodeColumn = (typeof nodeColumns)[number];
+
+function fitting(width: number, name: number, withRacks: boolean): { columns: typeof nodeColumns; widths: number[] } {
+  const widthOf = ({ head }: NodeColumn): number =>
+    head === "NAME" ? name : Math.max(head.length, widths[head] ?? USUAL_WIDTH);
+  // A line of its own names the rack of a group.
+  let columns = nodeColumns.filter(({ wide, head }) => wide !== true && !(withRacks && head === "RACK"));
+  const total = () => columns.reduce((sum, column) => sum + widthOf(column) + 2, 0);
   while (total() > width) {
-    const [victim] = columns.filter(({ drop = 0 }) => drop > 0).toSorted((a, b) => (b.drop ?? 0) - (a.drop ?? 0));
+    const [victim] = columns.filter((column) => dropOf(column) > 0).toSorted((a, b) => dropOf(b) - dropOf(a));
     if (victim === undefined) break;
     columns = columns.filter((column) => column !== victim);
   }
-  return columns;
+  return { columns, widths: columns.map(widthOf) };
+}
+
+const HELP_INDENT = 15;
+
+/** Further lines of a key's text begin below its first. */
+function wrapped(line: string, columns: number): string[] {
+  if (line.length <= columns) return [line];
+  const [first = "", ...rest] = wrap(line.slice(HELP_INDENT), columns - HELP_INDENT);
+  return [line.slice(0, HELP_INDENT) + first, ...rest.map((more) => " ".repeat(HELP_INDENT) + more)];
 }
 
 const HELP: readonly string[] = [

@@ -35,6 +35,7 @@ const frame = (state: TopState, more: Partial<Parameters<typeof topFrame>[0]> = 
     screen: { columns: 100, colour: false },
     rows: 12,
     error: undefined,
+    notListed: [],
     age: 0,
     ...more,
   });
@@ -63,6 +64,10 @@ describe("joulie top", () => {
     expect(press(["\u001b[F"]).selected).toBe(2);
     expect(frame(press(["?"])).join("\n")).toContain("sort by another column");
     expect(press(["?", "x"]).help).toBe(false);
+    for (const line of frame(press(["?"]), { screen: { columns: 60, colour: false } }))
+      expect(line.length).toBeLessThanOrEqual(60);
+    const [, , , head] = frame(initialTop(), { screen: { columns: 80, colour: false } });
+    expect(head).toBe("NAME  CLASS           POWER       CAP  USED      PODS   UPDATED  TREND");
     expect([press(["q"]).done, press(["\u0003"]).done, press(["/", "\u0003"]).done]).toEqual([true, true, true]);
   });
 
@@ -70,6 +75,7 @@ describe("joulie top", () => {
     const lines = frame(initialTop(), { error: "connection refused" });
     expect(lines.join("\n")).toContain("the API does not answer: connection refused; trying again");
     expect(lines).toContain("r1");
+    expect(frame(initialTop(), { notListed: ["pods"] })).toContain("cannot list pods: see joulie doctor");
     for (const columns of [40, 80, 160])
       for (const line of frame(initialTop(), { screen: { columns, colour: false } }))
         expect(line.length).toBeLessThanOrEqual(columns);
@@ -97,6 +103,30 @@ describe("joulie top", () => {
     expect(keysIn("a\u001b[A\u001b[5~\u001bq")).toEqual(["a", "\u001b[A", "\u001b[5~", "\u001b", "q"]);
   });
 
+  it("CLI-09 goes on two seconds after a slow first list and after a call that timed out", async () => {
+    const clock = new VirtualClock(instant(0));
+    const readAt: number[] = [];
+    const read = async () => {
+      readAt.push(clock.now());
+      await clock.sleep(milliseconds(5000));
+      if (readAt.length === 2) throw new Error("no answer");
+      const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
+      return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+    };
+    const terminal = {
+      size: () => ({ columns: 80, rows: 24 }),
+      write: () => undefined,
+      onKey: () => () => undefined,
+    };
+    const stop = new AbortController();
+    const done = runTop({ clock, screen: { columns: 80, colour: false } }, read, terminal, {}, stop.signal);
+    for (let step = 0; step < 40; step++) await clock.advanceAsync(milliseconds(500));
+    stop.abort();
+    await clock.advanceAsync(milliseconds(10_000));
+    await done;
+    expect(readAt.slice(0, 3)).toEqual([0, 7000, 14_000]);
+  });
+
   it("CLI-09 survives API errors, and restores the screen when it ends", async () => {
     const clock = new VirtualClock(instant(0));
     const written: string[] = [];
@@ -121,6 +151,7 @@ describe("joulie top", () => {
         profiles: new Map(),
         endpoints: new Map(),
         pods: [],
+        notListed: [],
       };
     };
     const done = runTop(

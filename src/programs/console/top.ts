@@ -1,12 +1,8 @@
-import {
-  type ClusterObjects,
-  defaultReportSettings,
-  type NodeSummary,
-  summarizeNodes,
-} from "../../core/report/index.ts";
+import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../core/report/index.ts";
 import { elapsed, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { ConsoleContext } from "./context.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
+import type { WatchedObjects } from "./watched-cluster.ts";
 
 /** The terminal, as far as `joulie top` uses it. */
 export interface Terminal {
@@ -17,8 +13,8 @@ export interface Terminal {
 }
 
 const INTERVAL = milliseconds(2000);
-/** Reading uses at most a tenth of the time, however large the cluster is. */
-const PAUSE_PER_READING = 10;
+/** Computing uses at most a tenth of the time, however large the cluster is. Waiting for the API server does not count. */
+const PAUSE_PER_COMPUTING = 10;
 const REMEMBERED = 60;
 const ENTER = "\u001b[?1049h\u001b[?25l";
 const LEAVE = "\u001b[?25h\u001b[?1049l";
@@ -29,7 +25,7 @@ const CLEAR_BELOW = "\u001b[J";
 /** `joulie top`: redraws after each reading and each key until q. API errors are shown, and reading goes on. */
 export async function runTop(
   { clock, screen }: Pick<ConsoleContext, "clock" | "screen">,
-  read: () => Promise<ClusterObjects>,
+  read: () => Promise<WatchedObjects>,
   terminal: Terminal,
   start: Partial<TopState>,
   signal: AbortSignal,
@@ -39,6 +35,7 @@ export async function runTop(
   const history = new Map<string, (number | undefined)[]>();
   let state = initialTop(start);
   let nodes: readonly NodeSummary[] = [];
+  let notListed: readonly string[] = [];
   let error: string | undefined = "reading";
   let readAt = clock.monotonic();
 
@@ -51,6 +48,7 @@ export async function runTop(
       screen: { ...screen, columns },
       rows,
       error,
+      notListed,
       age: Math.round(elapsed(readAt, clock.monotonic()) / 1000),
     });
     terminal.write(HOME + lines.map((line) => line + CLEAR_LINE).join("\r\n") + CLEAR_BELOW);
@@ -63,19 +61,23 @@ export async function runTop(
   terminal.write(ENTER);
   try {
     while (!stopped.aborted) {
-      const began = clock.monotonic();
+      let began = clock.monotonic();
       try {
-        nodes = summarizeNodes(await read(), defaultReportSettings);
+        const objects = await read();
+        began = clock.monotonic();
+        nodes = summarizeNodes(objects, defaultReportSettings);
+        ({ notListed } = objects);
         remember(history, nodes);
         readAt = clock.monotonic();
         error = undefined;
       } catch (caught) {
         error = caught instanceof Error ? caught.message : String(caught);
+        began = clock.monotonic();
       }
       if (stopped.aborted) break;
       draw();
       const pause: Milliseconds = milliseconds(
-        Math.max(INTERVAL, elapsed(began, clock.monotonic()) * PAUSE_PER_READING),
+        Math.max(INTERVAL, elapsed(began, clock.monotonic()) * PAUSE_PER_COMPUTING),
       );
       await clock.sleep(pause, stopped).catch(() => undefined);
     }

@@ -1,6 +1,7 @@
 import type { Pod } from "../../core/api/index.ts";
 import {
   type ClusterObjects,
+  type ClusterObjectsWithPods,
   type ExplainSettings,
   explainPlacement,
   type NodeVerdict,
@@ -8,10 +9,10 @@ import {
   summaryInWords,
   verdictInWords,
 } from "../../core/report/index.ts";
-import { milliseconds } from "../../core/units/index.ts";
-import { withTimeLimit } from "../../platform/clock/index.ts";
+import { withPods } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
+import { readPages } from "./program-pages.ts";
 import { programSettings } from "./program-settings.ts";
 import { paintFor, wrap } from "./screen.ts";
 
@@ -23,12 +24,11 @@ export interface WhyOptions {
   readonly namespace: string;
   /** Of the installation. */
   readonly installation: string;
-  readonly service: string;
   readonly extenderWeight?: number | undefined;
 }
 
 /** The pod that the user means. */
-function podNamed(objects: ClusterObjects, text: string, defaultNamespace: string): Pod {
+function podNamed(objects: ClusterObjectsWithPods, text: string, defaultNamespace: string): Pod {
   const [namespace, name] = namespacedName(text, defaultNamespace);
   const found = objects.pods.find(
     ({ metadata }) => metadata.name === name && (metadata.namespace ?? "default") === namespace,
@@ -49,9 +49,12 @@ export interface Why {
   readonly source: string;
   /** The extender's own record of the decision, if it could be read. */
   readonly record: readonly RecordedDecision[] | undefined;
+  /** Why there is none. */
+  readonly noRecord: string | undefined;
 }
 
-export async function explainPod(context: ConsoleContext, objects: ClusterObjects, options: WhyOptions): Promise<Why> {
+export async function explainPod(context: ConsoleContext, found: ClusterObjects, options: WhyOptions): Promise<Why> {
+  const objects = withPods(found);
   const pod = podNamed(objects, options.pod, options.namespace);
   const { energySettingsOf, extenderConfig, scoringSettingsOf } = await import("../extender/index.ts");
   const { values, source } = await programSettings(context.client, options.installation, "extender", extenderConfig);
@@ -64,7 +67,7 @@ export async function explainPod(context: ConsoleContext, objects: ClusterObject
     kubeProfile: energy === undefined ? "default" : "energy",
   };
   const explanation = explainPlacement(pod, objects, settings);
-  return { explanation, source, record: await recordOf(context, options, pod) };
+  return { explanation, source, ...(await recordOf(context, options, pod)) };
 }
 
 /** An entry of the extender's page /debug/decisions?pod=. */
@@ -78,35 +81,32 @@ interface RecordedDecision {
   }[];
 }
 
-const CALL_TIMEOUT = milliseconds(5000);
-
-/** Through the API server. The extender answers only with DEBUG_ENDPOINTS=true; otherwise there is no record. */
+/** From every replica of the extender, the newest first; any of them may have answered kube-scheduler. */
 async function recordOf(
-  { transport, clock }: ConsoleContext,
-  { installation, service }: WhyOptions,
+  context: ConsoleContext,
+  { installation }: WhyOptions,
   { metadata }: Pod,
-): Promise<readonly RecordedDecision[] | undefined> {
+): Promise<Pick<Why, "record" | "noRecord">> {
   const pod = encodeURIComponent(`${metadata.namespace ?? "default"}/${metadata.name}`);
-  const path = `/api/v1/namespaces/${installation}/services/${service}:extender/proxy/debug/decisions?pod=${pod}`;
-  try {
-    return await withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
-      const { status, body } = await transport.request({ method: "GET", path, signal });
-      const chunks: Buffer[] = [];
-      for await (const chunk of body) chunks.push(Buffer.from(chunk));
-      if (status !== 200) return undefined;
-      const { decisions } = JSON.parse(Buffer.concat(chunks).toString()) as { decisions: RecordedDecision[] };
-      return decisions.length === 0 ? undefined : decisions;
-    });
-  } catch {
-    return undefined;
-  }
+  const { answers, why } = await readPages(context, installation, "extender", `debug/decisions?pod=${pod}`);
+  const found = answers.flatMap(({ value }) => (value as { decisions?: RecordedDecision[] } | null)?.decisions ?? []);
+  if (found.length > 0)
+    return { record: found.toSorted((one, other) => (one.at > other.at ? -1 : 1)), noRecord: undefined };
+  return {
+    record: undefined,
+    noRecord: answers.length > 0 ? "it does not remember this pod" : (why ?? "it did not answer"),
+  };
 }
 
 /** More nodes are only in -o wide and -o json. */
 const SHOWN = 5;
 
 /** `joulie why POD [NODE]`. */
-export function whyText({ explanation, source, record }: Why, node: string | undefined, screen: Screen): Printable {
+export function whyText(
+  { explanation, source, record, noRecord }: Why,
+  node: string | undefined,
+  screen: Screen,
+): Printable {
   const { pod, nodes, boundTo } = explanation;
   const selected = node === undefined ? undefined : nodes.find((verdict) => verdict.node === node);
   if (node !== undefined && selected === undefined)
@@ -135,7 +135,7 @@ export function whyText({ explanation, source, record }: Why, node: string | und
       lines.push("");
       say(
         record === undefined
-          ? `Computed now from the API with ${source}. Pods and twins may have changed since the pod was placed.`
+          ? `Computed now from the API with ${source}. Pods and twins may have changed since the pod was placed. There is no record of the extender: ${noRecord}.`
           : `Computed now from the API with ${source}; "recorded" is the extender's own answer.`,
       );
       return `${lines.join("\n")}\n`;
@@ -145,6 +145,7 @@ export function whyText({ explanation, source, record }: Why, node: string | und
       summary: summaryInWords(explanation),
       source,
       record,
+      noRecord,
       nodes: (selected === undefined ? nodes : [selected]).map((verdict) => ({
         ...verdict,
         words: verdictInWords(verdict),
@@ -177,11 +178,14 @@ function groupedRest({ nodes }: PlacementExplanation, shown: readonly NodeVerdic
 }
 
 function recordedText(record: readonly RecordedDecision[] | undefined, { node }: NodeVerdict): string | undefined {
+  let accepted: string | undefined;
   for (const { verb, at, nodes = [] } of record ?? []) {
     const found = nodes.find((one) => one.node === node);
     if (found === undefined) continue;
     if (verb === "prioritize") return `recorded: score ${found.score} at ${at}`;
     if (typeof found.rejection === "string") return `recorded: rejected at ${at}`;
+    // kube-scheduler asks for no scores if only one node is left.
+    accepted ??= `recorded: accepted at ${at}`;
   }
-  return undefined;
+  return accepted;
 }

@@ -1,0 +1,49 @@
+import type { WorkloadKind } from "../../core/report/index.ts";
+import { isApiError, type KubeClient, type Resource, resources } from "../../platform/kube/index.ts";
+import { ConsoleError } from "./context.ts";
+
+/** The labels that the chart gives to all its objects. */
+export const INSTALLED = "app.kubernetes.io/name=joulie";
+export const COMPONENT = "app.kubernetes.io/component";
+export const OPERATOR_LEASE = "joulie-operator";
+/** All kinds that a program may be installed as, and where the API server has them. */
+export const workloadResources = {
+  Deployment: resources.deployments,
+  DaemonSet: resources.daemonSets,
+  StatefulSet: resources.statefulSets,
+} as const satisfies Readonly<Record<WorkloadKind, Resource>>;
+export const workloadKinds = Object.keys(workloadResources) as readonly WorkloadKind[];
+const USUAL_NAMESPACE = "joulie-system";
+
+/**
+ * The namespace of the installation: the one that the user names, else the one with Deployments of the chart, else the one with the
+ * operator's Lease, as in the demo. Without any it is the usual one, and the commands say what is missing there.
+ */
+export async function installationNamespace(client: KubeClient, named: string | undefined): Promise<string> {
+  if (named !== undefined) return named;
+  const withWorkloads = await namespacesOf(client, resources.deployments, { labelSelector: INSTALLED });
+  const found =
+    withWorkloads.length > 0
+      ? withWorkloads
+      : await namespacesOf(client, resources.leases, { fieldSelector: `metadata.name=${OPERATOR_LEASE}` });
+  if (found.length === 0 || found.includes(USUAL_NAMESPACE)) return USUAL_NAMESPACE;
+  const [first = USUAL_NAMESPACE, ...others] = found;
+  if (others.length > 0)
+    throw new ConsoleError(`Joulie is installed in several namespaces (${found.join(", ")}); name one with -n`);
+  return first;
+}
+
+/** None if this user may not list them in all namespaces, or the API server does not have them. */
+async function namespacesOf(
+  client: KubeClient,
+  resource: Resource,
+  selection: Parameters<KubeClient["listAll"]>[1],
+): Promise<string[]> {
+  try {
+    const { items } = await client.listAll(resource, selection);
+    return Array.from(new Set(items.map(({ metadata }) => metadata.namespace ?? ""))).toSorted();
+  } catch (error) {
+    if (isApiError(error, "notFound") || isApiError(error, "forbidden")) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { milliseconds } from "../../core/units/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import type { HttpClient } from "../../platform/telemetry/index.ts";
+import { reasonOf } from "./cluster-reader.ts";
+import type { ConsoleContext, PagedProgram } from "./context.ts";
+import { COMPONENT, INSTALLED } from "./installation.ts";
+
+/** The namespace of a demo names the addresses of its programs, which have no pods: a JSON object, only addresses of loopback count. */
+export const PAGES_ANNOTATION = "joulie.io/demo-pages";
+
+/** What programs answered, each with the place in words; or why none did. */
+export interface PageAnswers {
+  readonly answers: readonly { readonly value: unknown; readonly from: string }[];
+  readonly why: string | undefined;
+}
+
+/** The names of the container ports that the chart gives to them. */
+const portNames: Readonly<Record<PagedProgram, string>> = {
+  operator: "metrics",
+  extender: "extender",
+  dashboard: "page",
+};
+
+/** Of the extender any replica may have answered kube-scheduler. */
+const PODS_LIMIT = 4;
+const CALL = milliseconds(10_000);
+/** The plan of 10,000 nodes. */
+const BYTES_LIMIT = 64 * 2 ** 20;
+
+interface ProgramContainer {
+  readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+}
+
+type ProgramPod = KubeObject & {
+  readonly spec?: { readonly containers?: readonly ProgramContainer[] };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+};
+
+/**
+ * Reads a page of a program: at the address that the user or a demo names, else in its pods by port-forward. There it arrives from
+ * loopback, so that the page can stay closed to the network, and the API server checks that the user may forward ports. All replicas
+ * are asked, until an answer is enough.
+ */
+export async function readPages(
+  context: ConsoleContext,
+  namespace: string,
+  program: PagedProgram,
+  path: string,
+  isEnough: (value: unknown) => boolean = () => false,
+): Promise<PageAnswers> {
+  const { HttpClient } = await import("../../platform/telemetry/index.ts");
+  const options = { clock: context.clock, timeout: CALL, maxBodyBytes: BYTES_LIMIT };
+  const http = new HttpClient(options);
+  const forwardedHttp = new HttpClient({ ...options, acceptsLoopbackCertificates: true });
+  try {
+    const url = await pageUrl(context, namespace, program);
+    if (url === undefined) return await inPods(context, forwardedHttp, { namespace, program, path, isEnough });
+    return {
+      answers: [{ value: await http.json({ url: pageAt(url, path) }), from: `${program} at ${url}` }],
+      why: undefined,
+    };
+  } catch (error) {
+    return { answers: [], why: reasonOf(error) };
+  } finally {
+    await Promise.all([http.close(), forwardedHttp.close()]);
+  }
+}
+
+/** The address that the user or a demo names; undefined if the program has to be found in its pods. */
+export const pageUrl = async (
+  { client, urls }: ConsoleContext,
+  namespace: string,
+  program: PagedProgram,
+): Promise<string | undefined> => urls?.[program] ?? (await announcedUrl(client, namespace, program));
+
+const pageAt = (url: string, path: string): URL => new URL(path, `${url.replace(/\/*$/, "")}/`);
+
+interface PodsPage {
+  readonly namespace: string;
+  readonly program: PagedProgram;
+  readonly path: string;
+  readonly isEnough: (value: unknown) => boolean;
+}
+
+async function inPods(
+  { client, forward }: ConsoleContext,
+  http: HttpClient,
+  { namespace, program, path, isEnough }: PodsPage,
+): Promise<PageAnswers> {
+  const pods = await podsOf(client, namespace, program);
+  if (pods.length === 0) return { answers: [], why: `no pod of the ${program} is ready in ${namespace}` };
+  if (forward === undefined) return { answers: [], why: "port-forward is not available" };
+  const answers: { value: unknown; from: string }[] = [];
+  let why: string | undefined;
+  for (const pod of pods.slice(0, PODS_LIMIT)) {
+    const { name } = pod.metadata;
+    const place = placeOf(pod, program);
+    if (typeof place === "string") {
+      why = `pod ${name} ${place}`;
+      continue;
+    }
+    try {
+      const forwarded = await forward({ namespace, pod: name, port: place.port });
+      try {
+        const value = await http.json({ url: pageAt(forwarded.url.replace(/^http:/, place.protocol), path) });
+        answers.push({ value, from: `pod ${name}` });
+        if (isEnough(value)) break;
+      } finally {
+        await forwarded.close();
+      }
+    } catch (error) {
+      why = reasonOf(error);
+    }
+  }
+  return { answers, why };
+}
+
+async function podsOf(client: KubeClient, namespace: string, program: PagedProgram): Promise<readonly ProgramPod[]> {
+  const labelSelector = `${INSTALLED},${COMPONENT}=${program}`;
+  const { items } = await client.listAll<ProgramPod>(resources.pods, { namespace, labelSelector });
+  return items.filter(({ status }) =>
+    status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True"),
+  );
+}
+
+/** Where the pod serves the program's pages; or why this console cannot ask there, to be read after the name of the pod. */
+function placeOf(
+  { spec }: ProgramPod,
+  program: PagedProgram,
+): { readonly port: number; readonly protocol: "http:" | "https:" } | string {
+  const name = portNames[program];
+  const container = spec?.containers?.find(({ ports = [] }) => ports.some((port) => port.name === name));
+  const port = container?.ports?.find((one) => one.name === name)?.containerPort;
+  if (port === undefined) return `has no port named ${name}`;
+  const isSet = (variable: string): boolean =>
+    container?.env?.some((one) => one.name === variable && (one.value ?? "") !== "") ?? false;
+  if (program !== "extender" || !isSet("EXTENDER_TLS_CERT_FILE")) return { port, protocol: "http:" };
+  if (isSet("EXTENDER_TLS_CLIENT_CA_FILE"))
+    return "answers only clients with a certificate (extender.tls.verifyClients); docs/guides/debug-pages.md shows how to ask it with one";
+  return { port, protocol: "https:" };
+}
+
+async function announcedUrl(client: KubeClient, namespace: string, program: PagedProgram): Promise<string | undefined> {
+  try {
+    const { metadata } = await client.get(resources.namespaces, { name: namespace });
+    const pages: unknown = JSON.parse(metadata.annotations?.[PAGES_ANNOTATION] ?? "null");
+    const url = (pages as Readonly<Record<string, unknown>> | null)?.[program];
+    return typeof url === "string" && isLoopback(url) ? url : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || isApiError(error, "notFound") || isApiError(error, "forbidden"))
+      return undefined;
+    throw error;
+  }
+}
+
+/** An annotation must not make this machine ask others. */
+const isLoopback = (url: string): boolean => {
+  const { protocol, hostname } = URL.parse(url) ?? {};
+  return protocol === "http:" && (hostname === "127.0.0.1" || hostname === "localhost" || hostname === "[::1]");
+};

@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { crdOf, kinds } from "../../core/api/index.ts";
+import { defaultReportSettings, summarizeNodes } from "../../core/report/index.ts";
+import { elapsed, milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { type ApiResponse, KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+import { WatchedCluster } from "./watched-cluster.ts";
+
+const refusal = (message: string): ApiResponse => ({
+  status: 403,
+  headers: { "content-type": "application/json" },
+  body: ReadableStream.from([Buffer.from(JSON.stringify({ kind: "Status", reason: "Forbidden", message }))]),
+});
+
+let api: EmbeddedApi;
+let user: KubeClient;
+let lists: string[];
+let isDown: boolean;
+let forbidden: string | undefined;
+let cluster: WatchedCluster;
+
+beforeEach(async () => {
+  lists = [];
+  isDown = false;
+  forbidden = undefined;
+  // One kind is not installed.
+  const installed = kinds.filter(({ plural }) => plural !== "powerendpoints");
+  api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: installed.map(crdOf) });
+  const inner = api.transport();
+  const tapped: Transport = {
+    close: async () => inner.close(),
+    request: async (request) => {
+      if (isDown) throw new Error("connection refused");
+      if (forbidden !== undefined && request.path.includes(forbidden)) return refusal(`${forbidden} is forbidden`);
+      if (request.path !== "/version" && !request.path.includes("watch=")) lists.push(request.path.replace(/\?.*/, ""));
+      return inner.request(request);
+    },
+  };
+  const clientOf = (transport: Transport) =>
+    new KubeClient({ transport, clock: systemClock, random: seededRandom(2), fieldManager: "test" });
+  user = clientOf(inner);
+  const log = createLogger({ level: "silent", program: "test" });
+  cluster = new WatchedCluster({
+    client: clientOf(tapped),
+    clock: systemClock,
+    random: seededRandom(3),
+    log,
+    nodeSelector: "joulie.io/managed=true",
+  });
+});
+afterEach(async () => {
+  await cluster.stop();
+  await api.close();
+});
+
+const summaries = async () => summarizeNodes(await cluster.read(), defaultReportSettings);
+
+it("CLI-09 top reads by watches: a change arrives without another list, also if a kind is missing", async () => {
+  for (const [name, managed] of [
+    ["a", "true"],
+    ["b", "false"],
+  ] as const)
+    await user.create(resources.nodes, { metadata: { name, labels: { "joulie.io/managed": managed } } });
+  cluster.start();
+  expect((await summaries()).map(({ name, pods }) => [name, pods])).toEqual([["a", 0]]);
+  const listed = lists.filter((path) => !path.includes("powerendpoints")).length;
+  const container = { name: "c", image: "x", resources: { requests: { cpu: "2" } } };
+  const spec = { nodeName: "a", containers: [container] };
+  await user.create(resources.pods, { metadata: { name: "p" }, spec }, { namespace: "default" });
+  await expect.poll(async () => (await summaries())[0]?.allocation.cpus, { timeout: 5000 }).toBe(2);
+  expect(lists.filter((path) => !path.includes("powerendpoints"))).toHaveLength(listed);
+});
+
+it("CLI-09 top keeps no names of images, which are most of a Node", async () => {
+  const status = { allocatable: { cpu: "4" }, images: [{ names: ["registry.example/image:1"], sizeBytes: 1 }] };
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } }, status });
+  cluster.start();
+  const { nodes } = await cluster.read();
+  expect(nodes.map(({ status: read }) => read)).toEqual([{ allocatable: { cpu: "4" } }]);
+});
+
+it("CLI-09 top notices at once that the API server is gone, and goes on when it is back", async () => {
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } } });
+  cluster.start();
+  expect(await summaries()).toHaveLength(1);
+  isDown = true;
+  await expect(cluster.read()).rejects.toThrow("GET /version");
+  isDown = false;
+  await systemClock.sleep(milliseconds(10));
+  expect(await summaries()).toHaveLength(1);
+});
+
+it("CLI-09 top does not wait for a kind that the user may not list", async () => {
+  forbidden = "nodehardwares";
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } } });
+  cluster.start();
+  await cluster.read();
+  const began = systemClock.monotonic();
+  expect(await summaries()).toHaveLength(1);
+  expect(elapsed(began, systemClock.monotonic())).toBeLessThan(2000);
+  expect((await cluster.read()).notListed).toEqual(["hardware", "endpoints"]);
+});
+
+it("CLI-09 top knows no pods of a user who may not list them", async () => {
+  forbidden = "/pods";
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } } });
+  cluster.start();
+  const { pods, notListed } = await cluster.read();
+  expect(pods).toBeUndefined();
+  expect(notListed).toContain("pods");
+  expect(await summaries()).toMatchObject([{ name: "a", pods: undefined }]);
+});
+
+it("CLI-09 top says at once why nodes cannot be listed", async () => {
+  forbidden = "/nodes";
+  cluster.start();
+  await expect(cluster.read()).rejects.toThrow("/nodes is forbidden");
+});
