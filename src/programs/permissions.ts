@@ -34,7 +34,7 @@ export const programPermissions = {
   extender: () => extenderPermissions,
   /** The extender with SCORING=energy. */
   "extender-energy": () => energyExtenderPermissions,
-  dashboard: () => dashboardPermissions,
+  dashboard: ({ namespace }: InstallationNames) => dashboardPermissions(namespace),
   power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),
   /** The fleet with --sleep. */

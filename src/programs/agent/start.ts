@@ -65,8 +65,8 @@ export interface AgentWorld {
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
 /** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;
-/** API servers send a bookmark every minute, so a watch that is silent for longer is broken. */
-const IDLE_LIMIT = 90_000;
+/** From this TARGET_LEASE on, the usual limits of a silent watch are short enough. */
+const LONG_LEASE = 270_000;
 /** Last deadlines of a shutdown: the process exits even if these calls hang. */
 type Work = (runner: NodeRunner) => Promise<void>;
 
@@ -189,8 +189,8 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const { lease } = settings.lease;
   const requestTick = (name: string | undefined) => (own === undefined ? pool?.request(name) : own.request());
   // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
-  const idleLimit = milliseconds(lease > 0 ? Math.min(IDLE_LIMIT, lease / 3) : IDLE_LIMIT);
-  const watchOptions = { client, clock: ioClock, random, log, idleLimit };
+  const idle = lease > 0 && lease < LONG_LEASE ? { idleLimit: milliseconds(lease / 3) } : {};
+  const watchOptions = { client, clock: ioClock, random, log, ...idle };
   const stopSwitch = new StopSwitch({
     ...watchOptions,
     namespace: config.POD_NAMESPACE,

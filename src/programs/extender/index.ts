@@ -1,3 +1,3 @@
-export { extenderConfig } from "./config.ts";
+export { type ExtenderConfig, extenderConfig } from "./config.ts";
 export { energySettingsOf, scoringSettingsOf } from "./settings.ts";
 export { runExtender } from "./start.ts";

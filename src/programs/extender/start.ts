@@ -1,14 +1,13 @@
 import process from "node:process";
-import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
+import type { ErrorCode } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
+import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
-import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve, untilAborted } from "../../platform/serve/index.ts";
+import { runInCluster } from "../run-in-cluster.ts";
 import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
@@ -52,39 +51,10 @@ const DECISION_LOG_SIZE = 100;
 const SHUTDOWN_DELAY = milliseconds(5000);
 
 /** Runs `joulie extender` until a signal stops it, and returns the exit code. */
-export async function start(config: ExtenderConfig): Promise<number> {
-  const log = loggerOf("extender", config);
-  const clock = systemClock;
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  try {
-    const identity = await loadIdentity({
-      clock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
-    });
-    transport = new HttpTransport({ identity });
-    const world: ExtenderWorld = {
-      transport,
-      clock,
-      ioClock: clock,
-      random: systemRandom,
-      log,
-      shutdownDelay: SHUTDOWN_DELAY,
-    };
-    await runExtender(config, world, stop.signal);
-    return 0;
-  } catch (err) {
-    // Expected errors: the command line prints them in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the extender failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-  }
-}
+export const start = async (config: ExtenderConfig): Promise<number> =>
+  runInCluster("extender", config, async (world, signal) =>
+    runExtender(config, { ...world, shutdownDelay: SHUTDOWN_DELAY }, signal),
+  );
 
 /** Wires the extender: cluster cache, decider, debug pages and the servers. */
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {
@@ -185,7 +155,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     log.info({ url: server.url, metrics: served.url }, "serving /filter and /prioritize for kube-scheduler");
     state.start();
     pods?.start();
-    await until(signal);
+    await untilAborted(signal);
     server.stopKeepAlive();
     await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
   } finally {
@@ -203,9 +173,3 @@ const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const minorCollection = (): void => {
   globalThis.gc?.({ type: "minor", execution: "sync" });
 };
-
-const until = async (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

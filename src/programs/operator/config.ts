@@ -172,6 +172,13 @@ export const operatorConfig = configOf(
         about:
           "Choose each model's eco caps so that no work takes longer by more than this percentage, and by half of it while pods wait; unset = the eco percentages and watts of this group.",
       }),
+      ECO_CLOCK_SHARE: number({
+        default: "1",
+        above: 0,
+        max: 1,
+        about:
+          "With ECO_MAX_SLOWDOWN_PCT: the share of the run time of standard pods that follows the clock. Within the bound, eco caps are those of the least energy for such work; 1 = compute-bound.",
+      }),
       CPU_CAP_GPU_NODES: flag({ default: "true", about: "Cap the CPUs of nodes with GPUs as well." }),
       GPU_WRITE_ABSOLUTE_CAPS: flag({
         default: "false",

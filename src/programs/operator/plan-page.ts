@@ -1,12 +1,17 @@
 import { type ClusterPlan, type NodePlan, statusAt } from "../../core/planning/index.ts";
+import { planReport } from "../../core/report/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 
-/** `/debug/plan`: the last plan with the reason for each node's profile; `?node=NAME` selects one node. */
+/**
+ * `/debug/plan`: the last plan with the reason for each node's profile. `?node=NAME` selects one node, `?changes` what changes next,
+ * for `joulie plan`.
+ */
 export function planPage(
   plan: ClusterPlan,
   failureOf: (node: string) => string | undefined,
   query: URLSearchParams,
 ): unknown {
+  if (query.has("changes")) return planReport(plan);
   const name = query.get("node");
   if (name !== null) {
     const node = plan.nodes.get(name);

@@ -37,6 +37,8 @@ const PAUSE_PER_URGENT_PASS = 3;
 /** The loop counts as stalled when the last pass is this many intervals old. */
 const STALLED_INTERVALS = 3;
 const STALLED_AT_LEAST = 60_000;
+/** A smaller difference between the clocks is a clock that time synchronisation slows down or speeds up. */
+const CLOCK_SET = 1000;
 
 /** Plans once per interval and soon after each relevant change. */
 export class PlanningLoop {
@@ -47,6 +49,8 @@ export class PlanningLoop {
   #urgent = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
   #lastPass: MonotonicInstant | undefined;
+  /** Wall-clock time minus monotonic time. It changes when the clock is set. */
+  #clockOffset: number | undefined;
 
   constructor(options: PlanningLoopOptions) {
     this.#options = options;
@@ -133,6 +137,7 @@ export class PlanningLoop {
   #pass(reconciler: Reconciler): Milliseconds {
     const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses, sleepEvents } = this.#options;
     const started = ioClock.monotonic();
+    this.#followClock();
     try {
       const next = planCluster({
         snapshot: state,
@@ -157,6 +162,17 @@ export class PlanningLoop {
     metrics.observePass(inSeconds(took));
     this.#lastPass = clock.monotonic();
     return took;
+  }
+
+  /** Otherwise every node would have been empty for hours after the clock was set forward. */
+  #followClock(): void {
+    const { state, clock } = this.#options;
+    const offset = clock.now() - clock.monotonic();
+    this.#clockOffset ??= offset;
+    const by = offset - this.#clockOffset;
+    if (Math.abs(by) < CLOCK_SET) return;
+    this.#clockOffset = offset;
+    state.sleep?.memory.clockWasSet(milliseconds(by));
   }
 
   /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */

@@ -53,6 +53,7 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
       },
     },
     config.ECO_MAX_SLOWDOWN_PCT,
+    config.ECO_CLOCK_SHARE,
   ),
   labels: { powerProfile: config.POWER_PROFILE_LABEL, draining: config.DRAINING_LABEL },
   gpuProductLabels: config.GPU_PRODUCT_LABEL_KEYS,

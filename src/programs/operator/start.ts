@@ -1,24 +1,21 @@
 import process from "node:process";
-import { type ErrorCode, fieldManagers, JoulieError, labels } from "../../core/api/index.ts";
+import { type ErrorCode, fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, endsWithin, eventLoopDelay, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
+import { type Clock, endsWithin, eventLoopDelay } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
-  HttpTransport,
   KubeClient,
   LeaderElector,
-  loadIdentity,
   StopSwitch,
   TokenAuthorizer,
   type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
-import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess, type Served, serve } from "../../platform/serve/index.ts";
+import { runInCluster } from "../run-in-cluster.ts";
 import type { OperatorConfig } from "./config.ts";
 import { EventPublisher } from "./events/event-publisher.ts";
 import { SleepEvents } from "./events/sleep-events.ts";
@@ -57,31 +54,8 @@ const FIRST_READINGS = milliseconds(5000);
 const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 
 /** Runs `joulie operator` until a signal. Returns the exit code. */
-export async function start(config: OperatorConfig): Promise<number> {
-  const log = loggerOf("operator", config);
-  const clock = systemClock;
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  try {
-    const identity = await loadIdentity({
-      clock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
-    });
-    transport = new HttpTransport({ identity });
-    await runOperator(config, { transport, clock, ioClock: clock, random: systemRandom, log }, stop.signal);
-    return 0;
-  } catch (err) {
-    // The command line prints a JoulieError in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the operator failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-  }
-}
+export const start = async (config: OperatorConfig): Promise<number> =>
+  runInCluster("operator", config, async (world, signal) => runOperator(config, world, signal));
 
 /** Wires the operator: client, watches, meters, planning, writes, leader election and HTTP pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {

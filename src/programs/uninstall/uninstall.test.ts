@@ -3,7 +3,7 @@ import { crdOf, kinds, labels } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
-import { KubeClient, resources, stoppedBy, type Transport } from "../../platform/kube/index.ts";
+import { KubeClient, type KubeObject, resources, stoppedBy, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { clearStop, uninstall } from "./uninstall.ts";
 
@@ -130,6 +130,33 @@ describe("joulie uninstall", () => {
     expect(result).toEqual({ ended: true, problem: undefined });
     expect(await client.get(resources.nodes, { name: "a" })).toMatchObject({ spec: { taints: [own] } });
     expect(await labelsOf("a")).toEqual({ [labels.managed]: "true", mine: "yes" });
+  });
+
+  it("SLP-23 removes labels and the taint although a kubelet writes and a node is deleted meanwhile", async () => {
+    for (const name of ["a", "b", "c"]) await createNode(name);
+    const taints = [{ key: "joulie.io/asleep", effect: "NoSchedule" }];
+    await client.mergePatch(resources.nodes, { name: "a" }, { spec: { taints } });
+    const inner = api.transport();
+    let heartbeats = 0;
+    const transport: Transport = {
+      close: async () => inner.close(),
+      request: async (request) => {
+        if (request.method === "PATCH" && request.path.startsWith("/api/v1/nodes/a") && heartbeats++ === 0) {
+          await client.mergePatch(resources.nodes, { name: "a" }, { metadata: { annotations: { heartbeat: "1" } } });
+          await client.delete(resources.nodes, { name: "b" });
+        }
+        return inner.request(request);
+      },
+    };
+    const result = start({
+      client: new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" }),
+    });
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect((await client.get<KubeObject & { spec?: object }>(resources.nodes, { name: "a" })).spec).toEqual({
+      taints: [],
+    });
+    for (const name of ["a", "c"]) expect(await labelsOf(name)).toEqual({ [labels.managed]: "true", mine: "yes" });
   });
 
   it("X-102 keeps objects when asked to", async () => {

@@ -1,5 +1,6 @@
 import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator } from "../../core/api/index.ts";
-import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   isApiError,
@@ -35,8 +36,11 @@ interface FleetDeployment {
   readonly podSelector: string;
 }
 
-const POLL = milliseconds(1000);
+/** Most are lists of all objects of a kind. */
+const POLL = { first: milliseconds(1000), longest: milliseconds(10_000) };
 const MAX_NAMES = 10;
+/** Kubelets write to their Nodes meanwhile. */
+const ATTEMPTS = 5;
 
 /**
  * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
@@ -49,7 +53,7 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   const notAwake = await untilAwake(options);
   if (notAwake !== undefined) return notAwake;
   let unconfirmed: readonly string[] = [];
-  const isConfirmed = await poll(clock, timeout, async () => {
+  const isConfirmed = await pollUntil(clock, { ...POLL, timeout }, async () => {
     const { items } = await listIfDefined(client, resources.nodeTwins);
     unconfirmed = items.filter((twin) => !hasConfirmed(twin, namespace)).map(({ metadata }) => metadata.name);
     return unconfirmed.length === 0;
@@ -73,7 +77,7 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
 /** Returns which nodes did not wake in time. */
 async function untilAwake({ client, clock, wakeTimeout }: UninstallOptions): Promise<string | undefined> {
   let asleep: readonly string[] = [];
-  const isAwake = await poll(clock, wakeTimeout, async () => {
+  const isAwake = await pollUntil(clock, { ...POLL, timeout: wakeTimeout }, async () => {
     asleep = await nodesNotOn(client);
     return asleep.length === 0;
   });
@@ -88,7 +92,7 @@ async function endFleet(
   { name, podSelector }: FleetDeployment,
 ): Promise<boolean> {
   await deleteIfPresent(client, resources.deployments, { name, namespace });
-  return poll(clock, timeout, async () => hasNoPods(client, namespace, podSelector));
+  return pollUntil(clock, { ...POLL, timeout }, async () => hasNoPods(client, namespace, podSelector));
 }
 
 /** Waits until the release has no more pods, then removes the stop annotation and what replicas shared. Returns what failed. */
@@ -104,7 +108,7 @@ export async function clearStop({
   /** By which one operator and one power program led. */
   readonly leases: readonly string[];
 }): Promise<string | undefined> {
-  const isGone = await poll(clock, timeout, async () => hasNoPods(client, namespace, selector));
+  const isGone = await pollUntil(clock, { ...POLL, timeout }, async () => hasNoPods(client, namespace, selector));
   if (!isGone)
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
@@ -156,20 +160,39 @@ type TaintedNode = KubeObject & { readonly spec?: { readonly taints?: readonly {
 
 /** A node keeps the taint if its PowerEndpoint was deleted while it slept. Nothing would remove it later. */
 async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions): Promise<void> {
-  const { items } = await client.listAll<TaintedNode>(resources.nodes);
-  for (const { metadata, spec: { taints = [] } = {} } of items) {
-    const present = keys.filter((key) => metadata.labels?.[key] !== undefined);
-    const others = taints.filter(({ key }) => key !== asleepTaint.key);
-    const isTainted = others.length < taints.length;
-    if (present.length === 0 && !isTainted) continue;
-    const none = Object.fromEntries(present.map((key) => [key, null]));
-    // Taints are one list, so the write names the version that it was read from.
-    const { resourceVersion } = metadata;
-    const patch = isTainted
-      ? { metadata: { labels: none, resourceVersion }, spec: { taints: others } }
-      : { metadata: { labels: none } };
-    await client.mergePatch(resources.nodes, { name: metadata.name }, patch);
+  for (let attempt = 1; ; attempt++) {
+    const { items } = await client.listAll<TaintedNode>(resources.nodes);
+    let conflict: unknown;
+    for (const node of items) {
+      const patch = cleaned(node, keys);
+      if (patch === undefined) continue;
+      try {
+        await client.mergePatch(resources.nodes, { name: node.metadata.name }, patch);
+      } catch (error) {
+        if (isApiError(error, "conflict")) conflict = error;
+        else if (!isApiError(error, "notFound")) throw error;
+      }
+    }
+    if (conflict === undefined) return;
+    if (attempt >= ATTEMPTS) throw conflict;
   }
+}
+
+/** The patch that removes what Joulie wrote to the Node; undefined if there is nothing. */
+function cleaned(
+  { metadata, spec: { taints = [] } = {} }: TaintedNode,
+  keys: readonly string[],
+): Readonly<Record<string, unknown>> | undefined {
+  const present = keys.filter((key) => metadata.labels?.[key] !== undefined);
+  const others = taints.filter(({ key }) => key !== asleepTaint.key);
+  const isTainted = others.length < taints.length;
+  if (present.length === 0 && !isTainted) return undefined;
+  const none = Object.fromEntries(present.map((key) => [key, null]));
+  // Taints are one list, so the write names the version that it was read from.
+  const { resourceVersion } = metadata;
+  return isTainted
+    ? { metadata: { labels: none, resourceVersion }, spec: { taints: others } }
+    : { metadata: { labels: none } };
 }
 
 /** A user's NodePowerProfiles and TelemetryProfiles stay. */
@@ -195,14 +218,5 @@ async function listIfDefined(client: KubeClient, resource: Resource): Promise<{ 
   } catch (error) {
     if (isApiError(error, "notFound")) return { items: [] };
     throw error;
-  }
-}
-
-async function poll(clock: Clock, timeout: Milliseconds, holds: () => Promise<boolean>): Promise<boolean> {
-  const started = clock.monotonic();
-  for (;;) {
-    if (await holds()) return true;
-    if (elapsed(started, clock.monotonic()) >= timeout) return false;
-    await clock.sleep(POLL);
   }
 }

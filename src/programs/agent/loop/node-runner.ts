@@ -8,7 +8,7 @@ import type { AgentMetrics } from "../report/agent-metrics.ts";
 import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
 import type { HardwareReporter } from "../report/hardware-reporter.ts";
 import { type DeviceStatus, MAX_MESSAGE_LENGTH, statusOf } from "../report/node-status.ts";
-import type { StatusReporter } from "../report/status-reporter.ts";
+import type { ReportedTwin, StatusReporter } from "../report/status-reporter.ts";
 import { type Routing, routingOf } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
@@ -117,7 +117,7 @@ export class NodeRunner {
       const { cpu, gpu } = last;
       const final = finalStatus(restore, stuck, settings.simulateOnly);
       const status = { at: clock.now(), cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
-      reporter.report(status, facts.twin?.metadata.uid, this.#routing);
+      reporter.report(status, reportedTwin(facts), this.#routing);
     }
     await Promise.all([reporter.stop(), hardware.stop()]);
   }
@@ -130,10 +130,16 @@ export class NodeRunner {
       return;
     }
     const status = statusOf(tick, clock.now());
-    if (status !== undefined) reporter.report(status, facts.twin?.metadata.uid ?? undefined, routing);
+    if (status !== undefined) reporter.report(status, reportedTwin(facts), routing);
     // After a stop `joulie uninstall` deletes the NodeHardware, which must not come back.
     if (found !== undefined && stopSwitch.reason === undefined) hardware.report(facts.node, found, facts.hardware);
   }
+}
+
+function reportedTwin({ twin }: NodeFacts): ReportedTwin | undefined {
+  const { uid } = twin?.metadata ?? {};
+  const { state, since = "" } = twin?.status?.power ?? {};
+  return uid === undefined ? undefined : { uid, wake: state === "waking" ? since : undefined };
 }
 
 /** The status of a node whose agent has stopped. */

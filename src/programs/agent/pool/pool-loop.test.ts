@@ -146,6 +146,34 @@ describe("pool mode", () => {
     await harness.until(() => isCapped("node-1"));
   });
 
+  it("SLP-10 reports at once when a machine that wakes answers, although nothing has changed, and not before", async () => {
+    await add(names(1));
+    pool({ RECONCILE_INTERVAL: "5s" });
+    await harness.until(async () => (await harness.controlStatus("node-0"))?.cpu?.result === "applied");
+    const reported = async () => (await harness.controlStatus("node-0"))?.cpu?.updatedAt;
+    const say = async (state: string, since: string) => {
+      const power = { state, since };
+      const client = harness.client("joulie-power");
+      await client.apply(resources.nodeTwins, { name: "node-0" }, { status: { power } }, { subresource: "status" });
+    };
+    for (const since of ["2030-01-01T00:00:00Z", "2030-01-01T00:01:00Z"]) {
+      const before = await reported();
+      service.silent.add("node-0");
+      await say("waking", since);
+      await harness.advanceInSteps(20);
+      expect(await reported()).toBe(before);
+      service.silent.clear();
+      await harness.advanceInSteps(10);
+      const after = await reported();
+      expect(after).not.toBe(before);
+      // Once is enough.
+      await harness.advanceInSteps(20);
+      expect(await reported()).toBe(after);
+      await say("on", since);
+      await harness.advanceInSteps(10);
+    }
+  });
+
   it("SLP-54 still sets caps while a machine is about to shut down: pods may have been bound to it a moment ago", async () => {
     await add(names(1));
     pool({ RECONCILE_INTERVAL: "5s" });

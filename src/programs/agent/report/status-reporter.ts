@@ -36,10 +36,19 @@ interface WrittenStatus {
   readonly status: NodeStatus;
 }
 
+/** The NodeTwin that a status belongs to. */
+export interface ReportedTwin {
+  readonly uid: string;
+  /** While the node wakes: since when. */
+  readonly wake?: string | undefined;
+}
+
 /** Writes a node's status on change and as a heartbeat, with the agent's fields only. Ticks do not wait for it. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   #twin: WrittenStatus | undefined;
+  /** The wake after which the status was written. */
+  #wake: string | undefined;
   #profile: WrittenStatus | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();
   readonly #writing = new Map<string, Promise<void>>();
@@ -48,11 +57,16 @@ export class StatusReporter {
     this.#options = options;
   }
 
-  /** `twinUid` is undefined if the node has no NodeTwin. */
-  report(status: NodeStatus, twinUid: string | undefined, routing: Routing): void {
+  /**
+   * `twin` is undefined if the node has no NodeTwin. A node that wakes gets its pods only after a new report, so one is written even
+   * if nothing has changed.
+   */
+  report(status: NodeStatus, twin: ReportedTwin | undefined, routing: Routing): void {
     const { node, interval } = this.#options;
-    if (twinUid !== undefined && twinNeedsWrite(node, this.#twin, twinUid, status, interval))
-      this.#writeTwin(status, twinUid);
+    const { uid, wake } = twin ?? {};
+    const isAwaited = wake !== undefined && wake !== this.#wake;
+    if (uid !== undefined && (isAwaited || twinNeedsWrite(node, this.#twin, uid, status, interval)))
+      this.#writeTwin(status, uid, wake);
     const { nodeProfile } = routing;
     const slow = milliseconds(interval * PROFILE_HEARTBEATS);
     const profileUid = nodeProfile?.metadata.uid ?? "";
@@ -69,7 +83,7 @@ export class StatusReporter {
     await Promise.all(this.#writing.values());
   }
 
-  #writeTwin(status: NodeStatus, uid: string): void {
+  #writeTwin(status: NodeStatus, uid: string, wake: string | undefined): void {
     const { node } = this.#options;
     const controlStatus = {
       cpu: twinReport(status.cpu, status),
@@ -79,7 +93,10 @@ export class StatusReporter {
       metadata: { name: node },
       status: { controlStatus },
     });
-    this.#write("NodeTwin", resources.nodeTwins, node, twin, () => (this.#twin = { uid, status }));
+    this.#write("NodeTwin", resources.nodeTwins, node, twin, () => {
+      this.#twin = { uid, status };
+      this.#wake = wake;
+    });
   }
 
   #writeProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {

@@ -41,7 +41,7 @@ export interface WatchOptions {
   readonly random: RandomSource;
   readonly log: Logger;
   /** How long a watch may be silent before the reflector probes the connection. */
-  readonly idleLimit: Milliseconds;
+  readonly idleLimit?: Milliseconds | undefined;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;
   /** Called when the node's target or route may have changed; undefined means all nodes. */
   readonly onSpecChange: (node: string | undefined) => void;

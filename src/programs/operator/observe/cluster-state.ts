@@ -54,8 +54,6 @@ export interface ClusterStateOptions {
   readonly onUnknownClass: (text: string) => void;
 }
 
-/** Servers send a bookmark every minute, so a healthy watch is never silent for this long. */
-const IDLE_LIMIT = milliseconds(90_000);
 /** An object without a Node counts as orphaned after this time, which is longer than the Node watch may lag. */
 const ORPHANED_AFTER = milliseconds(180_000);
 /** How long the first pass waits for the optional lists. */
@@ -106,7 +104,7 @@ export class ClusterState implements ClusterSnapshot {
     this.#clock = clock;
     this.#onRelevantChange = onRelevantChange;
     this.podOf = (object) => podSummaryOf(object as unknown as Pod, powerProfileLabel, shapes);
-    const base = { client, clock, random, log, idleLimit: IDLE_LIMIT };
+    const base = { client, clock, random, log };
     this.sleep = sleeps ? new SleepState(base, onRelevantChange) : undefined;
     const reflect = <Value, Index extends string = never>(
       own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "indexes">,

@@ -1,4 +1,4 @@
-import { type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
+import { maySwitchOff, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
 import { SleepMemory } from "../../../core/sleep/index.ts";
 import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
@@ -6,7 +6,7 @@ import { sleepArrivals } from "./arrival-store.ts";
 import { type LocalVolume, localVolumeOf } from "./local-volume.ts";
 import { isCurrent } from "./staleness.ts";
 
-type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "random" | "log" | "idleLimit">;
+type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "random" | "log">;
 
 /** What sleep decisions need besides the cluster state. It is watched only while SLEEP_MODE is not off. */
 export class SleepState implements SleepObservations {
@@ -85,6 +85,7 @@ const decisive = ({ metadata, status }: PowerEndpoint) =>
     metadata.generation,
     status?.provenGeneration,
     status?.wakeProven,
+    maySwitchOff({ status }),
     status?.lastWake,
     status?.cyclesToday,
   ]);
