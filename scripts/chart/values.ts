@@ -45,6 +45,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
   "SIMULATOR_ADDR",
   "DASHBOARD_ADDR",
   "HISTORY_FILE",
+  "DEBUG_TOKEN_FILE",
   "SLEEP_MODE",
   "REDFISH_ADDRESS",
 ]);
@@ -216,7 +217,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       enabled: flag(false, "Whether it is installed."),
       historyClaim: text(
         "",
-        "PersistentVolumeClaim for the last 24 hours of power; empty = they are kept over a restart of the container only.",
+        "PersistentVolumeClaim for the last 24 hours of power and the energy account; empty = they are kept over a restart of the container only.",
       ),
       ...placement("the dashboard"),
       priorityClassName: text("", "Priority class of the dashboard."),

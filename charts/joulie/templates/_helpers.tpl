@@ -100,6 +100,13 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end }}
 
+{{/* A peer of a NetworkPolicy: the dashboard, which reads debug pages. */}}
+{{- define "joulie.fromDashboard" -}}
+- podSelector:
+    matchLabels:
+      {{- include "joulie.selector" (list . "dashboard") | nindent 6 }}
+{{- end }}
+
 {{/* Replicas on different nodes where possible: (list . "operator") */}}
 {{- define "joulie.spread" -}}
 - maxSkew: 1
