@@ -6,8 +6,8 @@ export default defineConfig({
     isolate: false,
     include: ["{src,test,scripts,bench}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "test/browser/**", "test/cluster/**", "test/realnode/**"],
-    // Vitest leaves one core idle by default: on a two-core machine that means one worker and twice the time.
-    maxWorkers: 2,
+    // Vitest would start one on a machine with two cores. Many tests wait for processes and sockets.
+    maxWorkers: 3,
     // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
+import { freePorts } from "../src/programs/demo/free-ports.ts";
 import { type StartOptions, startOptions } from "../src/programs/start-options.ts";
-import { freePorts } from "../test/controlplane/ports.ts";
 
 const PATIENCE_MS = 120_000;
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { labels } from "../src/core/api/index.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../src/programs/agent/testing/fake-control-service.ts";
+import { freePorts } from "../src/programs/demo/free-ports.ts";
 import { extenderPermissions } from "../src/programs/extender/permissions.ts";
 import { operatorPermissions } from "../src/programs/operator/permissions.ts";
 import { startOptions } from "../src/programs/start-options.ts";
 import { createMachineFiles } from "../test/agent/machine-files.ts";
 import type { ControlPlane } from "../test/controlplane/harness.ts";
 import type { Rule } from "../test/controlplane/identities.ts";
-import { freePorts } from "../test/controlplane/ports.ts";
 import { ProgramProcess, type ProgramStart } from "./program-process.ts";
 
 const namespace = "joulie-system";

@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePorts } from "../src/programs/demo/free-ports.ts";
 import { startOptions } from "../src/programs/start-options.ts";
-import { freePorts } from "../test/controlplane/ports.ts";
 
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;

@@ -1,8 +1,8 @@
 // A program of bench/cluster.ts in a process of its own, run from the bundle as in the image.
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePorts } from "../src/programs/demo/free-ports.ts";
 import type { StartOptions } from "../src/programs/start-options.ts";
-import { freePorts } from "../test/controlplane/ports.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 
 const READY_LIMIT_MS = 180_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allPassed, closingLines, countFromLines, countTests, sumCounts } from "./count.ts";
+import { allPassed, closingLines, countOfChild, countTests, sumCounts } from "./count.ts";
 
 const report = (numPassedTests: number, numFailedTests: number) => ({
   numPassedTests,
@@ -26,14 +26,21 @@ describe("counting tests", () => {
     expect(closingLines({ passed: 3, failed: 0, skipped: 0 })).toEqual(["3 passed, 0 failed"]);
   });
 
-  it("reads the closing lines of another run, and counts a run without them as a failure", () => {
-    for (const count of [
-      { passed: 49, failed: 0, skipped: 0 },
-      { passed: 3, failed: 2, skipped: 7 },
-    ])
-      expect(countFromLines(`1 passed, 9 failed\n…\n\n${closingLines(count).join("\n")}\n`)).toEqual(count);
-    for (const output of ["", "4 passed, 0 failed\nkilled\n"])
-      expect(countFromLines(output)).toEqual({ passed: 0, failed: 1, skipped: 0 });
+  it("takes the counts that a child sent, if its exit code agrees with them", () => {
+    const passed = { passed: 49, failed: 0, skipped: 0 };
+    const failed = { passed: 3, failed: 2, skipped: 7 };
+    const skipped = { passed: 0, failed: 0, skipped: 5 };
+    expect(countOfChild(passed, 0)).toEqual(passed);
+    expect(countOfChild(failed, 1)).toEqual(failed);
+    // Where no test can run, the run does not pass, but none has failed.
+    expect(countOfChild(skipped, 1)).toEqual(skipped);
+  });
+
+  it("counts a child that ended otherwise, or sent no counts, as a failure", () => {
+    const passed = { passed: 49, failed: 0, skipped: 0 };
+    for (const code of [1, null]) expect(countOfChild(passed, code)).toEqual({ ...passed, failed: 1 });
+    for (const sent of [undefined, null, "49 passed", {}, { ...passed, failed: Number.NaN }])
+      expect(countOfChild(sent, 0)).toEqual({ passed: 0, failed: 1, skipped: 0 });
   });
 
   it("treats a run without tests as not passed", () => {

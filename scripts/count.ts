@@ -37,13 +37,21 @@ export const closingLines = ({ passed, failed, skipped }: TestCount): string[] =
   `${passed} passed, ${failed} failed`,
 ];
 
-/** What `closingLines` wrote at the end of a run; a run that ended without them counts as one failure. */
-export function countFromLines(output: string): TestCount {
-  const [, skipped = "0", passed, failed] =
-    /(?:^(\d+) skipped\n)?^(\d+) passed, (\d+) failed\s*$(?![^])/m.exec(output) ?? [];
-  if (passed === undefined || failed === undefined) return { passed: 0, failed: 1, skipped: 0 };
-  return { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+/**
+ * The result of a run in a child process: the counts that it sent, and its exit code. A run that ended without counts, or with
+ * another code than its counts explain, has one more failure.
+ */
+export function countOfChild(sent: unknown, exitCode: number | null): TestCount {
+  if (!isCount(sent)) return { passed: 0, failed: 1, skipped: 0 };
+  return exitCode === exitCodeOf(sent) ? sent : { ...sent, failed: sent.failed + 1 };
 }
+
+const isCount = (value: unknown): value is TestCount =>
+  typeof value === "object" &&
+  value !== null &&
+  ["passed", "failed", "skipped"].every((key) => Number.isSafeInteger((value as Record<string, unknown>)[key]));
+
+export const exitCodeOf = (count: TestCount): 0 | 1 => (allPassed(count) ? 0 : 1);
 
 /** A run without tests does not pass. */
 export const allPassed = ({ passed, failed }: TestCount): boolean => failed === 0 && passed > 0;

@@ -4,11 +4,11 @@ import { suiteOrder } from "./suite-order.ts";
 const names = ["check", "unit", "browser", "cluster", "node"];
 
 describe("the order of the suites", () => {
-  it("runs every suite, cluster and node at the same time", () => {
-    expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser"], together: true });
+  it("runs every suite, and node beside the others", () => {
+    expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser", "cluster"], beside: "node" });
   });
 
   it.each(names)("runs %s alone if it is named", (name) => {
-    expect(suiteOrder(names, name)).toEqual({ inTurn: [name], together: false });
+    expect(suiteOrder(names, name)).toEqual({ inTurn: [name], beside: undefined });
   });
 });

@@ -1,8 +1,8 @@
-/** Both mostly wait for Kubernetes, so they run at the same time. */
-const together = ["cluster", "node"] as const;
+/** It mostly waits for Kubernetes, so it runs beside the others. */
+const beside = "node";
 
-/** The suites that run one after the other, and whether `cluster` and `node` follow at the same time. */
+/** The suites that run one after the other, and the one that runs beside them. */
 export function suiteOrder(names: readonly string[], only: string | undefined) {
-  if (only !== undefined) return { inTurn: names.filter((name) => name === only), together: false };
-  return { inTurn: names.filter((name) => !(together as readonly string[]).includes(name)), together: true };
+  if (only !== undefined) return { inTurn: names.filter((name) => name === only), beside: undefined };
+  return { inTurn: names.filter((name) => name !== beside), beside };
 }

@@ -1,4 +1,4 @@
-// Reads and writes the chunks of PNG files: smaller files, and animations from single frames.
+// Reads and writes PNG files: smaller files, and animations that store only what changes from frame to frame.
 import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -6,6 +6,28 @@ const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 interface Chunk {
   readonly type: string;
   readonly data: Buffer;
+}
+
+/** A picture of 8 bits per channel, without filters. */
+interface Picture {
+  readonly width: number;
+  readonly height: number;
+  /** 3 (RGB) or 4 (RGBA). */
+  readonly channels: number;
+  readonly pixels: Buffer;
+}
+
+interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A frame and how long it is shown. */
+export interface Frame {
+  readonly png: Buffer;
+  readonly milliseconds: number;
 }
 
 function chunksOf(png: Buffer): Chunk[] {
@@ -29,52 +51,135 @@ function bytesOf({ type, data }: Chunk): Buffer {
 
 const fileOf = (chunks: readonly Chunk[]): Buffer => Buffer.concat([SIGNATURE, ...chunks.map(bytesOf)]);
 
-/** The pixels, compressed as well as zlib can: browsers prefer speed. */
-const pixelsOf = (chunks: readonly Chunk[]): Buffer =>
-  deflateSync(inflateSync(Buffer.concat(chunks.filter(({ type }) => type === "IDAT").map(({ data }) => data))), {
-    level: 9,
-    memLevel: 9,
-  });
+/** What a filter predicts from the bytes to the left, above, and above to the left. */
+const predictors: readonly ((left: number, above: number, corner: number) => number)[] = [
+  () => 0,
+  (left) => left,
+  (_, above) => above,
+  (left, above) => (left + above) >> 1,
+  (left, above, corner) => {
+    const guess = left + above - corner;
+    const [a, b, c] = [Math.abs(guess - left), Math.abs(guess - above), Math.abs(guess - corner)];
+    return a <= b && a <= c ? left : b <= c ? above : corner;
+  },
+];
 
-const headerOf = (chunks: readonly Chunk[]): Chunk => {
-  const header = chunks.find(({ type }) => type === "IHDR");
+function decoded(png: Buffer): Picture {
+  const chunks = chunksOf(png);
+  const header = chunks.find(({ type }) => type === "IHDR")?.data;
   if (header === undefined) throw new Error("a PNG file without IHDR");
-  return header;
-};
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  const channels = { 2: 3, 6: 4 }[header[9] ?? 0];
+  if (header[8] !== 8 || channels === undefined || header[12] !== 0)
+    throw new Error("only RGB and RGBA pictures of 8 bits, not interlaced, are supported");
+  const data = inflateSync(Buffer.concat(chunks.filter(({ type }) => type === "IDAT").map((chunk) => chunk.data)));
+  const stride = width * channels;
+  const pixels = Buffer.alloc(stride * height);
+  for (let row = 0; row < height; row++) {
+    const from = row * (stride + 1);
+    const predict = predictors[data[from] ?? 0] ?? (() => 0);
+    const to = row * stride;
+    for (let at = 0; at < stride; at++) {
+      const left = at < channels ? 0 : (pixels[to + at - channels] ?? 0);
+      const above = row === 0 ? 0 : (pixels[to + at - stride] ?? 0);
+      const corner = row === 0 || at < channels ? 0 : (pixels[to + at - stride - channels] ?? 0);
+      pixels[to + at] = (data[from + 1 + at] ?? 0) + predict(left, above, corner);
+    }
+  }
+  return { width, height, channels, pixels };
+}
+
+/** The part of a picture, compressed as well as zlib can. Each row gets the filter with the smallest differences. */
+function compressed({ width, channels, pixels }: Picture, part: Rectangle): Buffer {
+  const [stride, own] = [width * channels, part.width * channels];
+  const data = Buffer.alloc((own + 1) * part.height);
+  const rows = predictors.map(() => Buffer.alloc(own));
+  for (let row = 0; row < part.height; row++) {
+    const from = (part.y + row) * stride + part.x * channels;
+    let best = { filter: 0, sum: Number.POSITIVE_INFINITY };
+    for (const [filter, predict] of predictors.entries()) {
+      let sum = 0;
+      const line = rows[filter] as Buffer;
+      for (let at = 0; at < own; at++) {
+        const left = at < channels ? 0 : (pixels[from + at - channels] ?? 0);
+        const above = row === 0 ? 0 : (pixels[from + at - stride] ?? 0);
+        const corner = row === 0 || at < channels ? 0 : (pixels[from + at - stride - channels] ?? 0);
+        const difference = ((pixels[from + at] ?? 0) - predict(left, above, corner)) & 255;
+        line[at] = difference;
+        sum += difference < 128 ? difference : 256 - difference;
+      }
+      if (sum < best.sum) best = { filter, sum };
+    }
+    data[row * (own + 1)] = best.filter;
+    rows[best.filter]?.copy(data, row * (own + 1) + 1);
+  }
+  return deflateSync(data, { level: 9, memLevel: 9 });
+}
+
+/** The smallest rectangle with all differences; one pixel if there are none. */
+function changedPart(before: Picture, after: Picture): Rectangle {
+  const { width, height, channels } = after;
+  const stride = width * channels;
+  let [left, right, top, bottom] = [width, -1, height, -1];
+  for (let y = 0; y < height; y++) {
+    const [one, other] = [before, after].map(({ pixels }) => pixels.subarray(y * stride, (y + 1) * stride));
+    if (one === undefined || other === undefined || one.equals(other)) continue;
+    top = Math.min(top, y);
+    bottom = y;
+    for (let x = 0; x < width; x++) {
+      const at = x * channels;
+      if (one.subarray(at, at + channels).equals(other.subarray(at, at + channels))) continue;
+      left = Math.min(left, x);
+      right = Math.max(right, x);
+    }
+  }
+  return bottom < 0
+    ? { x: 0, y: 0, width: 1, height: 1 }
+    : { x: left, y: top, width: right - left + 1, height: bottom - top + 1 };
+}
+
+const whole = ({ width, height }: Picture): Rectangle => ({ x: 0, y: 0, width, height });
+
+function headerOf({ width, height, channels }: Picture): Chunk {
+  const data = Buffer.alloc(13);
+  data.writeUInt32BE(width, 0);
+  data.writeUInt32BE(height, 4);
+  data.set([8, channels === 3 ? 2 : 6, 0, 0, 0], 8);
+  return { type: "IHDR", data };
+}
 
 const end: Chunk = { type: "IEND", data: Buffer.alloc(0) };
 
 /** The same picture in fewer bytes. */
 export function recompressed(png: Buffer): Buffer {
-  const chunks = chunksOf(png);
-  return fileOf([headerOf(chunks), { type: "IDAT", data: pixelsOf(chunks) }, end]);
+  const picture = decoded(png);
+  return fileOf([headerOf(picture), { type: "IDAT", data: compressed(picture, whole(picture)) }, end]);
 }
 
 /** An animated PNG that repeats for ever; all frames have the same size. */
-export function animated(frames: readonly Buffer[], seconds: number): Buffer {
-  const [first] = frames;
+export function animated(frames: readonly Frame[]): Buffer {
+  const pictures = frames.map(({ png }) => decoded(png));
+  const [first] = pictures;
   if (first === undefined) throw new Error("an animation has at least one frame");
-  const header = headerOf(chunksOf(first));
   const control = Buffer.alloc(8);
   control.writeUInt32BE(frames.length, 0);
+  const chunks: Chunk[] = [headerOf(first), { type: "acTL", data: control }];
   let sequence = 0;
-  const chunks: Chunk[] = [header, { type: "acTL", data: control }];
-  for (const [index, frame] of frames.entries()) {
-    const parts = chunksOf(frame);
-    if (!headerOf(parts).data.equals(header.data)) throw new Error("the frames differ in size or format");
-    const about = Buffer.alloc(26);
-    about.writeUInt32BE(sequence++, 0);
-    header.data.copy(about, 4, 0, 8);
-    about.writeUInt16BE(Math.round(seconds * 1000), 20);
-    about.writeUInt16BE(1000, 22);
-    chunks.push({ type: "fcTL", data: about });
-    const pixels = pixelsOf(parts);
-    if (index === 0) chunks.push({ type: "IDAT", data: pixels });
-    else {
-      const number = Buffer.alloc(4);
-      number.writeUInt32BE(sequence++);
-      chunks.push({ type: "fdAT", data: Buffer.concat([number, pixels]) });
-    }
+  const numbered = (data: Buffer): Buffer => {
+    const number = Buffer.alloc(4);
+    number.writeUInt32BE(sequence++);
+    return Buffer.concat([number, data]);
+  };
+  for (const [index, picture] of pictures.entries()) {
+    if (!headerOf(picture).data.equals(headerOf(first).data)) throw new Error("the frames differ in size or format");
+    const part = index === 0 ? whole(first) : changedPart(pictures[index - 1] ?? first, picture);
+    const about = Buffer.alloc(22);
+    for (const [at, value] of [part.width, part.height, part.x, part.y].entries()) about.writeUInt32BE(value, at * 4);
+    about.writeUInt16BE(frames[index]?.milliseconds ?? 0, 16);
+    about.writeUInt16BE(1000, 18);
+    chunks.push({ type: "fcTL", data: numbered(about) });
+    const data = compressed(picture, part);
+    chunks.push(index === 0 ? { type: "IDAT", data } : { type: "fdAT", data: numbered(data) });
   }
   return fileOf([...chunks, end]);
 }

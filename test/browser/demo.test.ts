@@ -1,59 +1,357 @@
-// The dashboard of the running demo: the real programs, simulated nodes.
-import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+// The dashboard of the running demo in chromium: the real programs, simulated nodes. One demo serves all tests.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { annotations } from "../../src/core/api/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { KubeClient, resources } from "../../src/platform/kube/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { DashboardHarness } from "../../src/programs/dashboard/testing/dashboard-harness.ts";
+import { classNames, type Snapshot } from "../../src/programs/dashboard/wire.ts";
+import { DEMO_NAMESPACE } from "../../src/programs/demo/demo-cluster.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { type OpenBrowser, openBrowser } from "./browser.ts";
+import { type RunningDemo, startDemo } from "./demo-process.ts";
+import { renamingTransport } from "./renaming-transport.ts";
 
-const main = join(import.meta.dirname, "../../src/main.ts");
-let demo: ChildProcess;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const NODES = 20;
+const SOON = 30_000;
+
+let demo: RunningDemo;
 let browser: OpenBrowser;
-let url = "";
+let page: Page;
+let port = 0;
+
+const begin = async () => startDemo("--nodes", String(NODES), "--speed", "30", "--dashboard-port", String(port));
 
 beforeAll(async () => {
-  demo = spawn(process.execPath, [main, "demo", "--nodes", "20", "--duration", "80s"], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  let output = "";
-  url = await new Promise<string>((resolve, reject) => {
-    demo.once("exit", (code) => reject(new Error(`the demo ended with ${code}: ${output}`)));
-    demo.stdout?.on("data", (chunk: Buffer) => {
-      output += chunk.toString();
-      const found = /dashboard +(http:\S+)/.exec(output)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-  });
-  browser = await openBrowser();
+  [port = 0] = await freePorts(1);
+  [demo, browser] = await Promise.all([begin(), openBrowser()]);
+  ({ page } = browser);
+  // Most nodes were measured once.
+  await vi.waitUntil(async () => (await snapshot()).totals.measured > NODES / 2, { timeout: 60_000, interval: 500 });
 });
 afterAll(async () => {
-  await browser.close();
-  const ended = new Promise((resolve) => demo.once("exit", resolve));
-  demo.kill("SIGTERM");
-  await ended;
+  await browser?.close();
+  await demo?.stop();
+});
+beforeEach(async () => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto(demo.url);
+  await page.evaluate("localStorage.clear()");
+  await shown().getByText(String(NODES), { exact: true }).waitFor();
+});
+afterEach(() => {
+  if (browser.complaints.length > 0) throw new Error(`the browser complains: ${browser.complaints.join("; ")}`);
 });
 
+const snapshot = async () => (await (await fetch(`${demo.url}/api/snapshot`)).json()) as Snapshot;
+const status = () => page.getByTestId("status");
+const shown = () => page.getByTestId("shown");
+const drawer = () => page.getByRole("dialog");
+const map = () => page.getByRole("application");
+const power = async () => page.getByTestId("power-now").textContent();
+const names = () =>
+  page.getByRole("region", { name: "Table of nodes" }).locator("tbody tr:not(.spacer) td:first-child");
+const openTable = async () => page.getByRole("button", { name: "Table", exact: true }).click();
+// Texts: this project's types know no document.
+const mapHasFocus = async () =>
+  page.evaluate<boolean>("document.activeElement?.getAttribute('role') === 'application'");
+const theme = async () => page.evaluate<string>("document.documentElement.dataset.theme");
+const pixels = async () => page.evaluate<string>("document.querySelector('.map canvas').toDataURL()");
+
+/** Serious findings of axe, in words. */
+async function axeFindings(): Promise<string[]> {
+  // Not addScriptTag: the page's content security policy forbids inline scripts, and it applies to tests as well.
+  const client = await browser.context.newCDPSession(page);
+  await client.send("Runtime.evaluate", { expression: axe });
+  const { result } = await client.send("Runtime.evaluate", {
+    expression:
+      "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => html.slice(0, 160)) })))",
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  await client.detach();
+  const found = result.value as readonly { id: string; impact: string; nodes: string[] }[];
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.join(" ")}`);
+}
+
 describe("the dashboard of the demo", () => {
-  it("DSH-16 is served by default, shows all nodes, and follows the programs live with reasons and placements", async () => {
-    const { page, complaints } = browser;
-    await page.goto(url);
-    await page.getByTestId("shown").getByText("20", { exact: true }).waitFor({ timeout: 40_000 });
-    const power = async () => page.getByTestId("power-now").textContent();
-    await expect.poll(power, { timeout: 30_000 }).toMatch(/ k?W$/);
+  it("DSH-10 DSH-16 loads without a complaint of the browser, and shows power, classes and the model as a model", async () => {
+    await status().getByText(/^Live/).waitFor();
+    await expect.poll(power, { timeout: SOON }).toMatch(/ k?W$/);
+    await page.getByText(/^Model: same pods, no caps, all nodes on/).waitFor();
+    await page.getByText("a model, not a measurement").waitFor();
+    await page.getByText(/^\d+ of 20 nodes measured$/).waitFor();
+  });
+
+  it("DSH-10 DSH-16 follows the programs live, with placements, reasons and savings", { timeout: 90_000 }, async () => {
     const first = await power();
-    await expect.poll(power, { timeout: 30_000 }).not.toBe(first);
+    await expect.poll(power, { timeout: SOON }).not.toBe(first);
     await page.getByRole("button", { name: "Pods", exact: true }).click();
     await page
       .getByText(/of \d+ candidates?: score \d+/)
       .first()
-      .waitFor({ timeout: 40_000 });
-    await page.getByRole("button", { name: "Table" }).click();
-    await page.getByRole("button", { name: "sim-003", exact: true }).click();
-    const drawer = page.getByRole("dialog");
-    await drawer
+      .waitFor({ timeout: 60_000 });
+    await openTable();
+    await names().getByText("sim-003", { exact: true }).click();
+    await drawer()
       .getByText(/by http/)
       .first()
       .waitFor();
     // By the operator's plan, not by what the page could say itself.
-    expect(await drawer.locator(".reason").textContent()).not.toMatch(/policy/);
-    expect(complaints).toEqual([]);
+    expect(await drawer().locator(".reason").textContent()).not.toMatch(/policy/);
+    const used = page.locator(".savings .facts dd").first();
+    await expect
+      .poll(async () => Number.parseFloat((await used.textContent()) ?? ""), { timeout: SOON })
+      .toBeGreaterThan(0);
+  });
+
+  it("DSH-11 opens a node from the map, with receipts, pods and a score by the extender's settings", async () => {
+    const box = await map().boundingBox();
+    if (box === null) throw new Error("the map has no place");
+    // Where the first tile lies depends on the size: the tip finds it.
+    let found = "";
+    for (let y = box.y + 20; y < box.y + box.height && found === ""; y += 20)
+      for (let x = box.x + 20; x < box.x + box.width && found === ""; x += 20) {
+        await page.mouse.move(x, y);
+        if (!(await page.locator(".tip").isVisible())) continue;
+        found = (await page.locator(".tip").textContent()) ?? "";
+        await page.mouse.down();
+        await page.mouse.up();
+      }
+    expect(found).toContain(await drawer().getByRole("heading").first().textContent());
+    await drawer().getByText("Receipts of the agent").waitFor();
+    await drawer()
+      .getByText(/by http/)
+      .first()
+      .waitFor();
+    await drawer().getByRole("button", { name: "Score", exact: true }).click();
+    const verdict = drawer().getByTestId("verdict");
+    await verdict.waitFor();
+    expect(await verdict.textContent()).toMatch(/nodes (that )?accept it/);
+    await verdict.getByText("By the settings of the extender.").waitFor();
+    await page.keyboard.press("Escape");
+    await drawer().waitFor({ state: "detached" });
+  });
+
+  it("DSH-11 filters by name, class and group", async () => {
+    const matching = async (text: string) => {
+      await page.getByLabel("Filter").fill(text);
+      return shown().textContent();
+    };
+    expect(await matching("sim-00")).toBe("10 of 20");
+    expect(await matching("sim-00 -sim-003")).toBe("9 of 20");
+    expect(await matching("nothing")).toBe("0 of 20");
+    await page.getByText("No node matches.").waitFor();
+    const racks = (await (await fetch(`${demo.url}/api/labels?key=joulie.io/rack`)).json()) as {
+      values: string[];
+      codes: number[];
+    };
+    const inFirst = racks.codes.filter((code) => code === 0).length;
+    await expect.poll(async () => matching(`group:${racks.values[0]}`), { timeout: SOON }).toBe(`${inFirst} of 20`);
+    // Classes change while the test looks.
+    await expect
+      .poll(
+        async () => {
+          const text = await matching("class:eco");
+          const { totals } = await snapshot();
+          const count = totals.byClass[classNames.indexOf("eco")] ?? 0;
+          return text === (count === NODES ? "20" : `${count} of 20`);
+        },
+        { timeout: SOON },
+      )
+      .toBe(true);
+  });
+
+  it("DSH-11 zooms and pans", async () => {
+    const before = await pixels();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await expect.poll(pixels, { timeout: SOON }).not.toBe(before);
+    // Data changes pixels as well, so the place of a tile counts: the first tile lies elsewhere after the pan.
+    const tipAt = async (x: number, y: number) => {
+      await page.mouse.move(x, y);
+      const tip = page.locator(".tip");
+      return (await tip.isVisible()) ? tip.textContent() : "";
+    };
+    const box = await map().boundingBox();
+    if (box === null) throw new Error("the map has no place");
+    const places = Array.from({ length: 12 }, (_, at) => [box.x + 40 + 45 * at, box.y + 60] as const);
+    const namesAt = async () => {
+      const found: string[] = [];
+      for (const [x, y] of places) found.push(/^sim-\d+/.exec((await tipAt(x, y)) ?? "")?.[0] ?? "");
+      return found.join(" ");
+    };
+    const zoomed = await namesAt();
+    expect(zoomed.trim()).not.toBe("");
+    await page.mouse.move(box.x + 300, box.y + 150);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 120, box.y + 130, { steps: 5 });
+    await page.mouse.up();
+    expect(await namesAt()).not.toBe(zoomed);
+    expect(await drawer().count()).toBe(0);
+  });
+
+  it("DSH-12 works with the keyboard alone, with one tab stop for the map", async () => {
+    await page.getByLabel("Filter").focus();
+    for (let tabs = 0; tabs < 12 && !(await mapHasFocus()); tabs++) await page.keyboard.press("Tab");
+    expect(await mapHasFocus()).toBe(true);
+    const focused = async () => (await page.getByTestId("map-focus").textContent())?.split(":")[0] ?? "";
+    await page.keyboard.press("ArrowRight");
+    const first = await focused();
+    await page.keyboard.press("ArrowRight");
+    const second = await focused();
+    expect([first, second].every((name) => /^sim-\d+$/.test(name))).toBe(true);
+    expect(second).not.toBe(first);
+    await page.keyboard.press("ArrowDown");
+    expect(await focused()).not.toBe(second);
+    await page.keyboard.press("Home");
+    const opened = await focused();
+    await page.keyboard.press("Enter");
+    await drawer().getByRole("heading", { name: opened }).waitFor();
+    await page.keyboard.press("Escape");
+    await drawer().waitFor({ state: "detached" });
+    // The focus returns to the map, and the next tab leaves it.
+    expect(await mapHasFocus()).toBe(true);
+    await page.keyboard.press("Tab");
+    expect(await mapHasFocus()).toBe(false);
+  });
+
+  it("DSH-12 shows the same nodes in a table that can be sorted", async () => {
+    await openTable();
+    expect((await names().allTextContents()).toSorted()).toEqual(
+      (await snapshot()).names.filter((name) => name !== null).toSorted(),
+    );
+    const sort = page.getByRole("button", { name: "Node", exact: true });
+    await sort.click();
+    const once = await names().allTextContents();
+    await sort.click();
+    await expect.poll(async () => names().allTextContents(), { timeout: SOON }).toEqual(once.toReversed());
+    await names().first().getByRole("button").click();
+    await drawer()
+      .getByRole("heading", { name: once.at(-1) ?? "" })
+      .waitFor();
+  });
+
+  it("DSH-13 has a light and a dark theme, and axe finds no serious violation in either", async () => {
+    await status().getByText(/^Live/).waitFor();
+    expect(await theme()).toBe("light");
+    expect(await axeFindings()).toEqual([]);
+    await page.getByRole("button", { name: "Use the dark theme" }).click();
+    expect(await theme()).toBe("dark");
+    expect(await axeFindings()).toEqual([]);
+    await openTable();
+    await names().getByText("sim-005", { exact: true }).click();
+    await drawer().getByText("Receipts of the agent").waitFor();
+    expect(await axeFindings()).toEqual([]);
+    await page.reload();
+    await status().getByText(/^Live/).waitFor();
+    expect(await theme()).toBe("dark");
+  });
+
+  it("DSH-04 asks for a token where a request does not come from this machine, and shows why one is refused", async () => {
+    await page.setExtraHTTPHeaders({ "x-forwarded-for": "203.0.113.9" });
+    try {
+      await page.reload();
+      await page.getByRole("heading", { name: "A token is needed" }).waitFor();
+      expect(await page.getByRole("alert").textContent()).toContain("send a bearer token");
+      expect(await axeFindings()).toEqual([]);
+      await page.getByLabel("Bearer token").fill("made-up");
+      await page.keyboard.press("Enter");
+      // The embedded API has no token reviews: the page says so and tries again.
+      await expect.poll(async () => status().textContent(), { timeout: SOON }).toContain("cannot be checked now");
+      expect(await shown().textContent()).toBe("0");
+      expect(page.url()).not.toContain("made-up");
+    } finally {
+      await page.setExtraHTTPHeaders({});
+      await page.evaluate("sessionStorage.clear()");
+    }
+  });
+
+  it("DSH-18 shows first that Joulie is stopped", async () => {
+    const transport = await demo.connect();
+    const client = new KubeClient({ transport, clock: systemClock, random: systemRandom, fieldManager: "a-person" });
+    const annotate = async (value: string | null) =>
+      client.mergePatch(
+        resources.namespaces,
+        { name: DEMO_NAMESPACE },
+        { metadata: { annotations: { [annotations.stop]: value } } },
+      );
+    try {
+      await annotate("true");
+      const first = page.locator(".problems li").first();
+      await expect.poll(async () => first.textContent(), { timeout: SOON }).toMatch(/Joulie is stopped/);
+      await annotate(null);
+    } finally {
+      await transport.close();
+    }
+  });
+});
+
+describe("hostile names", () => {
+  /** No API server accepts them: a dashboard of the demo's cluster gets them in the answers of the API. */
+  const hostile = {
+    "sim-005": '<img src=x onerror="document.title=\'broken\'"><script>document.title="broken"</script>',
+    "sim-006": `long-${"x".repeat(3000)}`,
+    "sim-007": "\u202eevil\u202c-שלום-\u0000\u0007",
+  } as const;
+
+  it("DSH-15 are shown as text, whatever they contain", async () => {
+    const transport = await demo.connect();
+    const harness = await DashboardHarness.begin();
+    try {
+      await harness.start({}, { transport: renamingTransport(transport, hostile) });
+      await page.goto(harness.url);
+      await shown().getByText(String(NODES), { exact: true }).waitFor();
+      await openTable();
+      for (const name of [hostile["sim-005"], hostile["sim-006"]]) {
+        await page.getByLabel("Filter").fill(name.slice(0, 12));
+        const button = page.locator("tbody .link").first();
+        await expect.poll(async () => button.textContent(), { timeout: SOON }).toBe(name);
+        await button.click();
+        await expect
+          .poll(async () => drawer().getByRole("heading").first().textContent(), { timeout: SOON })
+          .toBe(name);
+        await page.keyboard.press("Escape");
+      }
+      await page.getByLabel("Filter").fill("evil");
+      await expect
+        .poll(async () => page.locator("tbody .link").first().textContent(), { timeout: SOON })
+        .toContain("evil");
+      await page.getByLabel("Filter").fill("");
+      await page.getByRole("button", { name: "Map", exact: true }).click();
+      expect(await page.title()).toBe("Joulie");
+      expect(await page.locator("#app img[src='x'], #app script").count()).toBe(0);
+      const wide = await page.evaluate<number>(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+      );
+      expect(wide).toBe(0);
+    } finally {
+      await harness.end();
+      await transport.close();
+    }
+  });
+});
+
+describe("a demo that ends", () => {
+  it("DSH-14 leaves the last data on the page with its age, and the page continues with the next demo", async () => {
+    await status().getByText(/^Live/).waitFor();
+    const last = await power();
+    await demo.stop();
+    await status()
+      .getByText(/^Not live: .* Data is \d+ s old; trying again\.$/)
+      .waitFor();
+    expect([await shown().textContent(), await power()]).toEqual([String(NODES), last]);
+    demo = await begin();
+    expect(new URL(demo.url).port).toBe(String(port));
+    await status().getByText(/^Live/).waitFor({ timeout: SOON });
+    // The numbers of the former server mean nothing to the next one: the page has read everything again.
+    await expect.poll(power, { timeout: SOON }).not.toBe(last);
+    await shown().getByText(String(NODES), { exact: true }).waitFor({ timeout: SOON });
   });
 });

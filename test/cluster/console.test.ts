@@ -14,12 +14,12 @@ import { KubeClient } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
 import { explainPod, readCluster } from "../../src/programs/console/index.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { freePorts } from "../controlplane/ports.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -142,6 +142,11 @@ describe("every command as a process", () => {
     "status -o jsonpath={.installation.stopped}",
     "savings --window 1s --interval 1s --price 0.3 --carbon 300",
     "savings --window 1s --interval 1s -o csv",
+    "savings --since 24h",
+    "savings --since 48h",
+    "savings --since 1h --window 1m",
+    "savings --prometheus nonsense",
+    "savings --since all --prometheus http://127.0.0.1:1",
     "support-bundle --file bundle.tar.gz",
     "status -o xml",
     "status --context absent",
@@ -279,7 +284,6 @@ describe.each([
         pod,
         namespace: "default",
         installation: NAMESPACE,
-        service: "joulie-scheduler-extender",
       });
       expect(source).toBe("the settings of Deployment joulie-extender");
       const feasible = explanation.nodes.filter((verdict) => verdict.feasible);

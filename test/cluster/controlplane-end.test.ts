@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { isFree } from "../../src/programs/demo/free-ports.ts";
 import { isAlive } from "../controlplane/build.ts";
 import { removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
-import { isFree } from "../controlplane/ports.ts";
 
 describe("a control plane that stops", () => {
   it("leaves no process, port or file, even with its storage frozen", async () => {

@@ -12,6 +12,8 @@ import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { compareRights } from "../controlplane/rights.ts";
 
+/** Of the installation. */
+const NAMESPACE = "joulie-system";
 const soon = { timeout: 30_000, interval: 100 };
 
 describe("the dashboard on a real API server", () => {
@@ -22,7 +24,7 @@ describe("the dashboard on a real API server", () => {
 
   beforeAll(async () => {
     plane = await startControlPlane({ audit: true });
-    const identity = await plane.identity(dashboardPermissions, { name: "joulie-dashboard" });
+    const identity = await plane.identity(dashboardPermissions(NAMESPACE), { name: "joulie-dashboard" });
     const { server, token, ca } = identity;
     user = identity.user;
     const env = { METRICS_ADDR: "127.0.0.1:0", DASHBOARD_ADDR: "127.0.0.1:0" };
@@ -82,6 +84,6 @@ describe("the dashboard on a real API server", () => {
 
   it("needs every verb of its role, and no other", () => {
     const own = plane.audited().filter((request) => request.user === user);
-    expect(compareRights(dashboardPermissions, own)).toEqual({ unused: [], missing: [] });
+    expect(compareRights(dashboardPermissions(NAMESPACE), own)).toEqual({ unused: [], missing: [] });
   });
 });

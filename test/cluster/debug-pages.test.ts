@@ -4,12 +4,12 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { freePorts } from "../controlplane/ports.ts";
 import { compareRights } from "../controlplane/rights.ts";
 
 const soon = { timeout: 30_000, interval: 100 };

@@ -1,8 +1,9 @@
 // The demo as a process, as a user starts it, on the embedded cluster and on a real one.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
@@ -11,6 +12,7 @@ import { runKubectl } from "../controlplane/kubectl.ts";
 const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
 /** Many times the duration of each test on an idle machine. */
 const PATIENCE_MS = 240_000;
+const WAITING = { timeout: 60_000, interval: 500 };
 
 interface Ended {
   readonly code: number | null;
@@ -77,6 +79,31 @@ function summaryOf({ stdout }: Ended): DemoSummary {
 }
 const failed = ({ checks }: DemoSummary) => checks.filter(({ ok }) => !ok);
 
+const commandsFor =
+  (kubeconfig: string) =>
+  async (...args: readonly string[]): Promise<string> => {
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    return (await promisify(execFile)(process.execPath, [joulie, ...args], { env })).stdout;
+  };
+
+/** The commands of the console find the demo's namespace and the pages of its programs. */
+async function commandsWork(kubeconfig: string): Promise<void> {
+  const command = commandsFor(kubeconfig);
+  expect(await command("status", "-o", "name")).not.toContain("not-installed");
+  expect(await command("status")).toMatch(/^OPERATOR {2}\S+ leads, renewed \d+s ago$/m);
+  expect(await command("plan", "-o", "jsonpath={.source}")).toMatch(/^The operator's own plan \(operator at http:/);
+  // The dashboard counts from its second sample on.
+  await vi.waitFor(async () => {
+    const { source, totals } = JSON.parse(await command("savings", "--since", "1h", "-o", "json")) as {
+      source: string;
+      totals: { used: number };
+    };
+    expect(source).toMatch(/^the account of the dashboard at http:/);
+    expect(totals.used).toBeGreaterThan(0);
+    expect(await command("node", "sim-000")).toMatch(/^power {7}[▁▂▃▄▅▆▇█ ]+ \d.* W in \d+/m);
+  }, WAITING);
+}
+
 describe("the demo", () => {
   let demo: Demo | undefined;
   afterEach(async () => demo?.kill());
@@ -112,13 +139,31 @@ describe("the demo", () => {
     "switches empty nodes off by default, after the power program has proven that they wake",
     async () => {
       demo = new Demo();
-      await demo.says(/ [1-9]\d* asleep, 0 between \| pods [1-9]/);
+      await demo.says(/ sleeps [1-9]\d*, wakes \d+ \| pods [1-9]/);
       demo.interrupt();
       const summary = summaryOf(await demo.ended);
       expect(failed(summary)).toEqual([]);
       expect(summary.policy).toBe("energy");
       expect(summary.sleep?.sleeps).toBeGreaterThan(0);
       expect(summary.energy.alwaysOnModelJoules).toBeGreaterThan(0);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "CLI-12 CLI-19 the commands find its programs; joulie stop restores limits, and resume lets it plan again",
+    async () => {
+      demo = new Demo("--nodes", "3", "--policy", "static_partition");
+      const [, kubeconfig = ""] = await demo.says(/KUBECONFIG=(\S+) kubectl get nodetwins/);
+      const command = commandsFor(kubeconfig);
+      const reports = async () => command("node", "sim-000", "-o", "jsonpath={.receipts[*].message}");
+      await demo.says(/pods [1-9]\d* running/);
+      await commandsWork(kubeconfig);
+      expect(await command("stop")).toContain("namespace/joulie-demo stopped");
+      expect(await command("status", "-o", "jsonpath={.installation.stopped}")).toBe("true");
+      await vi.waitFor(async () => expect(await reports()).toContain("stopped by the annotation"), WAITING);
+      expect(await command("resume")).toContain("namespace/joulie-demo resumed");
+      await vi.waitFor(async () => expect(await reports()).not.toContain("stopped by the annotation"), WAITING);
     },
     PATIENCE_MS,
   );

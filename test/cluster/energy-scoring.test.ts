@@ -16,6 +16,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
@@ -25,7 +26,6 @@ import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { numbered } from "../controlplane/objects.ts";
-import { freePorts } from "../controlplane/ports.ts";
 import { compareRights } from "../controlplane/rights.ts";
 
 interface Registration {

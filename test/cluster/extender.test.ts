@@ -8,6 +8,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
@@ -15,7 +16,6 @@ import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { numbered } from "../controlplane/objects.ts";
-import { freePorts } from "../controlplane/ports.ts";
 
 interface RegisteredExtender {
   readonly urlPrefix: string;

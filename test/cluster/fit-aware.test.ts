@@ -8,6 +8,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
@@ -16,7 +17,6 @@ import { operatorPermissions } from "../../src/programs/operator/permissions.ts"
 import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { freePorts } from "../controlplane/ports.ts";
 
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler.yaml");
 const registration = parse(readFileSync(guide, "utf8")) as {

@@ -123,7 +123,12 @@ describe("joulie power on a real API server", () => {
     const status = { lastWake: { at: "2020-01-01T00:00:00Z" }, lastSleep: { at: "2019-01-01T00:00:00Z" } };
     await plane.api.mergePatch(`${endpoint}/status`, { status });
     await plane.api.mergePatch(twin, { spec: { power: { state: "off", reason: "a test" } } });
-    await vi.waitUntil(async () => (await powerOf()) === "off", soon);
+    await vi
+      .waitUntil(async () => (await powerOf()) === "off", soon)
+      .catch(async () => {
+        const found = await plane.api.get<PowerEndpoint>(endpoint);
+        throw new Error(`the node does not sleep: ${JSON.stringify(found.status)}`);
+      });
     expect(power).toBe("off");
     await plane.api.mergePatch(twin, { spec: { power: { state: "on", reason: "a test" } } });
     await vi.waitUntil(() => power === "on", soon);

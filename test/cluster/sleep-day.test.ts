@@ -145,17 +145,17 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
   });
 
   it("X-12 the programs needed every right of their roles for sleep, and no other", async () => {
-    const { users } = scene;
+    const user = (program: "operator" | "fleet") => scene.identity(program).user;
     await scene.close();
     const audited = plane.audited();
     const of = (user: string) => audited.filter((request) => request.user === user);
     const { missing, unused } = compareRights(
       operatorPermissions("joulie-system", { sleep: true }),
-      of(users.operator),
+      of(user("operator")),
     );
     expect(missing).toEqual([]);
     expect(unused.filter((right) => /powerendpoints|persistentvolumes|configmaps/.test(right))).toEqual([]);
-    const fleet = compareRights(fleetPermissions("default", { sleep: true }), of(users.fleet));
+    const fleet = compareRights(fleetPermissions("default", { sleep: true }), of(user("fleet")));
     expect(fleet.missing).toEqual([]);
     expect(fleet.unused.filter((right) => right.includes("powerendpoints"))).toEqual([]);
   });

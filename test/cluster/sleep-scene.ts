@@ -1,13 +1,20 @@
-// Fifty simulated machines on a real control plane, with an operator and a power program that can be killed.
+// Simulated machines with agents on a real control plane, and the programs that let them sleep.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { vi } from "vitest";
 import { annotations, apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import { type ConfigSchema, parseConfig } from "../../src/platform/config/index.ts";
-import { type ApiRequest, type ApiResponse, KubeClient, type Transport } from "../../src/platform/kube/index.ts";
+import { journalFiles } from "../../src/platform/journal/index.ts";
+import { KubeClient, type Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { agentConfig } from "../../src/programs/agent/config.ts";
+import { agentPermissions } from "../../src/programs/agent/permissions.ts";
+import { runAgent } from "../../src/programs/agent/start.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
+import type { PowerAction } from "../../src/programs/fleet/datacenter.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -20,6 +27,9 @@ import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { fastClock } from "./fast-clock.ts";
+import { LateReports } from "./late-reports.ts";
+import { judgeBindings } from "./sleep-history.ts";
+import { agentVariables, configured, fleetFlags, operatorVariables, powerVariables } from "./sleep-settings.ts";
 import { Witness } from "./witness.ts";
 
 export const NODES = 50;
@@ -28,90 +38,14 @@ export const HALF = NODES / 2;
 const NAMESPACE = "joulie-system";
 const twins = `/apis/${apiVersion}/nodetwins`;
 const endpoints = `/apis/${apiVersion}/powerendpoints`;
-export const soon = { timeout: 90_000, interval: 200 };
+export const soon = { timeout: 180_000, interval: 200 };
 /** Leases expire in three seconds instead of fifteen. */
 const ioClock = fastClock(5);
 
-const fleetFlags = {
-  SIMULATOR_ADDR: "127.0.0.1:0",
-  METRICS_ADDR: "127.0.0.1:0",
-  NODES: String(NODES),
-  SLEEP: "true",
-  PROVE_WAKES: "true",
-  BOOT_TIME: "2s",
-  SHUTDOWN_TIME: "500ms",
-  FAILED_BOOTS: "0",
-  POD_START: "0",
-  WORKLOAD: "none",
-  TAINT_NODES: "false",
-};
-const operatorVariables = {
-  METRICS_ADDR: "127.0.0.1:0",
-  RECONCILE_INTERVAL: "1s",
-  SLEEP_MODE: "on",
-  SLEEP_AFTER: "2s",
-  SLEEP_RESERVE_QUANTILE: "0",
-};
-const powerVariables = {
-  METRICS_ADDR: "127.0.0.1:0",
-  SLEEP_SETTLE: "500ms",
-  SWITCH_POLL_INTERVAL: "500ms",
-  SWITCH_REFRESH_INTERVAL: "3s",
-  SWITCH_TIMEOUT: "5s",
-  SHUTDOWN_TIMEOUT: "10s",
-  WAKE_TIMEOUT: "60s",
-  AWAKE_AT_LEAST: "1s",
-};
-
-/** Ends like a killed process: nothing that it sends from then on reaches the server. */
-class MortalTransport implements Transport {
-  readonly #inner: Transport;
-  readonly #death = new AbortController();
-  #deadly: ((request: ApiRequest) => boolean) | undefined;
-
-  constructor(inner: Transport) {
-    this.#inner = inner;
-  }
-
-  async request(request: ApiRequest): Promise<ApiResponse> {
-    this.#death.signal.throwIfAborted();
-    const response = await this.#inner.request(request);
-    if (this.#deadly?.(request) === true) this.kill();
-    this.#death.signal.throwIfAborted();
-    return { ...response, body: this.#body(response.body) };
-  }
-
-  async *#body(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of body) {
-      this.#death.signal.throwIfAborted();
-      yield chunk;
-    }
-  }
-
-  kill(): void {
-    this.#death.abort(new Error("killed"));
-  }
-
-  /** Resolves when it was killed right after the server had processed such a request. */
-  async killAfter(matches: (request: ApiRequest) => boolean): Promise<void> {
-    this.#deadly = matches;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#death.signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-  }
-
-  async close(): Promise<void> {
-    await this.#inner.close();
-  }
-}
+type ProgramName = "fleet" | "agent" | "operator" | "power";
 
 export interface Program {
-  readonly user: string;
   stop(): Promise<void>;
-  /** As by SIGKILL: the next one finds what this one has written so far. */
-  kill(): Promise<void>;
-  /** Kills it as soon as the server has processed a write with this text. */
-  killAfterWrite(text: string): Promise<void>;
 }
 
 export class SleepScene {
@@ -121,18 +55,27 @@ export class SleepScene {
   readonly losses: string[] = [];
   /** How often a machine was asked to shut down, or lost its power. */
   cuts = 0;
-  #identities: Readonly<Record<"fleet" | "operator" | "power", ClusterIdentity>> | undefined;
+  /** Called when a machine was switched. */
+  onPress: (node: string, action: PowerAction) => void = () => undefined;
+  /** Machines whose operating system does not react to a shutdown. */
+  readonly deaf = new Set<string>();
+  #identities: Readonly<Record<ProgramName, ClusterIdentity>> | undefined;
   #fleet: { readonly running: RunningFleet; stop(): Promise<void> } | undefined;
   readonly #programs = new Set<Program>();
   #power: Program | undefined;
+  #reports: LateReports | undefined;
+  readonly #folder = mkdtempSync(join(tmpdir(), "joulie-sleep-"));
 
   private constructor(plane: ControlPlane) {
     this.plane = plane;
     this.witness = new Witness(plane.admin);
   }
 
-  /** Starts the fleet and the power program, which proves the wake of every node. */
-  static async open(plane: ControlPlane, flags: Readonly<Record<string, string>> = {}): Promise<SleepScene> {
+  /** Starts the fleet, its agent and the power program, which proves the wake of every node. */
+  static async open(
+    plane: ControlPlane,
+    { nodes = NODES, flags = {} }: { readonly nodes?: number; readonly flags?: Readonly<Record<string, string>> } = {},
+  ): Promise<SleepScene> {
     const scene = new SleepScene(plane);
     await plane.kubectl(["create", "namespace", NAMESPACE]);
     await scene.witness.start();
@@ -140,10 +83,12 @@ export class SleepScene {
       fleet: await plane.identity(fleetPermissions("default", { sleep: true }), { name: "joulie-fleet" }),
       operator: await plane.identity(operatorPermissions(NAMESPACE, { sleep: true }), { name: "joulie-operator" }),
       power: await plane.identity(powerPermissions(NAMESPACE), { name: "joulie-power" }),
+      agent: await plane.identity(agentPermissions("pool", NAMESPACE), { name: "joulie-agent-pool" }),
     };
-    await scene.#startFleet(flags);
+    await scene.#startFleet({ ...flags, NODES: String(nodes) });
     scene.#power = scene.startPower();
-    await vi.waitUntil(async () => (await scene.proven()) === NODES, soon);
+    await vi.waitUntil(async () => (await scene.proven()) === nodes, soon);
+    scene.#startAgent();
     return scene;
   }
 
@@ -151,6 +96,7 @@ export class SleepScene {
     for (const program of this.#programs) await program.stop();
     await this.witness.stop();
     await this.#fleet?.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   get fleet(): RunningFleet {
@@ -164,14 +110,20 @@ export class SleepScene {
     return this.#power;
   }
 
-  get users(): Readonly<Record<"fleet" | "operator" | "power", string>> {
-    const { fleet, operator, power } = this.#identities ?? {};
-    return { fleet: fleet?.user ?? "", operator: operator?.user ?? "", power: power?.user ?? "" };
+  /** Nodes whose agent does not report until they are removed from this set. */
+  get lateAgents(): Set<string> {
+    if (this.#reports === undefined) throw new Error("the agent does not run");
+    return this.#reports.late;
+  }
+
+  identity(program: ProgramName): ClusterIdentity {
+    if (this.#identities === undefined) throw new Error("no identity yet");
+    return this.#identities[program];
   }
 
   async #startFleet(flags: Readonly<Record<string, string>>): Promise<void> {
     const config = configured(fleetConfig, { ...fleetFlags, ...flags }, "flags");
-    const transport = transportOf(this.#identities?.fleet);
+    const transport = transportOf(this.identity("fleet"));
     const ending = new AbortController();
     const { promise: serving, resolve: onServing } = Promise.withResolvers<RunningFleet>();
     const done = runFleet(
@@ -185,7 +137,8 @@ export class SleepScene {
     datacenter.press = (machine, action) => {
       if (action !== "on") this.cuts++;
       if (action !== "on" && machine.physics.jobCount > 0) this.losses.push(`${machine.spec.name} ${action}`);
-      press(machine, action);
+      if (action !== "shutdown" || !this.deaf.has(machine.spec.name)) press(machine, action);
+      this.onPress(machine.spec.name, action);
     };
     await running.registered;
     this.#fleet = {
@@ -198,40 +151,42 @@ export class SleepScene {
     };
   }
 
+  #startAgent(): void {
+    const config = configured(agentConfig, agentVariables(this.fleet.url, this.#folder), "env");
+    const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
+    const files = journalFiles(config.STATE_DIR);
+    this.#reports = new LateReports(transportOf(this.identity("agent")));
+    this.#start("agent", this.#reports, async (world, signal) =>
+      runAgent(config, { ...world, openHost, journalFiles: files }, signal),
+    );
+  }
+
   startOperator(variables: Readonly<Record<string, string>> = {}): Program {
     const config = configured(operatorConfig, { ...operatorVariables, ...variables }, "env");
-    return this.#start("operator", async (world, signal) => runOperator(config, world, signal));
+    const transport = transportOf(this.identity("operator"));
+    return this.#start("operator", transport, async (world, signal) => runOperator(config, world, signal));
   }
 
   startPower(variables: Readonly<Record<string, string>> = {}): Program {
     const config = configured(powerConfig, { ...powerVariables, ...variables }, "env");
-    return this.#start("power", async (world, signal) => runPower(config, world, signal));
+    const transport = transportOf(this.identity("power"));
+    return this.#start("power", transport, async (world, signal) => runPower(config, world, signal));
   }
 
   #start(
-    name: "operator" | "power",
+    name: ProgramName,
+    transport: Transport,
     run: (world: ReturnType<typeof worldOf> & { readonly transport: Transport }, signal: AbortSignal) => Promise<void>,
   ): Program {
-    const transport = new MortalTransport(transportOf(this.#identities?.[name]));
     const ending = new AbortController();
     const done = run({ ...worldOf(name), transport }, ending.signal);
     done.catch(() => undefined);
-    const end = async () => {
-      this.#programs.delete(program);
-      ending.abort();
-      await done.catch(() => undefined);
-      await transport.close();
-    };
     const program: Program = {
-      user: this.users[name],
-      stop: end,
-      kill: async () => {
-        transport.kill();
-        await end();
-      },
-      killAfterWrite: async (text) => {
-        await transport.killAfter(({ method, body }) => method !== "GET" && body?.includes(text) === true);
-        await end();
+      stop: async () => {
+        this.#programs.delete(program);
+        ending.abort();
+        await done.catch(() => undefined);
+        await transport.close();
       },
     };
     this.#programs.add(program);
@@ -274,12 +229,12 @@ export class SleepScene {
     }, soon);
   }
 
-  async createPods(prefix: string, count: number, cpu: number): Promise<void> {
+  async createPods(prefix: string, count: number, cpu: number, more: object = {}): Promise<void> {
     const containers = [{ name: "main", image: "none", resources: { requests: { cpu: String(cpu) } } }];
     const create = async (index: number) =>
       this.plane.api.create("/api/v1/namespaces/default/pods", {
         metadata: { name: `${prefix}-${index}` },
-        spec: { containers, restartPolicy: "Never", terminationGracePeriodSeconds: 1 },
+        spec: { containers, restartPolicy: "Never", terminationGracePeriodSeconds: 1, ...more },
       });
     for (let first = 0; first < count; first += 20)
       await Promise.all(Array.from({ length: Math.min(20, count - first) }, async (_, index) => create(first + index)));
@@ -313,30 +268,14 @@ export class SleepScene {
     });
   }
 
-  /**
-   * Pods that were bound to a node that was off, or not yet released after a wake, and machines that lost their power with work on
-   * them. While a node is stopping a pod may still arrive; then the machine must keep its power.
-   */
+  /** Pods that met a node that was off or was being switched off, and machines that lost their power with work on them. */
   async violations(): Promise<readonly string[]> {
-    const state = new Map<string, string | undefined>();
-    const tainted = new Map<string, boolean>();
-    const bound = new Set<string>();
-    const found = [...this.losses];
-    for (const { kind, name, object } of await this.witness.history()) {
-      if (kind === "twins") state.set(name, (object?.status as NodeTwin["status"] | undefined)?.power?.state);
-      if (kind === "nodes")
-        tainted.set(name, JSON.stringify(object?.spec?.["taints"] ?? "").includes("joulie.io/asleep"));
-      if (kind !== "pods") continue;
-      const node = object?.spec?.["nodeName"];
-      if (typeof node !== "string" || bound.has(name)) continue;
-      bound.add(name);
-      const was = state.get(node) ?? "on";
-      // The taint goes first, as the last step of a wake.
-      const isReleased = was === "waking" && tainted.get(node) === false;
-      if (was !== "on" && was !== "stopping" && !isReleased)
-        found.push(`${name} was bound to ${node}, which was ${was}`);
-    }
-    return found;
+    return [...this.losses, ...judgeBindings(await this.witness.history()).violations];
+  }
+
+  /** Pods that tolerate the taint and were bound to such a node. */
+  async tolerated(): Promise<readonly string[]> {
+    return judgeBindings(await this.witness.history()).tolerated;
   }
 }
 
@@ -357,20 +296,6 @@ const worldOf = (program: string) => ({
   log: createLogger({ level: "fatal", program }),
 });
 
-const transportOf = (identity: ClusterIdentity | undefined): Transport => {
-  if (identity === undefined) throw new Error("no identity yet");
-  return reach(identity.server, identity.token, identity.ca);
-};
-
-function configured<Config extends ConfigSchema>(
-  config: Config,
-  values: Readonly<Record<string, string>>,
-  from: "env" | "flags",
-) {
-  const texts = { env: {}, flags: {}, [from]: values };
-  const parsed = parseConfig(config, { ...texts, machine: { isTerminal: false, exists: () => false } });
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
-  return parsed.value.values;
-}
+const transportOf = ({ server, token, ca }: ClusterIdentity): Transport => reach(server, token, ca);
 
 export const pause = async (seconds: number): Promise<void> => systemClock.sleep(milliseconds(seconds * 1000));

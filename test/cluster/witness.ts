@@ -19,6 +19,7 @@ const paths = {
   nodes: "/api/v1/nodes",
   pods: "/api/v1/pods",
   twins: `/apis/${apiVersion}/nodetwins`,
+  endpoints: `/apis/${apiVersion}/powerendpoints`,
 } as const;
 type Witnessed = keyof typeof paths;
 const kinds = Object.keys(paths) as Witnessed[];
@@ -45,7 +46,12 @@ export class Witness {
   readonly #agent: Agent;
   readonly #stop = new AbortController();
   readonly #versions = new Map<string, Version>();
-  readonly #names: Readonly<Record<Witnessed, Set<string>>> = { nodes: new Set(), pods: new Set(), twins: new Set() };
+  readonly #names: Readonly<Record<Witnessed, Set<string>>> = {
+    nodes: new Set(),
+    pods: new Set(),
+    twins: new Set(),
+    endpoints: new Set(),
+  };
   #watching: Promise<unknown> = Promise.resolve();
   /** Number of times a watch could not resume where it ended, so that versions were missed. */
   gaps = 0;

@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { Api } from "./api.ts";
 import { buildControlPlane } from "./build.ts";
 import {
@@ -14,7 +15,6 @@ import {
 import { type KubectlOptions, type KubectlResult, runKubectl } from "./kubectl.ts";
 import { createNodes, createPods, installCrds } from "./objects.ts";
 import { isGone, ownerMark } from "./owner.ts";
-import { freePorts } from "./ports.ts";
 import {
   apiserver,
   controllerManager,

@@ -20,6 +20,12 @@ const metricsPorts = new Map([
   ["extender", 9877],
 ]);
 
+interface Savings {
+  readonly source: string;
+  readonly notes: readonly string[];
+  readonly totals: { readonly used: number; readonly byNode: readonly { readonly node: string }[] };
+}
+
 describe("helm install on a real node", () => {
   let joulie: Installation;
   let node: RealNode;
@@ -136,6 +142,31 @@ describe("helm install on a real node", () => {
       return true;
     });
     expect(await phase("performance")).toBe("Pending");
+  });
+
+  it("CLI-18 the console reads the records of operator and extender in their pods, which are closed to the network", async () => {
+    const plan = await joulie.command("plan", "-o", "jsonpath={.source}");
+    expect(plan).toMatch(/^The operator's own plan \(pod joulie-operator-\S+\), \d+s old\.$/);
+    // kube-scheduler asks for no scores of a single node.
+    expect(await joulie.command("why", "standard")).toMatch(/recorded: accepted at 20/);
+    const why = JSON.parse(await joulie.command("why", "performance", "-o", "json")) as { record: { verb: string }[] };
+    expect(why.record[0]?.verb).toBe("filter");
+    const findings = await joulie.command("doctor", "-o", "json").catch((error: unknown) => String(error));
+    expect(findings).toContain("joulie-operator, joulie-agent may do what they need");
+    expect(findings).toMatch(/kube-scheduler has asked it [1-9]\d* times/);
+  });
+
+  it("SAV-07 joulie savings reads what the dashboard has counted, in its pod", async () => {
+    await joulie.upgrade({ mode: "enforce", dashboard: { enabled: true } });
+    const savings = async () => JSON.parse(await joulie.command("savings", "--since", "1h", "-o", "json")) as Savings;
+    await node.until("the dashboard has counted energy", async () => (await savings()).totals.used > 0);
+    const { source, notes, totals } = await savings();
+    expect(source).toMatch(/^the account of the pod joulie-dashboard-/);
+    expect(notes.join()).toMatch(/^The account begins (59m|1h) after the asked time/);
+    expect(totals.byNode.map((one) => one.node)).toEqual([node.name]);
+    const details = await joulie.command("node", node.name);
+    expect(details).toMatch(/^power +\S+ \d+ W to \d+ W in \d+s$/m);
+    await joulie.upgrade({ mode: "enforce" });
   });
 
   it("raises the cap and places the performance pod when the node is pinned to performance", async () => {

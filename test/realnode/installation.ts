@@ -1,6 +1,6 @@
 // Joulie installed from its chart on a real node, with a tree of files in place of the host's sysfs and procfs.
 import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import type { BuiltImage } from "../../scripts/image/build.ts";
 import { createMachineFiles, differences, gpuFile, limitFile, readTree } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
@@ -58,13 +58,13 @@ export class Installation {
   }
 
   /** A node that has the image and no release yet. */
-  static async prepare(image: BuiltImage): Promise<Installation> {
+  static async prepare(image: BuiltImage, { gpus = 1 } = {}): Promise<Installation> {
     const node = await startRealNode();
     try {
       await node.importImage(image.archive);
       const machine = join(node.folder, "machine");
       mkdirSync(machine);
-      createMachineFiles(machine, { cpus: 8, packages: 2, gpus: 1 });
+      createMachineFiles(machine, { cpus: 8, packages: 2, gpus });
       return new Installation(node, await helmOf(node.folder, node.admin.kubeconfig, { withErrors: true }), machine);
     } catch (error) {
       await node.stop();
@@ -86,16 +86,21 @@ export class Installation {
     await this.helm("uninstall", "joulie", "--namespace", namespace, "--wait", "--timeout", "2m");
   }
 
-  #flags(values: Values): string[] {
-    const paths = ["sys", "proc", "state"].map((name) => [`${name}Path`, `${this.machine}/${name}`]);
+  /** Values of `agent.host` that show the agent the tree of files. */
+  get hostPaths(): Values {
+    return Object.fromEntries(["sys", "proc", "state"].map((name) => [`${name}Path`, `${this.machine}/${name}`]));
+  }
+
+  #flags({ agent = {}, operator = {}, ...values }: Values & { readonly agent?: object; readonly operator?: object }) {
     const all = {
       image: { repository: "localhost/joulie", tag: "dev", pullPolicy: "Never" },
       agent: {
-        host: { ...Object.fromEntries(paths), drm: true, drmFolders: ["devices/pci0000:00"] },
+        host: { ...this.hostPaths, drm: true, drmFolders: ["devices/pci0000:00"] },
         env: { RECONCILE_INTERVAL: "2s" },
+        ...agent,
       },
       // The only node becomes an eco node.
-      operator: { env: { RECONCILE_INTERVAL: "2s", PROFILE_MIN_DWELL: "0", STATIC_HP_FRAC: 0 } },
+      operator: { env: { RECONCILE_INTERVAL: "2s", PROFILE_MIN_DWELL: "0", STATIC_HP_FRAC: 0 }, ...operator },
       ...values,
     };
     const flags = Object.entries(all).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
@@ -106,6 +111,15 @@ export class Installation {
   async check(): Promise<string> {
     const args = ["check", "--namespace", namespace, "--timeout", "0s", "--report-only"];
     return run(process.execPath, [program, ...args], { env: { KUBECONFIG: this.node.admin.kubeconfig } });
+  }
+
+  /** What a command of the console prints. */
+  async command(...args: readonly string[]): Promise<string> {
+    const { admin, folder, kubectlFolder } = this.node;
+    const path = `${kubectlFolder}${delimiter}${process.env["PATH"]}`;
+    return run(process.execPath, [program, ...args], {
+      env: { KUBECONFIG: admin.kubeconfig, PATH: path, HOME: folder, COLUMNS: "160" },
+    });
   }
 
   async label(value: "true" | null): Promise<void> {

@@ -1,5 +1,5 @@
 // A Kubernetes cluster of one real node: containers run, probes probe, Services answer. Nothing remains after `stop`.
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,6 +28,8 @@ export interface RealNode {
   /** The process that a container started, by the container's id in a pod's status. */
   processOf(containerId: string): Promise<number>;
   kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>;
+  /** A folder with kubectl, for the PATH of a program that runs it. */
+  readonly kubectlFolder: string;
   /** Another configuration for kube-scheduler. */
   schedule(config: Readonly<Record<string, unknown>>): Promise<void>;
   /** Waits until the check is true; fails with what it said last. */
@@ -99,6 +101,7 @@ export async function startRealNode(): Promise<RealNode> {
         return Number(line?.split(/\s+/)[1]);
       },
       kubectl: async (args, options) => runKubectl(built.path, { folder, kubeconfig: admin.kubeconfig }, args, options),
+      kubectlFolder: kubectlIn(join(folder, "bin"), built.path),
       schedule: async (config) => {
         await scheduler.stop();
         running.splice(running.indexOf(scheduler), 1);
@@ -111,6 +114,13 @@ export async function startRealNode(): Promise<RealNode> {
     await stop();
     throw error;
   }
+}
+
+function kubectlIn(folder: string, binary: string): string {
+  mkdirSync(folder);
+  const script = `#!/bin/sh\nCONTROLPLANE_PARENT=$PPID exec "${binary}" kubectl "$@"\n`;
+  writeFileSync(join(folder, "kubectl"), script, { mode: 0o755 });
+  return folder;
 }
 
 async function until(what: string, check: () => Promise<boolean>, limitMs = 60_000): Promise<void> {

@@ -1,13 +1,19 @@
-// A real kubelet that sleeps and wakes: its switch is a webhook that stops and starts it.
+// A real kubelet and an agent that sleep and wake: their switch is a webhook that stops and starts them.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, declaredHardwareLabels, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { journalFiles } from "../../src/platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { agentConfig } from "../../src/programs/agent/config.ts";
+import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts";
+import { runAgent } from "../../src/programs/agent/start.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import { runFleet } from "../../src/programs/fleet/start.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -15,6 +21,7 @@ import { runOperator } from "../../src/programs/operator/start.ts";
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { testWake } from "../../src/programs/power/index.ts";
 import { runPower } from "../../src/programs/power/start.ts";
+import { createMachineFiles } from "../agent/machine-files.ts";
 import { reach } from "../contract/reach.ts";
 import { configured } from "../wiring/variable-table.ts";
 import { type RealNode, startRealNode } from "./node.ts";
@@ -28,6 +35,13 @@ const addresses = { METRICS_ADDR: "127.0.0.1:0" };
 interface LiveNode {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
   readonly spec: { readonly taints?: readonly { readonly key: string }[] };
+  readonly status: {
+    readonly conditions: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastHeartbeatTime: string;
+    }[];
+  };
 }
 
 describe("a real node that sleeps", () => {
@@ -36,11 +50,20 @@ describe("a real node that sleeps", () => {
   const actions: string[] = [];
   const lines: string[] = [];
   const running: (() => Promise<void>)[] = [];
+  let stopAgent: (() => Promise<void>) | undefined;
+  /** The agent's container starts only when this has resolved. */
+  let agentMayStart: Promise<void> = Promise.resolve();
   /** The switch acts after it has answered, one action after the other. */
   let acting: Promise<void> = Promise.resolve();
   const act = async (action: string) => {
-    if (action === "on" && !isOn) await real.kubelet.start();
-    if (action !== "on" && isOn) await real.kubelet.stop();
+    if (action === "on" && !isOn) {
+      await real.kubelet.start();
+      void agentMayStart.then(startAgent);
+    }
+    if (action !== "on" && isOn) {
+      await stopAgent?.();
+      await real.kubelet.stop();
+    }
     isOn = action === "on";
   };
   const machine = new FakeHttpServer(({ method, body }) => {
@@ -54,15 +77,34 @@ describe("a real node that sleeps", () => {
   const start = (
     name: string,
     run: (world: ReturnType<typeof worldOf>, signal: AbortSignal) => Promise<void>,
-  ): void => {
+  ): (() => Promise<void>) => {
     const world = worldOf(name);
     const ending = new AbortController();
     const done = run(world, ending.signal);
-    running.unshift(async () => {
+    const stop = async () => {
       ending.abort();
       await done;
       await world.transport.close();
-    });
+    };
+    running.unshift(stop);
+    return stop;
+  };
+  const folder = () => join(real.folder, "machine");
+  const startAgent = () => {
+    const roots = { HOST_SYS_ROOT: join(folder(), "sys"), HOST_PROC_ROOT: join(folder(), "proc") };
+    const own = { NODE_NAME: NODE, STATE_DIR: join(folder(), "state"), RECONCILE_INTERVAL: "1s" };
+    const config = configured(agentConfig, { ...addresses, ...roots, ...own });
+    stopAgent = start("agent", async (world, signal) =>
+      runAgent(
+        config,
+        {
+          ...world,
+          openHost: async (catalogue) => openHost(config, hostRoots(config), systemClock, catalogue),
+          journalFiles: journalFiles(config.STATE_DIR),
+        },
+        signal,
+      ),
+    );
   };
   const worldOf = (program: string) => {
     const { server, token, ca } = real.admin;
@@ -70,6 +112,12 @@ describe("a real node that sleeps", () => {
     const log = createLogger({ level: "warn", program, destination: { write: (line) => lines.push(line) } });
     return { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
   };
+  const heartbeat = async () => {
+    const { status } = await real.api.get<LiveNode>(node);
+    const ready = status.conditions.find(({ type }) => type === "Ready");
+    return ready?.status === "True" ? ready.lastHeartbeatTime : undefined;
+  };
+  const reportedAt = async () => (await real.api.get<NodeTwin>(twin)).status?.controlStatus?.cpu?.updatedAt;
   const stateOf = async () => (await real.api.get<NodeTwin>(twin)).status?.power?.state ?? "on";
   const isTainted = async () =>
     (await real.api.get<LiveNode>(node)).spec.taints?.some(({ key }) => key === "joulie.io/asleep") === true;
@@ -93,8 +141,15 @@ describe("a real node that sleeps", () => {
       const hardware = [cpuModel, cpuSockets, cpuCores].map((key) => [key, metadata.labels[key]]);
       const own = { "joulie.io/managed": "true", "joulie.io/may-sleep": "true" };
       await real.api.mergePatch(node, { metadata: { labels: { ...Object.fromEntries(hardware), ...own } } });
+      // The agent finds the same processor, so that the node belongs to the family of the others.
+      mkdirSync(folder(), { recursive: true });
+      createMachineFiles(folder(), { cpus: 8, packages: 2, gpus: 0 });
+      const cpuinfo = join(folder(), "proc/cpuinfo");
+      const model = `model name\t: ${metadata.labels[cpuModel] ?? ""}`;
+      writeFileSync(cpuinfo, readFileSync(cpuinfo, "utf8").replace(/^model name.*$/gm, model));
       return true;
     });
+    startAgent();
     await real.api.create(endpoints, {
       apiVersion,
       kind: "PowerEndpoint",
@@ -123,11 +178,15 @@ describe("a real node that sleeps", () => {
     expect((await real.api.get<PowerEndpoint>(`${endpoints}/${NODE}`)).status?.wakeProven).toBe(true);
   });
 
-  it("SLP-10 SLP-52 sleeps while it is empty, wakes for a pending pod, and the pod runs", async () => {
+  it("SLP-10 SLP-52 sleeps while it is empty, wakes for a pending pod, and the pod runs once the agent reports", async () => {
     const variables = { ...addresses, RECONCILE_INTERVAL: "1s", SLEEP_MODE: "on", SLEEP_AFTER: "2s" };
     start("operator", async (world, signal) => runOperator(configured(operatorConfig, variables), world, signal));
+    await real.until("the agent reports", async () => (await reportedAt()) !== undefined);
     await real.until("the node is off", async () => (await stateOf()) === "off", 120_000);
     expect([isOn, await isTainted(), actions.at(-1)]).toEqual([false, true, "shutdown"]);
+    const before = { heartbeat: await heartbeat(), report: await reportedAt() };
+    const late = Promise.withResolvers<void>();
+    agentMayStart = late.promise;
 
     const pods = "/api/v1/namespaces/default/pods";
     await real.api.create(pods, {
@@ -140,6 +199,13 @@ describe("a real node that sleeps", () => {
         terminationGracePeriodSeconds: 1,
       },
     });
+    await real.until("the kubelet is back", async () => {
+      const now = await heartbeat();
+      return now !== undefined && now !== before.heartbeat;
+    });
+    await pause(4000);
+    expect([await stateOf(), await isTainted(), await reportedAt()]).toEqual(["waking", true, before.report]);
+    late.resolve();
     await real.until("the pod runs", async () => {
       const { status } = await real.api.get<{ readonly status: { readonly phase: string } }>(`${pods}/late`);
       return status.phase === "Running";

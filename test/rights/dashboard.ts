@@ -1,8 +1,9 @@
 // A dashboard: shows what it lists and watches, and reviews the tokens of its readers.
 import { apiVersion } from "../../src/core/api/index.ts";
+import type { WorkloadKind } from "../../src/core/report/index.ts";
 import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
 import { runDashboard } from "../../src/programs/dashboard/start.ts";
-import { classNames, type NodeAnswer, type Snapshot } from "../../src/programs/dashboard/wire.ts";
+import { classNames, type NodeAnswer, type ScoreAnswer, type Snapshot } from "../../src/programs/dashboard/wire.ts";
 import type { ScenarioRun } from "./run.ts";
 
 const prefix = `/apis/${apiVersion}`;
@@ -52,6 +53,8 @@ export async function dashboardLife(run: ScenarioRun): Promise<void> {
   });
   await run.until("it shows a new pod", async () => (await lines()).includes('"namespace":"default"'));
 
+  await installed(run, snapshot, async () => read<ScoreAnswer>(`/api/score?node=${name}`));
+
   const reader = await run.plane.identity([{ nonResourceURLs: [READER], verbs: ["get"] }], {
     name: `reader-${run.id}`,
     namespace: run.names.namespace,
@@ -61,4 +64,50 @@ export async function dashboardLife(run: ScenarioRun): Promise<void> {
     const answer = await fetch(`${dashboard.url()}/api/snapshot`, { headers });
     return answer.status === 200;
   });
+}
+
+/** What is installed: the extender's settings, agents that observe, the operator's Lease and the stop switch. */
+async function installed(
+  run: ScenarioRun,
+  snapshot: () => Promise<Snapshot>,
+  score: () => Promise<ScoreAnswer>,
+): Promise<void> {
+  const { namespace } = run.names;
+  const workload = async (kind: WorkloadKind, component: string, env: object[]) => {
+    const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": component };
+    const containers = [{ name: "main", image: "joulie:1", env }];
+    await run.create(`/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s`, {
+      apiVersion: "apps/v1",
+      kind,
+      metadata: { name: `${component}-${run.id}`, labels },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
+    });
+  };
+  const isProblem = async (text: string) => (await snapshot()).problems.some(({ title }) => title.includes(text));
+  await workload("Deployment", "extender", [{ name: "MARGINAL_CPU_UTIL_COEFF", value: "0.1" }]);
+  await run.until("it scores with the settings of the Deployment", async () =>
+    (await score()).settings.includes(`extender-${run.id}`),
+  );
+  await workload("DaemonSet", "agent", [{ name: "SIMULATE_ONLY", value: "true" }]);
+  await run.until("it shows that agents observe only", async () => isProblem("observes only"));
+  await workload("StatefulSet", "agent", []);
+  await run.until("it shows a pool of agents that is not ready", async () =>
+    isProblem(`StatefulSet agent-${run.id} has`),
+  );
+  await workload("Deployment", "operator", []);
+  await run.plane.api.mergePatch(`/apis/apps/v1/namespaces/${namespace}/deployments/operator-${run.id}/status`, {
+    status: { replicas: 1, readyReplicas: 1 },
+  });
+  await run.create(`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "joulie-operator" },
+    spec: { holderIdentity: "gone", renewTime: "2026-01-01T00:00:00.000000Z" },
+  });
+  await run.until("it shows an operator that no longer leads", async () => isProblem("renewed its Lease"));
+  await run.setStop("true");
+  run.finally(async () => run.setStop(null));
+  await run.until("it shows first that everything is stopped", async () =>
+    (await snapshot()).problems[0]?.title.includes("Joulie is stopped"),
+  );
 }

@@ -113,7 +113,7 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
         ...inPlace(variables, here, there),
       };
       const watching = (async () => {
-        for (let round = 0; round < 150 && seen === undefined; round++) {
+        for (let round = 0; round < 450 && seen === undefined; round++) {
           await systemClock.sleep(milliseconds(100));
           const twin = (await client.get(resources.nodeTwins, { name: "a" })) as unknown as NodeTwin;
           if (twin.status?.controlStatus?.cpu?.result === undefined) continue;

@@ -8,7 +8,13 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { DashboardHarness } from "../../src/programs/dashboard/testing/dashboard-harness.ts";
-import type { HistoryAnswer, NodeAnswer, ScoreAnswer, Snapshot } from "../../src/programs/dashboard/wire.ts";
+import type {
+  HistoryAnswer,
+  NodeAnswer,
+  SavingsAnswer,
+  ScoreAnswer,
+  Snapshot,
+} from "../../src/programs/dashboard/wire.ts";
 
 /** In a value: the folder of the test, and the address of a server that plays Prometheus, extender and operator. */
 export const FOLDER = "/folder.test";
@@ -40,14 +46,17 @@ async function observed<Result>(
 ): Promise<Result> {
   const harness = await DashboardHarness.begin();
   const server = createServer((request, response) => {
-    const page = pages[(request.url ?? "").split("?", 1)[0] ?? ""];
+    const path = (request.url ?? "").split("?", 1)[0] ?? "";
+    const isClosed = path.startsWith("/closed/") && request.headers.authorization !== "Bearer s3cret";
+    const page = isClosed ? undefined : pages[path.replace("/closed/", "/")];
     response.writeHead(page === undefined ? 404 : 200).end(JSON.stringify(page ?? {}));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
     writeFileSync(join(harness.folder, "catalogue.yaml"), CATALOGUE);
-    await harness.createNode("a", { own: { "joulie.io/hw.cpu-model": "Test-CPU" } });
+    writeFileSync(join(harness.folder, "token"), "s3cret");
+    await harness.createNode("a", { labels: { "joulie.io/hw.cpu-model": "Test-CPU" } });
     const own = Object.entries(variables).map(([name, text = ""]) => [
       name,
       text.replace(FOLDER, harness.folder).replace(SERVER, at),
@@ -130,8 +139,19 @@ export const placements = async (variables: RawValues) =>
     return (await harness.snapshot()).decisions.map(({ subject, node }) => `${subject} on ${node}`);
   });
 
+/** The reason from an operator that wants a token. */
+export const reasonForToken = async (variables: RawValues) =>
+  reason({ ...variables, OPERATOR_URL: `${SERVER}/closed` });
+
 export const reason = async (variables: RawValues) =>
   observed(variables, async (harness) => {
     await harness.until(synced);
     return (await json<NodeAnswer>(harness, "/api/node/a")).reason;
+  });
+
+/** Which of money and carbon the savings panel shows, and by which factors. */
+export const factors = async (variables: RawValues) =>
+  observed(variables, async (harness) => {
+    const { cost, carbonKg, factors: words } = await json<SavingsAnswer>(harness, "/api/savings");
+    return [cost?.currency ?? null, carbonKg !== null, words];
   });

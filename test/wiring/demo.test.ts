@@ -75,6 +75,13 @@ async function shown(variables: RawValues): Promise<unknown> {
   }
 }
 
+/** Whether the dashboard is served on port 18090. */
+async function servesOnPort(variables: RawValues): Promise<unknown> {
+  const flags = Object.entries({ NODES: "2", DURATION: "1s", ...variables });
+  const { stdout } = await runJoulie(["demo", ...flags.map(([flag, text]) => `${flagOf(flag)}=${text}`)]);
+  return /dashboard +http:\/\/127\.0\.0\.1:18090\b/.test(stdout);
+}
+
 /** The settings that the demo passes to its programs. */
 async function reported(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
@@ -107,6 +114,7 @@ const programs = {
   byDefault: { nodes: 40, seed: 1, policy: "fit_aware_v1", scoring: "energy", spread: false, agentInterval: 60_000 },
 };
 const table: VariableTable = {
+  DASHBOARD_PORT: { value: "18090", observe: servesOnPort, byDefault: false, changed: true },
   NODES: [
     {
       ...play,

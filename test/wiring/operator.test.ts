@@ -145,6 +145,13 @@ const table: VariableTable = {
     byDefault: "0 off, 0 recommended",
     changed: "2 off, 0 recommended",
   },
+  ECO_CLOCK_SHARE: {
+    value: "0.5",
+    beside: { ECO_MAX_SLOWDOWN_PCT: "70" },
+    observe: seen.caps,
+    byDefault: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 64.2 %" },
+    changed: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 51.2 %" },
+  },
   ECO_MAX_SLOWDOWN_PCT: [
     {
       value: "10",

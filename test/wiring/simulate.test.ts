@@ -80,6 +80,7 @@ const table: VariableTable = {
   BIND_BOARDS: { ...run, value: "true", changed: { bindBoards: "on" } },
   PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
   ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },
+  ECO_CLOCK_SHARE: { ...run, value: "0.7", changed: { ecoClockShare: 0.7 } },
   ESTIMATOR_ERROR: { ...run, value: "0.2", changed: { estimatorError: 0.2 } },
   BOOT_CPU: { ...sleeping, value: "20m", changed: { bootCpuSec: 1200 } },
   BOOT_GPU: { ...sleeping, value: "30m", changed: { bootGpuSec: 1800 } },

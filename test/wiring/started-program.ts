@@ -15,8 +15,8 @@ const MAIN = join(import.meta.dirname, "../../src/main.ts");
 const LONGEST = milliseconds(45_000);
 /** Measured from SIGTERM. */
 const ENDING = milliseconds(8000);
-/** What a mutant needs to reach the process (scripts/mutation/apply.ts). */
-const inherited = ["PATH", "HOME", "NODE_OPTIONS", "JOULIE_MUTANT"];
+/** NODE_OPTIONS and JOULIE_MUTANT bring a mutant into the process (scripts/mutation/apply.ts). */
+const inherited = ["PATH", "HOME", "NODE_COMPILE_CACHE", "NODE_OPTIONS", "JOULIE_MUTANT"];
 
 export interface Ended {
   readonly code: number | null;
