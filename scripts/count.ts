@@ -3,6 +3,8 @@ export interface TestCount {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** One text per failure that is known by name. The end of the run repeats them, because other output scrolls away. */
+  readonly failures?: readonly string[];
 }
 
 /** The fields of vitest's JSON report that are read. */
@@ -11,6 +13,18 @@ export interface VitestReport {
   readonly numFailedTests: number;
   readonly numPendingTests: number;
   readonly numTodoTests: number;
+  readonly testResults: readonly VitestFile[];
+}
+
+interface VitestFile {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[] | null;
+  }[];
 }
 
 /**
@@ -22,17 +36,38 @@ export function countTests(report: VitestReport | undefined, exitCode: number | 
     passed: report?.numPassedTests ?? 0,
     failed: failed === 0 && exitCode !== 0 ? 1 : failed,
     skipped: (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0),
+    failures: report?.testResults.flatMap(describeFailures) ?? [],
   };
 }
+
+/** Names each failed test of a file, with the start of its message; or the file, if it failed outside its tests. */
+function describeFailures({ name, status, message, assertionResults }: VitestFile): string[] {
+  const tests = assertionResults.filter((test) => test.status === "failed");
+  if (tests.length === 0) return status === "failed" ? [`${name}${shorten([message])}`] : [];
+  return tests.map((test) => `${name}: ${test.fullName}${shorten(test.failureMessages ?? [])}`);
+}
+
+const messageLines = 12;
+
+const shorten = (messages: readonly string[]): string =>
+  messages
+    .flatMap((message) => message.split("\n"))
+    .slice(0, messageLines)
+    .map((line) => `\n    ${line.slice(0, 300)}`)
+    .join("");
 
 export const sumCounts = (counts: readonly TestCount[]): TestCount => ({
   passed: counts.reduce((total, { passed }) => total + passed, 0),
   failed: counts.reduce((total, { failed }) => total + failed, 0),
   skipped: counts.reduce((total, { skipped }) => total + skipped, 0),
+  failures: counts.flatMap(({ failures }) => failures ?? []),
 });
 
+const namedFailures = 20;
+
 /** The last lines of a run. The final line is always `N passed, N failed`, which other tools read. */
-export const closingLines = ({ passed, failed, skipped }: TestCount): string[] => [
+export const closingLines = ({ passed, failed, skipped, failures = [] }: TestCount): string[] => [
+  ...failures.slice(0, namedFailures).map((failure) => `FAILED ${failure}`),
   ...(skipped > 0 ? [`${skipped} skipped`] : []),
   `${passed} passed, ${failed} failed`,
 ];

@@ -22,7 +22,7 @@ const checks: Record<string, () => Promise<Outcome>> = {
 };
 
 /** Runs every check, prints one line each and the full output of failed checks. */
-export async function runChecks(): Promise<{ passed: number; failed: number }> {
+export async function runChecks(): Promise<{ passed: number; failed: number; failures: string[] }> {
   const outcomes = await Promise.all(
     Object.entries(checks).map(async ([name, run]) => {
       const start = performance.now();
@@ -30,11 +30,11 @@ export async function runChecks(): Promise<{ passed: number; failed: number }> {
       const took = ((performance.now() - start) / 1000).toFixed(1);
       console.log(`${outcome.good ? "✓" : "✗"} ${name} (${took} s)`);
       if (!outcome.good) console.log(outcome.output.trimEnd());
-      return outcome;
+      return { name, ...outcome };
     }),
   );
-  const passed = outcomes.filter(({ good }) => good).length;
-  return { passed, failed: outcomes.length - passed };
+  const failures = outcomes.filter(({ good }) => !good).map(({ name }) => `check: ${name}`);
+  return { passed: outcomes.length - failures.length, failed: failures.length, failures };
 }
 
 async function tool(name: string, args: string[]): Promise<Outcome> {

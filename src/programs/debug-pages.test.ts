@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
@@ -13,6 +14,8 @@ interface Running {
   readonly posted: readonly string[];
   readonly logs: readonly unknown[];
 }
+
+const certificate = (file: string): string => join(import.meta.dirname, "../platform/kube/testdata", file);
 
 const endings: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -33,9 +36,9 @@ function watchPosts({ api }: Watched): string[] {
   return posted;
 }
 
-async function urlIn(logs: readonly { readonly [field: string]: unknown }[]): Promise<string> {
+async function urlIn(logs: readonly { readonly [field: string]: unknown }[], field = "url"): Promise<string> {
   for (;;) {
-    const url = logs.find((line) => line["url"] !== undefined)?.["url"];
+    const url = logs.find((line) => line[field] !== undefined)?.[field];
     if (typeof url === "string") return url;
     await systemClock.sleep(milliseconds(1));
   }
@@ -63,6 +66,18 @@ const programs: Readonly<Record<string, (variables: Variables) => Promise<Runnin
     const posted = watchPosts(harness);
     const extender = await harness.start(variables);
     return { url: `${extender.url}/debug/decisions`, posted, logs: extender.logs };
+  },
+  "extender that verifies its clients, on METRICS_ADDR": async (variables) => {
+    const harness = new ExtenderHarness();
+    endings.push(async () => harness.end());
+    const posted = watchPosts(harness);
+    const { logs } = await harness.start({
+      EXTENDER_TLS_CERT_FILE: certificate("server.crt"),
+      EXTENDER_TLS_KEY_FILE: certificate("server.key"),
+      EXTENDER_TLS_CLIENT_CA_FILE: certificate("ca.crt"),
+      ...variables,
+    });
+    return { url: `${await urlIn(logs, "metrics")}/debug/decisions`, posted, logs };
   },
 };
 

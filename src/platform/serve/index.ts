@@ -7,7 +7,7 @@ export {
   isLocalRequest,
   type TokenCheck,
 } from "./pages/debug-access.ts";
-export type { DebugPage } from "./pages/debug-page.ts";
+export type { DebugPage, StreamedPage } from "./pages/debug-page.ts";
 export { type HealthCheck, type HealthChecks, healthReply } from "./pages/health.ts";
 export { type Reply, send } from "./reply.ts";
 export { type Served, type ServeLimits, type ServeOptions, serve } from "./server.ts";

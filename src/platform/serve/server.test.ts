@@ -100,6 +100,20 @@ describe("debug pages", () => {
     expect((await ask(served, "/debug/plan?pretty")).body).toBe('{\n  "node": null,\n  "profile": "eco"\n}\n');
   });
 
+  it("may be streams, with the same access rules", async () => {
+    async function* pieces() {
+      yield "[1,";
+      yield "2]";
+    }
+    const streamed = (query: URLSearchParams) =>
+      query.has("unknown") ? undefined : { status: 200, type: "application/json", body: pieces() };
+    const served = await servers.start({ streamedPages: { "/debug/stream": streamed } });
+    expect((await ask(served, "/debug/stream")).body).toBe("[1,2]");
+    expect((await ask(served, "/debug/stream?unknown")).status).toBe(404);
+    const foreign = "GET /debug/stream HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    expect(await raw(served, foreign)).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
   it("are refused to a browser that uses a foreign host name; metrics and health are not", async () => {
     const served = await servers.start({ pages });
     const asked = async (path: string) =>

@@ -7,7 +7,7 @@ import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connections/connection-limiter.ts";
 import { closeServer, listen, serverUrl } from "./listen.ts";
 import { DebugAccess } from "./pages/debug-access.ts";
-import { type DebugPage, pageReply } from "./pages/debug-page.ts";
+import { type DebugPage, nothingFound, pageReply, type StreamedPage } from "./pages/debug-page.ts";
 import { type HealthChecks, healthReply } from "./pages/health.ts";
 import { type Reply, send, textReply } from "./reply.ts";
 
@@ -22,6 +22,7 @@ export interface ServeOptions {
   readonly ready?: HealthChecks;
   /** Debug pages by path, such as `/debug/plan`. */
   readonly pages?: Readonly<Record<string, DebugPage>>;
+  readonly streamedPages?: Readonly<Record<string, StreamedPage>>;
   /** Access rules for debug pages. Default: clients on this machine only. */
   readonly debugAccess?: DebugAccess;
   readonly log: Logger;
@@ -115,19 +116,27 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
 const LOCAL = new DebugAccess({ open: false });
 
-function routesOf({ metrics, live = {}, ready = {}, pages = {}, debugAccess = LOCAL }: ServeOptions) {
+function routesOf(options: ServeOptions) {
+  const { metrics, live = {}, ready = {}, pages = {}, streamedPages = {}, debugAccess = LOCAL } = options;
   const routes = new Map<string, Route>([
     ["/metrics", () => ({ status: 200, type: metrics.contentType, body: metrics.text() })],
     ["/livez", () => healthReply("live", live)],
     ["/readyz", () => healthReply("ready", ready)],
   ]);
-  for (const [path, page] of Object.entries(pages)) {
+  const debugRoutes: [string, (query: URLSearchParams) => Reply | Promise<Reply>][] = [
+    ...Object.entries(pages).map(([path, page]): [string, Route] => [path, async (query) => pageReply(page, query)]),
+    ...Object.entries(streamedPages).map(([path, page]): [string, Route] => [
+      path,
+      (query) => page(query) ?? nothingFound(),
+    ]),
+  ];
+  for (const [path, page] of debugRoutes) {
     if (routes.has(path) || !/^\/[^\s?#]*$/.test(path))
       throw new RangeError(`invalid or duplicate page path ${JSON.stringify(path)}`);
     routes.set(path, async (query, request) => {
       const refusal = await debugAccess.refusal(request, path);
       if (refusal !== undefined) return textReply(refusal.status, refusal.message, refusal.headers);
-      return pageReply(page, query);
+      return page(query);
     });
   }
   return routes;

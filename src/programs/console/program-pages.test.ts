@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { instant } from "../../core/units/index.ts";
@@ -19,7 +16,6 @@ import { PAGES_ANNOTATION, readPages } from "./program-pages.ts";
 import { explainPod, whyText } from "./why.ts";
 
 const namespace = "joulie-elsewhere";
-const pem = (file: string) => readFileSync(join(import.meta.dirname, "../../platform/kube/testdata", file), "utf8");
 const screen = { columns: 100, colour: false };
 let api: EmbeddedApi;
 let context: ConsoleContext;
@@ -66,13 +62,12 @@ async function createProgramPod(
   name: string,
   program: string,
   ports: object[],
-  { ready = true, env = {} }: { readonly ready?: boolean; readonly env?: Readonly<Record<string, string>> } = {},
+  { ready = true }: { readonly ready?: boolean } = {},
 ): Promise<void> {
   const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": program };
-  const variables = Object.entries(env).map(([variable, value]) => ({ name: variable, value }));
   await context.client.create(
     resources.pods,
-    { metadata: { name, labels }, spec: { containers: [{ name: program, image: "x", ports, env: variables }] } },
+    { metadata: { name, labels }, spec: { containers: [{ name: program, image: "x", ports }] } },
     { namespace },
   );
   const status = { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] };
@@ -141,7 +136,7 @@ describe("pages of programs", () => {
   it("CLI-18 a program that cannot be asked is a reason, not an error", async () => {
     await createProgramPod("op-1", "operator", [{ name: "http", containerPort: 1 }]);
     expect((await readPages(context, namespace, "operator", "x")).why).toBe("pod op-1 has no port named metrics");
-    await createProgramPod("ext-1", "extender", [{ name: "extender", containerPort: 9876 }]);
+    await createProgramPod("ext-1", "extender", metricsPort);
     expect((await readPages(context, namespace, "extender", "none")).why).toContain("status 404");
     expect(forwarded.every(({ closed }) => closed)).toBe(true);
     const refusing = { ...context, forward: async () => Promise.reject(new Error("kubectl is missing")) };
@@ -150,36 +145,13 @@ describe("pages of programs", () => {
     expect((await readPages(without, namespace, "extender", "x")).why).toBe("port-forward is not available");
   });
 
-  it("CLI-18 of an extender with TLS are read over TLS, whatever Service its certificate names", async () => {
-    const secure = createSecureServer({ cert: pem("server.crt"), key: pem("server.key") }, (request, response) =>
-      response.end(JSON.stringify({ path: request.url })),
-    );
-    await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
-    try {
-      const { port } = secure.address() as AddressInfo;
-      const close = async () => undefined;
-      const forward = async () => ({ url: `http://127.0.0.1:${port}`, isOpen: true, close });
-      const ports = [{ name: "extender", containerPort: 9876 }];
-      const cert = { EXTENDER_TLS_CERT_FILE: "/etc/joulie/tls/tls.crt" };
-      const read = async () => readPages({ ...context, forward }, namespace, "extender", "debug/decisions");
-      await createProgramPod("ext-plain", "extender", ports);
-      expect((await read()).answers).toEqual([]);
-      await createProgramPod("ext-tls", "extender", ports, { env: cert });
-      expect((await read()).answers).toEqual([{ value: { path: "/debug/decisions" }, from: "pod ext-tls" }]);
-      // An address that the user names is verified as usual.
-      const named = { ...context, urls: { extender: `https://127.0.0.1:${port}` } };
-      expect((await readPages(named, namespace, "extender", "debug/decisions")).why).toContain("no response");
-      await context.client.delete(resources.pods, { name: "ext-tls", namespace });
-      await context.client.delete(resources.pods, { name: "ext-plain", namespace });
-      const env = { ...cert, EXTENDER_TLS_CLIENT_CA_FILE: "/etc/joulie/tls/ca.crt" };
-      await createProgramPod("ext-mutual", "extender", ports, { env });
-      expect(await read()).toEqual({
-        answers: [],
-        why: "pod ext-mutual answers only clients with a certificate (extender.tls.verifyClients); docs/guides/debug-pages.md shows how to ask it with one",
-      });
-    } finally {
-      await new Promise((resolve) => secure.close(resolve));
-    }
+  it("CLI-18 of an extender are read on its metrics port, where they need no certificate", async () => {
+    pages["/debug/decisions"] = { decisions: [] };
+    const scheduling = { name: "extender", containerPort: 9876 };
+    await createProgramPod("ext-1", "extender", [scheduling, { name: "metrics", containerPort: 9877 }]);
+    const { answers } = await readPages(context, namespace, "extender", "debug/decisions");
+    expect(answers).toEqual([{ value: { decisions: [] }, from: "pod ext-1" }]);
+    expect(forwarded).toEqual([{ namespace, pod: "ext-1", port: 9877, closed: true }]);
   });
 
   it("CLI-03 why shows the extender's own record, whichever replica has it", async () => {
@@ -189,8 +161,8 @@ describe("pages of programs", () => {
       { metadata: { name: "p" }, spec: { nodeName: "b", containers: [{ name: "c", image: "x" }] } },
       { namespace: "default" },
     );
-    await createProgramPod("ext-1", "extender", [{ name: "extender", containerPort: 9876 }]);
-    await createProgramPod("ext-2", "extender", [{ name: "extender", containerPort: 9876 }]);
+    await createProgramPod("ext-1", "extender", metricsPort);
+    await createProgramPod("ext-2", "extender", metricsPort);
     const words = async () => {
       const objects = await readCluster({ ...context, namespace });
       const why = await explainPod(context, objects, { pod: "p", namespace: "default", installation: namespace });

@@ -17,7 +17,7 @@ export interface PageAnswers {
 /** The names of the container ports that the chart gives to them. */
 const portNames: Readonly<Record<PagedProgram, string>> = {
   operator: "metrics",
-  extender: "extender",
+  extender: "metrics",
   dashboard: "page",
 };
 
@@ -29,7 +29,6 @@ const BYTES_LIMIT = 64 * 2 ** 20;
 
 interface ProgramContainer {
   readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
 type ProgramPod = KubeObject & {
@@ -50,12 +49,10 @@ export async function readPages(
   isEnough: (value: unknown) => boolean = () => false,
 ): Promise<PageAnswers> {
   const { HttpClient } = await import("../../platform/telemetry/index.ts");
-  const options = { clock: context.clock, timeout: CALL, maxBodyBytes: BYTES_LIMIT };
-  const http = new HttpClient(options);
-  const forwardedHttp = new HttpClient({ ...options, acceptsLoopbackCertificates: true });
+  const http = new HttpClient({ clock: context.clock, timeout: CALL, maxBodyBytes: BYTES_LIMIT });
   try {
     const url = await pageUrl(context, namespace, program);
-    if (url === undefined) return await inPods(context, forwardedHttp, { namespace, program, path, isEnough });
+    if (url === undefined) return await inPods(context, http, { namespace, program, path, isEnough });
     return {
       answers: [{ value: await http.json({ url: pageAt(url, path) }), from: `${program} at ${url}` }],
       why: undefined,
@@ -63,7 +60,7 @@ export async function readPages(
   } catch (error) {
     return { answers: [], why: reasonOf(error) };
   } finally {
-    await Promise.all([http.close(), forwardedHttp.close()]);
+    await http.close();
   }
 }
 
@@ -95,15 +92,15 @@ async function inPods(
   let why: string | undefined;
   for (const pod of pods.slice(0, PODS_LIMIT)) {
     const { name } = pod.metadata;
-    const place = placeOf(pod, program);
-    if (typeof place === "string") {
-      why = `pod ${name} ${place}`;
+    const port = portOf(pod, portNames[program]);
+    if (port === undefined) {
+      why = `pod ${name} has no port named ${portNames[program]}`;
       continue;
     }
     try {
-      const forwarded = await forward({ namespace, pod: name, port: place.port });
+      const forwarded = await forward({ namespace, pod: name, port });
       try {
-        const value = await http.json({ url: pageAt(forwarded.url.replace(/^http:/, place.protocol), path) });
+        const value = await http.json({ url: pageAt(forwarded.url, path) });
         answers.push({ value, from: `pod ${name}` });
         if (isEnough(value)) break;
       } finally {
@@ -124,22 +121,8 @@ async function podsOf(client: KubeClient, namespace: string, program: PagedProgr
   );
 }
 
-/** Where the pod serves the program's pages; or why this console cannot ask there, to be read after the name of the pod. */
-function placeOf(
-  { spec }: ProgramPod,
-  program: PagedProgram,
-): { readonly port: number; readonly protocol: "http:" | "https:" } | string {
-  const name = portNames[program];
-  const container = spec?.containers?.find(({ ports = [] }) => ports.some((port) => port.name === name));
-  const port = container?.ports?.find((one) => one.name === name)?.containerPort;
-  if (port === undefined) return `has no port named ${name}`;
-  const isSet = (variable: string): boolean =>
-    container?.env?.some((one) => one.name === variable && (one.value ?? "") !== "") ?? false;
-  if (program !== "extender" || !isSet("EXTENDER_TLS_CERT_FILE")) return { port, protocol: "http:" };
-  if (isSet("EXTENDER_TLS_CLIENT_CA_FILE"))
-    return "answers only clients with a certificate (extender.tls.verifyClients); docs/guides/debug-pages.md shows how to ask it with one";
-  return { port, protocol: "https:" };
-}
+const portOf = ({ spec }: ProgramPod, name: string): number | undefined =>
+  spec?.containers?.flatMap(({ ports = [] }) => ports).find((port) => port.name === name)?.containerPort;
 
 async function announcedUrl(client: KubeClient, namespace: string, program: PagedProgram): Promise<string | undefined> {
   try {

@@ -14,7 +14,7 @@ import { DecisionLog } from "./decisions/decision-log.ts";
 import { EnergyScorer } from "./decisions/energy-scorer.ts";
 import { reportOnce } from "./decisions/report-once.ts";
 import { ExtenderMetrics } from "./extender-metrics.ts";
-import { extenderPages } from "./pages/pages.ts";
+import { debugPages, healthPages } from "./pages/pages.ts";
 import { BodyBuffers } from "./server/body-buffers.ts";
 import { MemoryBudget } from "./server/memory-budget.ts";
 import {
@@ -118,6 +118,11 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     synced: unreadyReason,
     staying: () => (signal.aborted ? "the extender is shutting down" : undefined),
   };
+  const debugAccess = new DebugAccess({
+    open: config.DEBUG_ENDPOINTS,
+    tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
+  });
+  const streamedPages = debugPages({ state, decisions, settings, clock, ioClock });
   const eventLoop = eventLoopDelay(milliseconds(20));
   measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
   let served: Served | undefined;
@@ -132,6 +137,9 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       log,
       clock: ioClock,
       ready,
+      // Here as well, because EXTENDER_ADDR may ask for TLS and a client certificate.
+      streamedPages,
+      debugAccess,
     });
     server = await serveScheduler({
       address: config.EXTENDER_ADDR,
@@ -142,11 +150,8 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       buffers: new BodyBuffers(minorCollection),
       decide: (verb, body) => decider[verb](reader.read(body)),
       unreadyReason,
-      debugAccess: new DebugAccess({
-        open: config.DEBUG_ENDPOINTS,
-        tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
-      }),
-      pages: extenderPages({ state, decisions, settings, clock, ioClock, ready }),
+      debugAccess,
+      pages: { ...healthPages(ready), ...streamedPages },
       metrics,
       log,
       clock: ioClock,

@@ -1,6 +1,6 @@
 import { formatDuration, type Milliseconds } from "../../../core/units/index.ts";
 import { type Clock, Deadline } from "../../clock/index.ts";
-import { Agent, buildConnector, isLoopbackHost, send } from "../../http/index.ts";
+import { Agent, buildConnector, send } from "../../http/index.ts";
 import { FileValue } from "../../kube/index.ts";
 import { errorMessage, TelemetryError } from "../errors.ts";
 import type { EndpointAccess } from "./endpoint-access.ts";
@@ -19,11 +19,6 @@ export interface HttpClientOptions {
   readonly tokenFile?: string | undefined;
   /** A file with the CA certificates to trust instead of the system's. */
   readonly caFile?: string | undefined;
-  /**
-   * Accepts every certificate of a loopback address. For ports that kubectl forwards: the API server has authenticated the pod at the
-   * other end, and its certificate names a Service instead of loopback.
-   */
-  readonly acceptsLoopbackCertificates?: boolean;
 }
 
 export interface HttpCall {
@@ -58,7 +53,6 @@ export class HttpClient {
 
   constructor(options: HttpClientOptions) {
     const { clock, timeout, connections = 8, maxBodyBytes = 2 ** 20, access, tokenFile, caFile } = options;
-    const { acceptsLoopbackCertificates = false } = options;
     this.timeout = timeout;
     this.#clock = clock;
     this.#maxBodyBytes = maxBodyBytes;
@@ -71,11 +65,7 @@ export class HttpClient {
       // The injected clock limits whole calls instead.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: connector(
-        timeout,
-        caFile === undefined ? undefined : credential(caFile, clock),
-        acceptsLoopbackCertificates,
-      ),
+      connect: connector(timeout, caFile === undefined ? undefined : credential(caFile, clock)),
     });
   }
 
@@ -172,18 +162,9 @@ async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): P
  * Opens connections with the CA file's current content. The time limit closes half-open connections that an aborted call leaves
  * behind.
  */
-function connector(
-  timeout: Milliseconds,
-  authorities: FileValue | undefined,
-  acceptsLoopbackCertificates: boolean,
-): buildConnector.connector {
-  const unverified = buildConnector({ rejectUnauthorized: false, timeout, allowH2: false });
+function connector(timeout: Milliseconds, authorities: FileValue | undefined): buildConnector.connector {
   let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;
   return (options, callback) => {
-    if (acceptsLoopbackCertificates && isLoopbackHost(options.hostname)) {
-      unverified(options, callback);
-      return;
-    }
     try {
       const ca = authorities?.get();
       if (built === undefined || built.ca !== ca) {

@@ -1,6 +1,6 @@
 import type { ScoringSettings } from "../../../core/scoring/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type HealthChecks, healthReply, type Reply } from "../../../platform/serve/index.ts";
+import { type HealthChecks, healthReply, type Reply, type StreamedPage } from "../../../platform/serve/index.ts";
 import type { DecisionLog } from "../decisions/decision-log.ts";
 import type { ClusterCache } from "../state/cluster-cache.ts";
 import { inTimeSlices } from "../time-slice.ts";
@@ -14,24 +14,18 @@ export interface PagesOptions {
   /** The clock for the age of twins. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly ready: HealthChecks;
 }
 
-type Page = (query: URLSearchParams) => Reply | undefined;
-
-/** The pages on EXTENDER_ADDR. They contain node names, pod names and numbers, no secrets. */
-export function extenderPages({
+/** They contain node names, pod names and numbers, no secrets. */
+export function debugPages({
   state,
   decisions,
   settings,
   clock,
   ioClock,
-  ready,
-}: PagesOptions): Record<string, Page> {
+}: PagesOptions): Record<string, StreamedPage> {
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {
-    "/healthz": () => healthReply("live", {}),
-    "/readyz": () => healthReply("ready", ready),
     "/debug/scoring": (query) => {
       const name = query.get("node");
       if (name === null) return json(inTimeSlices(scoringPage(state, clock.now(), settings), ioClock));
@@ -41,3 +35,8 @@ export function extenderPages({
     "/debug/decisions": (query) => json(inTimeSlices(decisionsPage(decisions, query.get("pod"), settings), ioClock)),
   };
 }
+
+export const healthPages = (ready: HealthChecks): Record<string, StreamedPage> => ({
+  "/healthz": () => healthReply("live", {}),
+  "/readyz": () => healthReply("ready", ready),
+});

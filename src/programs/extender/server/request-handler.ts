@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { elapsed } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { type DebugAccess, type Reply, send } from "../../../platform/serve/index.ts";
+import { type DebugAccess, type StreamedPage, send } from "../../../platform/serve/index.ts";
 import type { ExtenderReply } from "../decisions/decider.ts";
 import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
 import { RequestError } from "../wire/index.ts";
@@ -21,8 +21,8 @@ export interface ExtenderRequestHandlerOptions {
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
   /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
-  /** Pages by path; a page returns undefined if the queried object is unknown. */
-  readonly pages: Readonly<Record<string, (query: URLSearchParams) => Reply | undefined>>;
+  /** Pages by path. */
+  readonly pages: Readonly<Record<string, StreamedPage>>;
   /** Access control for pages under /debug/. */
   readonly debugAccess: DebugAccess;
   readonly metrics: ExtenderMetrics;
