@@ -4,8 +4,9 @@ import { suiteOrder } from "./suite-order.ts";
 const names = ["check", "unit", "browser", "cluster", "node"];
 
 describe("the order of the suites", () => {
-  it("runs every suite, and node beside the others", () => {
-    expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser", "cluster"], beside: "node" });
+  it("runs every suite, and node beside those after the unit tests", () => {
+    const beside = { suite: "node", from: "browser" };
+    expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser", "cluster"], beside });
   });
 
   it.each(names)("runs %s alone if it is named", (name) => {

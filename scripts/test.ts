@@ -83,9 +83,12 @@ const runSuite = async (name: string, own: string[] = args): Promise<void> => {
 };
 const order = suiteOrder(Object.keys(suites), only);
 if (order.beside !== undefined) await installPackages();
-const beside = order.beside === undefined || isInterrupted ? undefined : startBeside(order.beside);
-for (const name of order.inTurn) await runSuite(name);
-if (beside !== undefined) counts.push(await beside());
+let besideEnded: (() => Promise<TestCount>) | undefined;
+for (const name of order.inTurn) {
+  if (name === order.beside?.from && !isInterrupted) besideEnded = startBeside(order.beside.suite);
+  await runSuite(name);
+}
+if (besideEnded !== undefined) counts.push(await besideEnded());
 if (ownCache !== "") rmSync(ownCache, { recursive: true, force: true });
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);

@@ -31,7 +31,8 @@ export async function buildHelm(
     const bin = mkdtempSync(join(dirname(path), "bin-"));
     try {
       const install = ["install", "-trimpath", `-ldflags=${settings.join(" ")}`, `helm.sh/helm/v3/cmd/helm@${version}`];
-      const env = { GOBIN: bin, CGO_ENABLED: "0", GOFLAGS: "" };
+      // With cgo, as the control plane: both then share what Go has compiled.
+      const env = { GOBIN: bin, GOFLAGS: "" };
       await run("go", install, { env, cwd: bin, limitMs: 30 * 60_000 });
       renameSync(join(bin, "helm"), unfinished);
     } finally {

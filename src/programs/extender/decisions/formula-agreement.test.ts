@@ -27,10 +27,10 @@ import {
   type RunningExtender,
 } from "../testing/extender-harness.ts";
 
-// Thousands of random clusters: a running extender receives each through its watches, and its answers over HTTP must equal the
+// Hundreds of random clusters: a running extender receives each through its watches, and its answers over HTTP must equal the
 // literal formula.
 
-const CLUSTERS = 2000;
+const CLUSTERS = 600;
 const SIZE = 6;
 const random = seededRandom(20_300_101);
 const next = () => random.next();
@@ -177,7 +177,7 @@ describe.each([
     return (await answerTo<Body>(asked)).body;
   }
 
-  it("SCH-02 SCH-29 SCH-33 SCH-36 X-20 scores of thousands of random clusters equal the literal formula", async () => {
+  it("SCH-02 SCH-29 SCH-33 SCH-36 X-20 scores of hundreds of random clusters equal the literal formula", async () => {
     const cluster = new Map<string, Known>();
     let asked = 0;
     for (let round = 0; round < CLUSTERS / 2; round++) {
