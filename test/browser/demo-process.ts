@@ -6,6 +6,8 @@ import { HttpTransport, loadIdentity, type Transport } from "../../src/platform/
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 
+const BANNER_WITHIN = 60_000;
+
 export interface RunningDemo {
   /** The address of the dashboard. */
   readonly url: string;
@@ -29,17 +31,32 @@ export async function startDemo(...args: readonly string[]): Promise<RunningDemo
   demo.stdout.on("data", look);
   demo.stderr.on("data", look);
   void ended.then((code) => ready.reject(new Error(`the demo ended with ${code}: ${output}`)));
-  await ready.promise;
+  const stop = async (): Promise<void> => {
+    demo.kill("SIGTERM");
+    await ended;
+  };
+  const late = setTimeout(
+    () => ready.reject(new Error(`no banner within ${BANNER_WITHIN} ms: ${output}`)),
+    BANNER_WITHIN,
+  );
+  try {
+    await ready.promise;
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
   const url = printed(/dashboard +(http:\S+)/);
   const kubeconfig = printed(/KUBECONFIG=(\S+)/);
-  if (url === undefined || kubeconfig === undefined) throw new Error(`the demo printed no addresses: ${output}`);
+  if (url === undefined || kubeconfig === undefined) {
+    await stop();
+    throw new Error(`the demo printed no addresses: ${output}`);
+  }
   return {
     url,
     connect: async () =>
       new HttpTransport({ identity: await loadIdentity({ clock: systemClock, kubeconfig, environment: {} }) }),
-    stop: async () => {
-      demo.kill("SIGTERM");
-      await ended;
-    },
+    stop,
   };
 }

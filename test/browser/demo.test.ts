@@ -273,6 +273,33 @@ describe("the dashboard of the demo", () => {
     }
   });
 
+  it("DSH-06 shows savings without covered time as unknown, and links only to nodes", async () => {
+    const value = { estimate: 0, low: 0, high: 0 };
+    const known = { from: 1, to: 2, usedKwh: 3, notUsedKwh: { ...value, estimate: 4 }, notUsedPct: null, cost: null };
+    const words = { carbonKg: null, factors: "", method: "m", bias: "b", byClassKwh: [], byCauseKwh: [] };
+    const topNodes = [
+      ["sim-000", 2, 1],
+      ["(removed nodes)", 1, 3],
+    ];
+    let coverage: number | null = null;
+    await page.route("**/api/savings*", async (route) =>
+      route.fulfill({ json: { ...known, ...words, topNodes, coverage } }),
+    );
+    try {
+      const figure = page.getByTestId("not-used");
+      await page.getByText("Nothing is counted yet").waitFor({ timeout: 2 * SOON });
+      expect(await figure.textContent()).toBe("–");
+      coverage = 1;
+      await expect.poll(async () => figure.textContent(), { timeout: 2 * SOON }).toContain("4");
+      await page.getByText("Nodes that used most").click();
+      const rows = page.locator(".savings .rows li");
+      expect(await rows.getByRole("button").allTextContents()).toEqual(["sim-000"]);
+      expect(await rows.last().textContent()).toContain("(removed nodes)");
+    } finally {
+      await page.unroute("**/api/savings*");
+    }
+  });
+
   it("DSH-18 shows first that Joulie is stopped", async () => {
     const transport = await demo.connect();
     const client = new KubeClient({ transport, clock: systemClock, random: systemRandom, fieldManager: "a-person" });
@@ -286,8 +313,8 @@ describe("the dashboard of the demo", () => {
       await annotate("true");
       const first = page.locator(".problems li").first();
       await expect.poll(async () => first.textContent(), { timeout: SOON }).toMatch(/Joulie is stopped/);
-      await annotate(null);
     } finally {
+      await annotate(null);
       await transport.close();
     }
   });

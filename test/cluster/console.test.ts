@@ -1,5 +1,5 @@
 // The console on a real control plane: every command as a process, and `why` against the decisions of a real kube-scheduler.
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -113,6 +113,7 @@ describe("every command as a process", () => {
     text
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
       .replaceAll(/\d+ KiB/g, "N KiB")
+      .replaceAll(/\d+ readings of/g, "N readings of")
       .replaceAll(/\/\S+\/kubeconfig/g, "KUBECONFIG")
       .replaceAll(folder, "FOLDER");
 
@@ -169,6 +170,47 @@ describe("every command as a process", () => {
     },
     600_000,
   );
+
+  it("CLI-15 prints its version, completions that the shell accepts, and a configuration of kube-scheduler", async () => {
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    expect((await joulie(["version"])).text).toContain(version);
+    const script = join(folder, "completion.bash");
+    writeFileSync(script, (await joulie(["completion", "bash"])).text);
+    await run("bash", ["-n", script]);
+    const { text, code } = await joulie(["scheduler-config"]);
+    expect([code, parse(text)]).toMatchObject([0, { kind: "KubeSchedulerConfiguration", extenders: [{}] }]);
+  });
+
+  it("CLI-03 why looks for the pod in the namespace of the kubeconfig's context, unless -n names one", async () => {
+    const kubeconfig = join(folder, "with-namespace");
+    const config = parse(readFileSync(plane.admin.kubeconfig, "utf8")) as { contexts: { context: object }[] };
+    for (const one of config.contexts) one.context = { ...one.context, namespace: "kube-system" };
+    writeFileSync(kubeconfig, JSON.stringify(config));
+    expect((await joulie(["why", "job", "--kubeconfig", kubeconfig])).text).toContain(
+      "there is no pod job in namespace kube-system; there is one in default",
+    );
+    expect((await joulie(["why", "job", "-n", "default", "--kubeconfig", kubeconfig])).code).toBe(0);
+  });
+
+  it("CLI-14 node -w prints the list once, and then only rows that change", async () => {
+    const env = { PATH: process.env["PATH"], HOME: folder, KUBECONFIG: plane.admin.kubeconfig, COLUMNS: "80" };
+    const watching = spawn(process.execPath, [command, "node", "-w"], { env, cwd: folder });
+    const ended = new Promise((resolve) => watching.once("exit", resolve));
+    let text = "";
+    watching.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    try {
+      await vi.waitUntil(() => text.includes("worker-3"), { timeout: 30_000 });
+      const measured = (watts: number) => ({ status: { powerMeasurement: { measuredNodePowerW: watts } } });
+      await plane.api.mergePatch(`${twins}/worker-2/status`, measured(301));
+      await vi.waitUntil(() => text.includes("301 W"), { timeout: 30_000 });
+      await plane.api.mergePatch(`${twins}/worker-2/status`, measured(300));
+      const names = text.split("\n").map((line) => line.split(" ")[0]);
+      expect(names).toEqual(["NAME", "worker-1", "worker-2", "worker-3", "worker-2", ""]);
+    } finally {
+      watching.kill("SIGINT");
+      await ended;
+    }
+  }, 90_000);
 
   it("CLI-17 the real kubectl runs the plugin", async () => {
     const script = join(folder, "plugin", "kubectl-joulie");

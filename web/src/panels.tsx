@@ -101,14 +101,16 @@ export function Figures() {
       </div>
       <div class="figure">
         <h2>Not used, by the model</h2>
-        <p class="value">{report === undefined ? "–" : kilowattHours(report.notUsedKwh.estimate)}</p>
+        <p class="value" data-testid="not-used">
+          {report?.coverage ? kilowattHours(report.notUsedKwh.estimate) : "–"}
+        </p>
         <p class="detail">
-          {report?.notUsedPct === null || report === undefined
+          {report?.notUsedPct === null || !report?.coverage
             ? ""
             : `${report.notUsedPct.estimate.toFixed(1)} % (${report.notUsedPct.low.toFixed(1)} to ${report.notUsedPct.high.toFixed(1)} %)`}
         </p>
         <p class="detail">
-          {report === undefined || report.from === null
+          {!report?.coverage || report.from === null
             ? ""
             : `in ${age(report.from, report.to ?? report.from)}, an estimate`}
         </p>

@@ -1,6 +1,6 @@
 import { kilograms, kilowattHours, money } from "./format.ts";
 import { NodeLink } from "./node-link.tsx";
-import { savings, savingsHours } from "./store.ts";
+import { fleet, savings, savingsHours } from "./store.ts";
 
 /** Energy used and not used, money and carbon, always with the method. */
 export function Savings() {
@@ -23,8 +23,8 @@ export function Savings() {
           ))}
         </div>
       </header>
-      {report === undefined || report.from === null ? (
-        <p class="empty">The account begins with the first readings.</p>
+      {!report?.coverage ? (
+        <p class="empty">Nothing is counted yet: the account begins with the first readings.</p>
       ) : (
         <>
           <dl class="facts">
@@ -65,7 +65,7 @@ export function Savings() {
             ))}
             <div>
               <dt>Node time with a reading</dt>
-              <dd>{report.coverage === null ? "–" : `${(100 * report.coverage).toFixed(0)} %`}</dd>
+              <dd>{`${(100 * report.coverage).toFixed(0)} %`}</dd>
             </div>
           </dl>
           <details>
@@ -73,7 +73,8 @@ export function Savings() {
             <ul class="rows">
               {report.topNodes.map(([name, used, notUsed]) => (
                 <li key={name}>
-                  <NodeLink name={name} />
+                  {/* Some rows are sums over several nodes, or nodes that have left. */}
+                  {fleet.slotOf(name) < 0 ? <span dir="auto">{name}</span> : <NodeLink name={name} />}
                   <span>
                     {kilowattHours(used)} used, {kilowattHours(notUsed)} not used
                   </span>

@@ -20,9 +20,23 @@ export interface ClusterObjects {
   readonly endpoints: ReadonlyMap<string, PowerEndpoint>;
   /** Undefined if they cannot be read, which is not the same as no pods. */
   readonly pods: readonly Pod[] | undefined;
+  /** Kinds that are missing, or that the reader may not list: none of their objects is known. */
+  readonly notListed?: readonly ClusterKind[] | undefined;
   /** Absent if the reader looked at nodes and pods only. */
   readonly installation?: Installation | undefined;
 }
+
+export type ClusterKind = "nodes" | "twins" | "hardware" | "profiles" | "endpoints" | "pods";
+
+/** As the API server names them. */
+export const resourceNames: Readonly<Record<ClusterKind, string>> = {
+  nodes: "nodes",
+  twins: "nodetwins",
+  hardware: "nodehardwares",
+  profiles: "nodepowerprofiles",
+  endpoints: "powerendpoints",
+  pods: "pods",
+};
 
 /** For reports that have no answer without pods. */
 export type ClusterObjectsWithPods = ClusterObjects & { readonly pods: readonly Pod[] };

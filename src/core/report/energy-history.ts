@@ -11,7 +11,7 @@ export interface StoredEnergyHistory {
 const HOUR = milliseconds(3_600_000);
 const DAY = milliseconds(24 * HOUR);
 /** A day, and the hour that has begun. */
-const KEPT = milliseconds(DAY + HOUR);
+const RETAINED = milliseconds(DAY + HOUR);
 /** Of all hours together: a day of 1,250 nodes or six hours of 5,000, in the file two megabytes. */
 const ROWS_LIMIT = 30_000;
 /** The row of an hour whose nodes are no longer kept apart. No node has this name: it is not allowed in Kubernetes. */
@@ -61,7 +61,7 @@ export class EnergyHistory {
     // What the last sample showed held until this one.
     if (this.#last !== undefined) next.add(this.#last);
     next.add(sample);
-    this.#hours = [...this.#hours.filter((hour) => sample.at - (hour.until ?? 0) <= KEPT), next];
+    this.#hours = [...this.#hours.filter((hour) => sample.at - (hour.until ?? 0) <= RETAINED), next];
     let rows = this.#hours.reduce((sum, { size }) => sum + size, 0);
     // The hour that begins now stays as it is.
     for (const hour of this.#hours.slice(0, -1)) {

@@ -1,11 +1,13 @@
 // What people ask about a cluster, answered from its objects: problems, placements, plans and energy.
 export {
+  type ClusterKind,
   type ClusterObjects,
   type ClusterObjectsWithPods,
   defaultReportSettings,
   type Installation,
   type InstalledWorkload,
   type ReportSettings,
+  resourceNames,
   type WorkloadKind,
 } from "./cluster-objects.ts";
 export { type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";

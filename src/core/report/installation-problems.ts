@@ -87,8 +87,10 @@ function consequenceOf({ program, ready }: InstalledWorkload): { severity: "crit
 const isLeading = (lease: Installation["operatorLease"]): boolean =>
   Boolean(lease?.holder) && lease?.age !== undefined && lease.age <= LEASE_SILENT_AFTER;
 
-function leaseProblem({ programs, operatorLease, namespace }: Installation): ClusterProblem[] {
+function leaseProblem({ programs, operatorLease, namespace, unreadable }: Installation): ClusterProblem[] {
   const operator = programs.find(({ program }) => program === "operator");
+  // A Lease that may not be read is not a missing one.
+  if (unreadable.some((text) => text.startsWith("leases: "))) return [];
   // A program that is not ready is a problem of its own.
   if (operator === undefined || operator.ready === 0) return [];
   if (isLeading(operatorLease)) return [];

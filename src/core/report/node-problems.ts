@@ -41,6 +41,8 @@ export function nodeProblems(
   const isAwake = ({ powerState }: NodeSummary) => powerState === "on";
   const justStarted = startedWithin(objects, settings.agentSilentAfter);
   const isSettled = (node: NodeSummary) => isAwake(node) && !justStarted.has(node.name);
+  // Without the twins it is unknown what the operator and the agents published.
+  const isTwinKnown = objects.notListed?.includes("twins") !== true;
   const expected = (node: NodeSummary) => isAwake(node) && node.eligibility !== "not ready";
   const rules: readonly Rule[] = [
     {
@@ -103,7 +105,7 @@ export function nodeProblems(
     {
       id: "twin-missing",
       severity: "warning",
-      holds: (node) => !stopped && node.twinAge === undefined && isSettled(node),
+      holds: (node) => !stopped && isTwinKnown && node.twinAge === undefined && isSettled(node),
       what: () => "The operator has not published a twin.",
       meaning: "The node has no target and is not capped; it gets the neutral score.",
       command: () => "joulie doctor",
@@ -119,7 +121,7 @@ export function nodeProblems(
     {
       id: "agent-silent",
       severity: "warning",
-      holds: (node) => !stopped && expected(node) && isSettled(node) && isSilent(node),
+      holds: (node) => !stopped && isTwinKnown && expected(node) && isSettled(node) && isSilent(node),
       what: (nodes) =>
         nodes[0]?.receipts.length === 0
           ? "No agent has reported."

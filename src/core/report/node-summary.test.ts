@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { NodeTwin } from "../api/index.ts";
+import { instant, isoTime } from "../units/index.ts";
 import { defaultReportSettings } from "./cluster-objects.ts";
 import { summarizeNodes, totalsOver } from "./node-summary.ts";
 import { findProblems } from "./problems.ts";
-import { clusterOf, nodeObject, podObject, twinObject } from "./testing/objects.ts";
+import { clusterOf, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
 
 const cluster = clusterOf([nodeObject("a"), nodeObject("b")], [twinObject("a", { schedulableClass: "eco" })], {
   pods: [
@@ -20,6 +22,37 @@ const podsOf = (objects: typeof cluster | typeof unreadable) =>
     cpus,
     gpus,
   }));
+
+describe("power of a node", () => {
+  const minutesAgo = (minutes: number) => isoTime(instant(NOW - minutes * 60_000));
+  const stale = { lastUpdated: minutesAgo(6) };
+  const totalsOf = (...twins: NodeTwin[]) => {
+    const nodes = twins.map(({ metadata }) => nodeObject(metadata.name));
+    return totalsOver(summarizeNodes(clusterOf(nodes, twins), defaultReportSettings));
+  };
+
+  it("CLI-10 is unknown once the operator no longer refreshes the twin, but its cap is known", () => {
+    const trend = { source: "agent", measuredNodePowerW: 200, nodeCappedPowerW: 400, powerTrendWPerMin: 5 } as never;
+    const twin = twinObject("a", { ...stale, powerMeasurement: trend });
+    const [summary] = summarizeNodes(clusterOf([nodeObject("a")], [twin]), defaultReportSettings);
+    expect(summary).toMatchObject({ drawn: undefined, trend: undefined, budget: 400, stale: true });
+    expect(totalsOf(twin)).toMatchObject({ drawn: undefined, withPower: 0, measured: 0, budget: 400 });
+  });
+
+  it("CLI-10 is compared with the caps of the nodes that have a reading", () => {
+    expect(totalsOf(twinObject("a"), twinObject("b", stale))).toMatchObject({
+      drawn: 200,
+      budgetWithPower: 400,
+      budget: 800,
+      withPower: 1,
+      measured: 1,
+    });
+  });
+
+  it("CLI-10 of a machine that is off is 0 W, however old its twin is", () => {
+    expect(totalsOf(twinObject("a", { ...stale, power: { state: "off" } }))).toMatchObject({ drawn: 0, withPower: 1 });
+  });
+});
 
 describe("pods of a node", () => {
   it("CLI-11 are counted while they run, with what they request; a node without pods has 0", () => {

@@ -70,6 +70,7 @@ export interface NodeSummary {
   readonly pin: NodePin | undefined;
   readonly cpuCap: DeviceCap | undefined;
   readonly gpuCap: DeviceCap | undefined;
+  /** Undefined as well once the twin is stale. */
   readonly drawn: Watts | undefined;
   /** The most that the node may draw under its caps. */
   readonly budget: Watts | undefined;
@@ -132,6 +133,7 @@ export function summarizeNode(
   const measured = status?.powerMeasurement;
   const updated = timeOf(status?.lastUpdated);
   const twinAge = updated === undefined ? undefined : between(updated, now);
+  const stale = twinAge === undefined || twinAge > settings.staleAfter;
   const allocation = allocationOf(node, pods);
   return {
     name,
@@ -145,11 +147,11 @@ export function summarizeNode(
     pin: pinOf(objects, name),
     cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax),
     gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax),
-    // The last reading of a machine that is off is history.
-    drawn: status?.power?.state === "off" ? watts(0) : measured?.measuredNodePowerW,
+    // The last reading of a machine that is off is history, and so is that of a twin that the operator does not refresh.
+    drawn: status?.power?.state === "off" ? watts(0) : stale ? undefined : measured?.measuredNodePowerW,
     budget: measured?.nodeCappedPowerW,
     uncapped: measured?.nodeTdpW,
-    trend: measured?.powerTrendWPerMin,
+    trend: stale ? undefined : measured?.powerTrendWPerMin,
     source: measured?.source,
     headroom: status?.predictedPowerHeadroomScore,
     cooling: status?.predictedCoolingStressScore,
@@ -157,7 +159,7 @@ export function summarizeNode(
     slowdownPct: status?.expectedSlowdownPct,
     powerState: status?.power?.state ?? "on",
     twinAge,
-    stale: twinAge === undefined || twinAge > settings.staleAfter,
+    stale,
     classSince: timeOf(status?.lastTransitionTime),
     receipts: receiptsOf(twin, now),
     pods: pods?.length,
@@ -225,11 +227,13 @@ export function timeOf(text: string | undefined): Instant | undefined {
 export interface ClusterTotals {
   readonly managed: number;
   readonly byClass: Readonly<Record<SchedulableClass, number>>;
-  /** Sum of the nodes with a reading. */
-  readonly drawn: Watts;
+  /** Sum of the nodes with a reading; undefined if none has one. */
+  readonly drawn: Watts | undefined;
+  /** What the nodes with a reading may draw under their caps, to compare with `drawn`. */
+  readonly budgetWithPower: Watts;
   readonly budget: Watts;
   readonly uncapped: Watts;
-  /** Nodes whose power is measured, not estimated. */
+  /** Nodes whose power is measured now, not estimated. */
   readonly measured: number;
   readonly withPower: number;
   /** Undefined if the pods cannot be read. */
@@ -238,29 +242,25 @@ export interface ClusterTotals {
 }
 
 const measuringSources: ReadonlySet<PowerSource | undefined> = new Set(["kepler", "agent", "http", "prometheus"]);
-export const isMeasured = ({ source }: Pick<NodeSummary, "source">): boolean => measuringSources.has(source);
+export const isMeasured = ({ source }: Partial<Pick<NodeSummary, "source">>): boolean => measuringSources.has(source);
 export const isManaged = ({ eligibility }: Pick<NodeSummary, "eligibility">): boolean => eligibility !== "unmanaged";
 
 export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {
   const managed = nodes.filter(isManaged);
   const byClass = { performance: 0, eco: 0, draining: 0, asleep: 0, unknown: 0 };
-  let drawn = 0;
-  let budget = 0;
-  let uncapped = 0;
-  for (const node of managed) {
-    byClass[node.schedulableClass]++;
-    drawn += node.drawn ?? 0;
-    budget += node.budget ?? 0;
-    uncapped += node.uncapped ?? 0;
-  }
+  const withPower = managed.filter((node) => node.drawn !== undefined);
+  for (const node of managed) byClass[node.schedulableClass]++;
+  const sum = (of: readonly NodeSummary[], figure: "drawn" | "budget" | "uncapped"): Watts =>
+    watts(of.reduce((total, node) => total + (node[figure] ?? 0), 0));
   return {
     managed: managed.length,
     byClass,
-    drawn: drawn as Watts,
-    budget: budget as Watts,
-    uncapped: uncapped as Watts,
-    measured: managed.filter(isMeasured).length,
-    withPower: managed.filter((node) => node.drawn !== undefined).length,
+    drawn: withPower.length === 0 ? undefined : sum(withPower, "drawn"),
+    budgetWithPower: sum(withPower, "budget"),
+    budget: sum(managed, "budget"),
+    uncapped: sum(managed, "uncapped"),
+    measured: withPower.filter(isMeasured).length,
+    withPower: withPower.length,
     ...podTotals(managed),
   };
 }

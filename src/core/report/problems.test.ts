@@ -57,6 +57,12 @@ describe("problems of nodes", () => {
     expect(idsIn(clusterOf([nodeObject("a")], [replaced]))).toContain("twin-missing");
   });
 
+  it("CLI-01 says nothing about twins and agents if the twins cannot be listed", () => {
+    const notListed = ["twins"] as const;
+    expect(idsIn(clusterOf([nodeObject("a")], [], { notListed }))).toEqual([]);
+    expect(idsIn(clusterOf([nodeObject("a")], [], { notListed: ["hardware"] }))).toContain("twin-missing");
+  });
+
   it("says nothing about stale data while Joulie is stopped on purpose", () => {
     const stopped = installation({ stopped: true });
     expect(idsOf({ lastUpdated: minutesAgo(60), controlStatus: {} }, {}, { installation: stopped })).toEqual([
@@ -169,6 +175,10 @@ describe("problems of the installation", () => {
     ["unreadable", { unreadable: ["deployments: forbidden"] }],
   ])("CLI-01 reports %s", (id, more) => {
     expect(idsWith(more)).toEqual([id]);
+  });
+
+  it("CLI-01 does not take a Lease that may not be read as missing", () => {
+    expect(idsWith({ operatorLease: undefined, unreadable: ["leases: forbidden"] })).toEqual(["unreadable"]);
   });
 
   it("CLI-01 takes an operator that leads without a Deployment as installed, as in the demo", () => {

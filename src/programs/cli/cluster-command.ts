@@ -9,6 +9,8 @@ export interface Cluster {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly clock: Clock;
+  /** That of the kubeconfig's context, if it names one. */
+  readonly contextNamespace: string | undefined;
 }
 
 export const namespaceOption = () =>
@@ -45,7 +47,7 @@ export async function onCluster(
     const transport = new HttpTransport({ identity });
     try {
       const client = new KubeClient({ transport, clock, random, fieldManager });
-      const problem = await work({ client, transport, clock });
+      const problem = await work({ client, transport, clock, contextNamespace: identity.namespace });
       if (problem === undefined) return exitCodes.done;
       world.err(`joulie ${name}: ${problem}\n`);
     } finally {

@@ -5,7 +5,14 @@ import type { Milliseconds } from "../../core/units/index.ts";
 import type { SourcedSavings } from "../console/index.ts";
 import type { Program } from "../index.ts";
 import { durationOf, positiveDurationOf, timeoutOption } from "./cluster-command.ts";
-import { type Add, type Console, type InstallationContext, inConsole, named } from "./console-commands.ts";
+import {
+  type Add,
+  type Console,
+  type InstallationContext,
+  inConsole,
+  named,
+  watchedCluster,
+} from "./console-commands.ts";
 import {
   type ClusterOptions,
   clusterOptions,
@@ -178,14 +185,10 @@ async function runTopCommand(options: TopOptions, world: CliEnvironment): Promis
       out(console.nodeListOf(objects, { sortBy, headers: true, screen, filter }).text(false));
       return undefined;
     }
-    const { createLogger } = await import("../../platform/log/index.ts");
-    const { systemRandom: random } = await import("../../platform/random/index.ts");
-    // The screen shows what fails.
-    const log = createLogger({ level: "silent", program: "top" });
-    const cluster = new console.WatchedCluster({ client, clock, random, log, nodeSelector });
+    const cluster = await watchedCluster(context, console, nodeSelector);
     cluster.start();
     try {
-      const read = async () => cluster.read();
+      const read = async (signal: AbortSignal) => cluster.read(signal);
       await console.runTop(context, read, console.processTerminal, { sortBy, filter }, console.untilInterrupted());
     } finally {
       await cluster.stop();

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ClusterObjects } from "../../core/report/index.ts";
 import type * as consoleFunctions from "../console/index.ts";
-import type { ConsoleContext, NodeHistory, OutputFormat, Printable } from "../console/index.ts";
+import type { ConsoleContext, OutputFormat, Printable, WatchedCluster } from "../console/index.ts";
 import { onCluster } from "./cluster-command.ts";
 import {
   type ClusterOptions,
@@ -23,6 +24,8 @@ export type Console = typeof consoleFunctions;
 /** The context of a command, and the namespace of the installation. */
 export interface InstallationContext extends ConsoleContext {
   readonly namespace: string;
+  /** That of the kubeconfig's context, if it names one. */
+  readonly contextNamespace: string | undefined;
 }
 
 interface ConsoleCommand {
@@ -81,18 +84,49 @@ export const named = (name: string, { kubeconfig, context, namespace }: ClusterO
   installation: namespace,
 });
 
-/** Prints once, or with --watch until Ctrl-C. */
+interface Printing extends Pick<PrintOptions, "output"> {
+  readonly watch?: boolean;
+  readonly nodeSelector?: string | undefined;
+  /** The text is a list with one line per node. */
+  readonly isList?: boolean;
+}
+
+/** Prints once, or with --watch until Ctrl-C. Then the objects come by watches: lists every few seconds would load the API server. */
 async function print(
   context: InstallationContext,
   console: Console,
-  options: Pick<PrintOptions, "output"> & { readonly watch?: boolean },
-  make: (context: InstallationContext) => Promise<Printable>,
+  { output, watch = false, nodeSelector, isList = false }: Printing,
+  make: (objects: ClusterObjects) => Promise<Printable> | Printable,
 ): Promise<undefined> {
-  const format: OutputFormat = console.outputFormatOf(options.output);
-  const text = async () => console.rendered(format, await make(context));
-  if (options.watch !== true) context.out(await text());
-  else await console.watchText(context, text, console.untilInterrupted());
+  const format: OutputFormat = console.outputFormatOf(output);
+  const { client, clock, namespace, out } = context;
+  const text = async (objects: ClusterObjects) => console.rendered(format, await make(objects));
+  if (!watch) {
+    out(await text(await console.readCluster({ client, clock, namespace, nodeSelector })));
+    return undefined;
+  }
+  const cluster = await watchedCluster(context, console, nodeSelector);
+  const signal = console.untilInterrupted();
+  const rowsOnly = isList && (format.kind === "text" || format.kind === "wide" || format.kind === "name");
+  cluster.start();
+  try {
+    await console.watchText(context, async () => text(await cluster.readAll(namespace, signal)), signal, { rowsOnly });
+  } finally {
+    await cluster.stop();
+  }
   return undefined;
+}
+
+/** The commands show what fails, so nothing is logged. */
+export async function watchedCluster(
+  { client, clock }: InstallationContext,
+  console: Console,
+  nodeSelector: string | undefined,
+): Promise<WatchedCluster> {
+  const { createLogger } = await import("../../platform/log/index.ts");
+  const { systemRandom: random } = await import("../../platform/random/index.ts");
+  const log = createLogger({ level: "silent", program: "console" });
+  return new console.WatchedCluster({ client, clock, random, log, nodeSelector });
 }
 
 /** The commands that only read. */
@@ -104,9 +138,7 @@ export function addReadingCommands(add: Add, exit: Exit): void {
       .action(async (options: WatchOptions) =>
         exit(
           await inConsole(named("status", options), world, async (context, console) =>
-            print(context, console, options, async ({ client, clock, screen, namespace }) =>
-              console.statusOf(await console.readCluster({ client, clock, namespace }), screen),
-            ),
+            print(context, console, options, (objects) => console.statusOf(objects, context.screen)),
           ),
         ),
       );
@@ -126,7 +158,7 @@ export function addReadingCommands(add: Add, exit: Exit): void {
     command
       .argument("<pod>", "name, or NAMESPACE/NAME")
       .argument("[node]", "explain this node only")
-      .addOption(new Option("-n, --namespace <name>", "namespace of the pod").default("default"))
+      .addOption(new Option("-n, --namespace <name>", "namespace of the pod; else that of the context, or default"))
       .addOption(new Option("--installation <name>", "namespace of the installation; found if not given"))
       .addOption(urlOption("extender"))
       .addOption(
@@ -140,9 +172,9 @@ export function addReadingCommands(add: Add, exit: Exit): void {
       .action(async (pod: string, node: string | undefined, options: WhyCommandOptions) =>
         exit(
           await inConsole({ ...options, name: "why", urls: options }, world, async (context, console) =>
-            print(context, console, options, async ({ client, clock, screen, namespace: installation }) => {
-              const objects = await console.readCluster({ client, clock, namespace: installation });
-              const { namespace, extenderWeight } = options;
+            print(context, console, options, async (objects) => {
+              const { screen, namespace: installation } = context;
+              const { namespace = context.contextNamespace ?? "default", extenderWeight } = options;
               const asked = { pod, node, namespace, extenderWeight, installation };
               const why = await console.explainPod(context, objects, asked);
               return console.whyText(why, node, screen);
@@ -160,9 +192,9 @@ export function addReadingCommands(add: Add, exit: Exit): void {
       .action(async (options: WatchOptions & { readonly operator?: string }) =>
         exit(
           await inConsole({ ...named("plan", options), urls: options }, world, async (context, console) =>
-            print(context, console, options, async ({ client, clock, screen, namespace }) => {
+            print(context, console, options, async (objects) => {
+              const { screen, namespace } = context;
               const { headers } = options;
-              const objects = await console.readCluster({ client, clock, namespace });
               return console.planText(await console.planOf(context, objects, namespace), { screen, headers });
             }),
           ),
@@ -187,21 +219,20 @@ interface NodeOptions extends WatchOptions {
 
 interface WhyCommandOptions extends PrintOptions {
   /** Of the pod. */
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly installation?: string;
   readonly extender?: string;
   readonly extenderWeight?: number;
 }
 
 async function runNode(name: string | undefined, options: NodeOptions, world: CliEnvironment): Promise<number> {
-  let history: NodeHistory | undefined;
+  const { selector: nodeSelector, sortBy, headers } = options;
+  const printing = { ...options, nodeSelector, isList: name === undefined };
   return inConsole({ ...named("node", options), urls: options }, world, async (context, console) =>
-    print(context, console, options, async ({ client, clock, screen, namespace }) => {
-      const { selector: nodeSelector, sortBy, headers } = options;
-      const objects = await console.readCluster({ client, clock, namespace, nodeSelector });
+    print(context, console, printing, async (objects) => {
+      const { client, screen, namespace } = context;
       if (name === undefined) return console.nodeListOf(objects, { sortBy, headers, screen });
-      // Once: a watch would open a way to the dashboard every two seconds.
-      history ??= await console.nodeHistoryOf(context, namespace, name);
+      const history = await console.nodeHistoryOf(context, namespace, name);
       return console.nodeDetailsOf(name, objects, { events: await console.eventsOf(client, name), history }, screen);
     }),
   );

@@ -16,6 +16,7 @@ import {
   readObject,
 } from "../../core/api/index.ts";
 import type {
+  ClusterKind,
   ClusterObjects,
   ClusterObjectsWithPods,
   Installation,
@@ -60,9 +61,16 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
       return undefined;
     }
   };
-  const ofKind = async <Value>(resource: Resource, kind: ResourceKind<Value>): Promise<Map<string, Value>> => {
+  const notListed: ClusterKind[] = [];
+  const ofKind = async <Value>(
+    name: ClusterKind,
+    resource: Resource,
+    kind: ResourceKind<Value>,
+  ): Promise<Map<string, Value>> => {
     const found = new Map<string, Value>();
-    for (const object of (await list(resource)) ?? []) {
+    const listed = await list(resource);
+    if (listed === undefined) notListed.push(name);
+    for (const object of listed ?? []) {
       // One damaged object does not hide the others.
       const reading = readObject(kind, object);
       if (reading.ok) found.set(object.metadata.name, reading.value.object);
@@ -75,10 +83,10 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
       nodeSelector === undefined ? {} : { labelSelector: nodeSelector },
     ),
     list(resources.pods),
-    ofKind<NodeTwin>(resources.nodeTwins, nodeTwinKind),
-    ofKind<NodeHardware>(resources.nodeHardwares, nodeHardwareKind),
-    ofKind<NodePowerProfile>(resources.nodePowerProfiles, nodePowerProfileKind),
-    ofKind<PowerEndpoint>(resources.powerEndpoints, powerEndpointKind),
+    ofKind<NodeTwin>("twins", resources.nodeTwins, nodeTwinKind),
+    ofKind<NodeHardware>("hardware", resources.nodeHardwares, nodeHardwareKind),
+    ofKind<NodePowerProfile>("profiles", resources.nodePowerProfiles, nodePowerProfileKind),
+    ofKind<PowerEndpoint>("endpoints", resources.powerEndpoints, powerEndpointKind),
     readInstallation(client, namespace, clock.now(), (part, error) => unreadable.push(`${part}: ${reasonOf(error)}`)),
   ]);
   const ours = new Set(kinds.map(({ plural }) => `${plural}.${apiGroup}`));
@@ -97,6 +105,7 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
     profiles,
     endpoints,
     pods: pods as readonly Pod[] | undefined,
+    notListed: pods === undefined ? [...notListed, "pods"] : notListed,
     installation,
   };
 }

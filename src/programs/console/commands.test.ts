@@ -118,7 +118,9 @@ describe("commands on the embedded API", () => {
     expect(text.split("\n")[0]).toBe("2 PROBLEMS");
     expect(text).toContain("WARNING  node b: The operator has not refreshed the twin for 10m.");
     expect(text).toContain("-> joulie doctor");
-    expect(text).toContain("POWER     400 W of 800 W allowed by caps ██████████           50 %");
+    // b has no reading.
+    expect(text).toContain("POWER     200 W of 400 W allowed by caps ██████████           50 %");
+    expect(text).toContain("LIMIT     800 W, 67 % of 1200 W uncapped\nREADINGS  1 of 2 nodes, 1 of them measured");
     expect(text).toContain("NODES     2 managed: 0 performance, 2 eco");
     expect(text).toContain("PODS      1: 0 performance, 1 standard");
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
@@ -135,10 +137,34 @@ describe("commands on the embedded API", () => {
       status: 403,
       value: { kind: "Status", code: 403, reason: "Forbidden", message: "no" },
     };
-    const { installation, nodes } = await read();
+    const { installation, nodes, notListed } = await read();
     expect(nodes).toHaveLength(1);
+    expect(notListed).toEqual(expect.arrayContaining(["endpoints", "hardware"]));
     expect(installation?.missingKinds).toEqual(["powerendpoints.joulie.io"]);
     expect(installation?.unreadable.join()).toContain("nodehardwares");
+  });
+
+  it("CLI-10 twins and Leases that may not be read are not reported as absent", async () => {
+    await createNode("a");
+    const forbidden = { status: 403, value: { kind: "Status", code: 403, reason: "Forbidden", message: "no" } };
+    extra["/apis/joulie.io/v1alpha1/nodetwins"] = forbidden;
+    extra[`/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/joulie-operator`] = forbidden;
+    const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": "operator" };
+    const operator = { metadata: { name: "joulie-operator", labels }, spec: {}, status: { readyReplicas: 1 } };
+    extra[`/apis/apps/v1/namespaces/${namespace}/deployments`] = {
+      status: 200,
+      value: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [operator] },
+    };
+    const objects = await read();
+    expect(statusOf(objects, screen).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
+    const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
+    const text = nodeDetailsOf("a", objects, { events: [], history }, screen).text(false);
+    expect(text).toContain("unknown: the twins cannot be listed; see joulie doctor");
+    expect(text).not.toMatch(/has not published|reported/);
+    const options = { namespace, service: "s", version: "0.1.0" };
+    const checks = (await examineInstallation(context, objects, options)).map(({ check }) => check);
+    for (const check of ["agents", "twins", "mounts", "agent-silent", "twin-missing"])
+      expect(checks).not.toContain(check);
   });
 
   it("CLI-11 node lists nodes, sorted and filtered, and shows one with receipts, pods and history", async () => {
@@ -168,6 +194,9 @@ describe("commands on the embedded API", () => {
     expect(nodeDetailsOf("b", objects, past, screen).text(false)).toContain(
       "power       caps and power over time are unknown: it is not installed\n            no Events of Joulie",
     );
+    extra["/apis/events.k8s.io/v1/namespaces/default/events"] = { status: 403, value: { kind: "Status" } };
+    const unlisted = { events: await eventsOf(context.client, "b"), history };
+    expect(nodeDetailsOf("b", objects, unlisted, screen).text(false)).toContain("Events are unknown");
     expect(text).toContain("cpu         applied by rapl 0s ago, reads -\n            150 W per package");
     expect(text).toContain("performance default/p");
     expect(text).toContain("WARNING     1 performance pod runs on this eco node.");
@@ -309,7 +338,9 @@ describe("commands on the embedded API", () => {
     extra[`${proxy}/readyz`] = { status: 503, value: "" };
     extra[review] = { status: 201, value: { metadata: {}, status: { allowed: false } } };
     expect(await severityOf("extender")).toMatchObject({ severity: "warning" });
-    expect((await severityOf("permissions"))?.what).toContain("list nodes");
+    expect((await severityOf("permissions"))?.what).toBe(
+      "You may not list nodes, list pods, list nodetwins, list nodehardwares, list nodepowerprofiles, list powerendpoints, create nodepowerprofiles, patch nodepowerprofiles, delete nodepowerprofiles, patch namespaces, get leases, list deployments, list events, create pods/portforward.",
+    );
     expect((await severityOf("agents"))?.what).toBe("agents of 1 nodes report");
     await createNode("b", { power: { state: "off" }, controlStatus: {} });
     expect((await severityOf("agents"))?.what).toBe("agents of 1 of 2 nodes report");
@@ -406,6 +437,41 @@ describe("commands on the embedded API", () => {
   });
 });
 
+describe("what --watch prints", () => {
+  const printedOf = async (texts: readonly string[], rowsOnly: boolean): Promise<readonly string[]> => {
+    const printed: string[] = [];
+    const ending = new AbortController();
+    let at = 0;
+    const text = async () => texts[Math.min(at++, texts.length - 1)] ?? "";
+    const done = watchText({ clock, out: (more) => printed.push(more) }, text, ending.signal, { rowsOnly });
+    for (let step = 0; step < 40; step++) await clock.advanceAsync(milliseconds(500));
+    ending.abort();
+    await done;
+    return printed;
+  };
+
+  it("CLI-14 is nothing while only ages differ", async () => {
+    const table = (age: string) => `NAME  UPDATED\na     ${age.padStart(7)}\n`;
+    expect(await printedOf([table("9s"), table("10s"), table("2m")], false)).toEqual([table("9s")]);
+    const json = (age: number) => `{ "name": "a", "twinAge": ${age}, "receipts": [{ "age": ${age} }] }\n`;
+    expect(await printedOf([json(5), json(2005)], false)).toEqual([json(5)]);
+    expect(await printedOf(["200 W 5s\n", "210 W 7s\n"], false)).toEqual(["200 W 5s\n", "\n210 W 7s\n"]);
+  });
+
+  it("CLI-14 of a list is the rows that changed", async () => {
+    const table = (b: string) =>
+      `NAME  POWER  UPDATED\na     1 W        ${b === "2 W" ? "1s" : "3s"}\nb     ${b}        1s\n`;
+    expect(await printedOf([table("2 W"), table("3 W")], true)).toEqual([table("2 W"), "b     3 W        1s\n"]);
+  });
+
+  it("CLI-14 ends at Ctrl-C while the API hangs", async () => {
+    const ending = new AbortController();
+    const done = watchText({ clock, out: () => undefined }, async () => new Promise(() => undefined), ending.signal);
+    ending.abort();
+    await expect(done).resolves.toBeUndefined();
+  });
+});
+
 describe("what the doctor examines besides", () => {
   const workload = (component: string, env: Readonly<Record<string, string>> = {}) => ({
     metadata: {
@@ -475,22 +541,66 @@ describe("what the doctor examines besides", () => {
     });
   });
 
-  it("CLI-13 counts the calls of all extender replicas, because kube-scheduler may ask only one", async () => {
-    extra[`/api/v1/namespaces/${namespace}/services/s:metrics/proxy/readyz`] = { status: 200, value: "ok" };
+  const createExtender = async (name: string, calls: number, { ready = true, startedAgo = 3_600_000 } = {}) => {
     const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": "extender" };
-    for (const [name, calls] of [
-      ["ext-1", 0],
-      ["ext-2", 9],
-    ] as const) {
-      await context.client.create(
-        resources.pods,
-        { metadata: { name, labels }, spec: { containers: [{ name: "c", image: "x" }] } },
-        { namespace },
-      );
-      const value = `joulie_scheduler_filter_requests_total ${calls}\n`;
-      extra[`/api/v1/namespaces/${namespace}/pods/${name}:9877/proxy/metrics`] = { status: 200, value };
-    }
+    const spec = { containers: [{ name: "c", image: "x" }] };
+    await context.client.create(resources.pods, { metadata: { name, labels }, spec }, { namespace });
+    const status = {
+      conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
+      containerStatuses: [{ state: { running: { startedAt: new Date(NOW - startedAgo).toISOString() } } }],
+    };
+    await context.client.mergePatch(resources.pods, { name, namespace }, { status }, { subresource: "status" });
+    metricsOf(name, 200, `joulie_scheduler_filter_requests_total ${calls}\n`);
+  };
+  const metricsOf = (name: string, status: number, value: unknown) => {
+    extra[`/api/v1/namespaces/${namespace}/pods/${name}:9877/proxy/metrics`] = { status, value };
+  };
+  const extenderIsReady = () => {
+    extra[`/api/v1/namespaces/${namespace}/services/s:metrics/proxy/readyz`] = { status: 200, value: "ok" };
+  };
+
+  it("CLI-13 counts the calls of all extender replicas, because kube-scheduler may ask only one", async () => {
+    extenderIsReady();
+    await createExtender("ext-1", 0);
+    await createExtender("ext-2", 9);
     expect((await find("extender"))?.what).toContain("kube-scheduler has asked it 9 times");
+  });
+
+  it("CLI-13 says that kube-scheduler never asks the extender only if every ready replica showed its metrics", async () => {
+    extenderIsReady();
+    await createExtender("ext-1", 0);
+    await createExtender("ext-2", 0);
+    await createExtender("ext-3", 0, { ready: false });
+    metricsOf("ext-3", 503, "not running");
+    expect(await find("extender")).toMatchObject({
+      severity: "warning",
+      what: expect.stringContaining("has never asked it") as string,
+    });
+    metricsOf("ext-2", 503, "joulie_scheduler_filter_requests_total 0\n");
+    expect(await find("extender")).toMatchObject({
+      severity: "notice",
+      what: "It is ready, but it is unknown whether kube-scheduler asks it: 1 of 2 replicas did not show their metrics.",
+    });
+  });
+
+  it("CLI-13 does not take an error page of the extender's Service as 0 calls", async () => {
+    extenderIsReady();
+    const page = `/api/v1/namespaces/${namespace}/services/s:metrics/proxy/metrics`;
+    extra[page] = { status: 503, value: "no endpoints available" };
+    expect(await find("extender")).toMatchObject({ severity: "notice" });
+    extra[page] = { status: 200, value: "joulie_scheduler_filter_requests_total 0\n" };
+    expect(await find("extender")).toMatchObject({ severity: "warning" });
+  });
+
+  it("CLI-13 gives kube-scheduler ten minutes to ask an extender that has just started", async () => {
+    extenderIsReady();
+    await createExtender("ext-1", 0, { startedAgo: 300_000 });
+    expect(await find("extender")).toMatchObject({
+      severity: "notice",
+      what: expect.stringContaining("it started less than 10 minutes ago") as string,
+    });
+    await clock.advanceAsync(milliseconds(300_000));
+    expect(await find("extender")).toMatchObject({ severity: "warning" });
   });
 
   it("CLI-13 finds nodes whose clock differs from the API server's, and a console of another version", async () => {

@@ -91,6 +91,7 @@ const CALLS = /^joulie_scheduler_(?:filter|prioritize)_requests_total(?:\{[^}]*\
 /** The chart's port of the extender's metrics. */
 const METRICS_PORT = 9877;
 const PODS_LIMIT = 8;
+const NEW_FOR = milliseconds(600_000);
 
 /** The extender of a demo, or one that the user names: it has no Service, but remembers whom it answered. */
 async function namedExtender(
@@ -121,36 +122,51 @@ export async function extenderFindings(
   if (named !== undefined) return named;
   const notReady = await missingExtender(cluster);
   if (notReady !== undefined) return [missing("extender", notReady)];
-  const calls = await callsOf(cluster);
-  return calls > 0
-    ? [fine("extender", `it is ready, and kube-scheduler has asked it ${calls} times since it started`)]
-    : [
-        bad(
-          "extender",
-          "warning",
-          "It is ready, but kube-scheduler has never asked it since it started.",
-          "joulie scheduler-config prints what kube-scheduler's configuration needs",
-        ),
-      ];
+  const { calls, unknown } = await callsOf(cluster);
+  if (calls > 0)
+    return [fine("extender", `it is ready, and kube-scheduler has asked it ${calls} times since it started`)];
+  const fix = "joulie scheduler-config prints what kube-scheduler's configuration needs";
+  if (unknown !== undefined)
+    return [
+      bad("extender", "notice", `It is ready, but it is unknown whether kube-scheduler asks it: ${unknown}.`, fix),
+    ];
+  return [bad("extender", "warning", "It is ready, but kube-scheduler has never asked it since it started.", fix)];
 }
 
-/** kube-scheduler keeps its connection to one replica, so all are counted; the Service shows only one of them. */
-async function callsOf(cluster: ExaminedCluster): Promise<number> {
-  const { client, namespace, service } = cluster;
+type ExtenderPod = KubeObject & {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly state?: { readonly running?: { readonly startedAt?: string } } }[];
+  };
+};
+
+/**
+ * The calls of all replicas: kube-scheduler keeps its connection to one of them, and the Service shows any. `unknown` says why 0
+ * calls prove nothing.
+ */
+async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unknown: string | undefined }> {
+  const { client, clock, namespace, service } = cluster;
   const labelSelector = `${INSTALLED},${COMPONENT}=extender`;
-  const { items } = await client.listAll(resources.pods, { namespace, labelSelector });
-  const pages = await Promise.allSettled(
-    items
-      .slice(0, PODS_LIMIT)
-      .map(async ({ metadata }) => pageThroughApi(cluster, `pods/${metadata.name}:${METRICS_PORT}/proxy/metrics`)),
-  );
+  const { items } = await client.listAll<ExtenderPod>(resources.pods, { namespace, labelSelector });
+  const ready = items.filter(isReady);
+  const paths = ready.slice(0, PODS_LIMIT).map(({ metadata }) => `pods/${metadata.name}:${METRICS_PORT}/proxy/metrics`);
+  const asked = paths.length === 0 ? [`services/${service}:metrics/proxy/metrics`] : paths;
+  const pages = await Promise.allSettled(asked.map(async (path) => pageThroughApi(cluster, path)));
   const texts = pages.flatMap((page) =>
     page.status === "fulfilled" && page.value.status === 200 ? [page.value.text] : [],
   );
-  if (texts.length === 0) texts.push((await pageThroughApi(cluster, `services/${service}:metrics/proxy/metrics`)).text);
-  return texts
+  const calls = texts
     .flatMap((text) => Array.from(text.matchAll(CALLS), ([, count]) => Number(count)))
     .reduce((sum, count) => sum + count, 0);
+  const replicas = Math.max(ready.length, asked.length);
+  if (texts.length < replicas)
+    return { calls, unknown: `${replicas - texts.length} of ${replicas} replicas did not show their metrics` };
+  const starts = ready.flatMap(({ status }) =>
+    (status?.containerStatuses ?? []).map(({ state }) => Date.parse(state?.running?.startedAt ?? "")),
+  );
+  // On an idle cluster nothing is scheduled for a while.
+  const isNew = starts.length > 0 && clock.now() - Math.min(...starts) < NEW_FOR;
+  return { calls, unknown: isNew ? `it started less than ${NEW_FOR / 60_000} minutes ago` : undefined };
 }
 
 const MAX_SKEW = milliseconds(30_000);
@@ -159,7 +175,7 @@ const MAX_SKEW = milliseconds(30_000);
 export async function machineClock({ transport, clock, skew }: ConsoleContext): Promise<readonly DoctorFinding[]> {
   const found = skew ?? (await clockSkewOf(transport, clock));
   if (found === undefined)
-    return [bad("clock", "notice", "The API server does not tell its time.", "compare with date on a node")];
+    return [bad("clock", "notice", "The API server sends no Date header.", "compare with date on a node")];
   if (Math.abs(found) <= MAX_SKEW) return [fine("clock", "this machine and the API server agree about the time")];
   return [
     bad(
@@ -172,7 +188,7 @@ export async function machineClock({ transport, clock, skew }: ConsoleContext): 
 }
 
 const NODE_LEASES = "kube-node-lease";
-/** A kubelet renews its Lease every 10 seconds; the API server takes it as lost after 40. */
+/** A kubelet renews its Lease every 10 seconds; the node lifecycle controller takes the node as lost after 40. */
 const MAX_LATE = milliseconds(90_000);
 
 /** Nodes whose kubelet stamps its Lease with another time than the API server's. Agents stamp their reports with the same clock. */
@@ -205,8 +221,11 @@ export async function nodeClocks(
   ];
 }
 
-const isReady = ({ status }: ClusterObjects["nodes"][number]): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+const isReady = ({
+  status,
+}: {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}): boolean => status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 
 /** This console against the programs. */
 export function consoleVersion({ installation }: ClusterObjects, version: string): readonly DoctorFinding[] {

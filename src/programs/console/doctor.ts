@@ -23,6 +23,7 @@ import {
   missing,
   nodeClocks,
 } from "./doctor-checks.ts";
+import { EVENT_NAMESPACE } from "./node-details.ts";
 import type { Printable } from "./output.ts";
 import { paintFor, wrap } from "./screen.ts";
 
@@ -54,7 +55,7 @@ export async function examineInstallation(
   const cluster = { ...context, ...options };
   const found = await Promise.all([
     guarded("crds", definitions(context)),
-    guarded("permissions", permissions(context)),
+    guarded("permissions", permissions(context, options.namespace)),
     guarded("program-permissions", programPermissions(cluster)),
     guarded("extender", extenderFindings(context, cluster)),
     guarded("clock", machineClock(context)),
@@ -81,28 +82,44 @@ async function definitions(context: ConsoleContext): Promise<readonly DoctorFind
     : [missing("crds", lacking)];
 }
 
-/** What the commands of this console need; with fewer rights some of them fail. */
-const questions = [
-  ["list", "", "nodes"],
-  ["list", "", "pods"],
-  ["list", apiGroup, "nodetwins"],
-  ["list", apiGroup, "nodehardwares"],
-  ["list", apiGroup, "powerendpoints"],
-  ["create", apiGroup, "nodepowerprofiles"],
-  ["delete", apiGroup, "nodepowerprofiles"],
-  ["patch", "", "namespaces"],
-] as const;
+interface Question {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+}
 
-async function permissions({ client }: ConsoleContext): Promise<readonly DoctorFinding[]> {
+/** What the commands of this console need; with fewer rights some of them fail. */
+const questionsIn = (namespace: string): readonly Question[] => [
+  { verb: "list", group: "", resource: "nodes" },
+  { verb: "list", group: "", resource: "pods" },
+  { verb: "list", group: apiGroup, resource: "nodetwins" },
+  { verb: "list", group: apiGroup, resource: "nodehardwares" },
+  { verb: "list", group: apiGroup, resource: "nodepowerprofiles" },
+  { verb: "list", group: apiGroup, resource: "powerendpoints" },
+  { verb: "create", group: apiGroup, resource: "nodepowerprofiles" },
+  { verb: "patch", group: apiGroup, resource: "nodepowerprofiles" },
+  { verb: "delete", group: apiGroup, resource: "nodepowerprofiles" },
+  { verb: "patch", group: "", resource: "namespaces" },
+  { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace },
+  { verb: "list", group: "apps", resource: "deployments", namespace },
+  { verb: "list", group: "events.k8s.io", resource: "events", namespace: EVENT_NAMESPACE },
+  { verb: "create", group: "", resource: "pods", subresource: "portforward", namespace },
+];
+
+async function permissions({ client }: ConsoleContext, namespace: string): Promise<readonly DoctorFinding[]> {
   const answers = await Promise.all(
-    questions.map(async ([verb, group, resource]) => {
-      const spec = { resourceAttributes: { verb, group, resource } };
+    questionsIn(namespace).map(async (resourceAttributes) => {
+      const { verb, resource, subresource } = resourceAttributes;
+      const spec = { resourceAttributes };
       const { status } = await client.create<KubeObject & { readonly status?: { readonly allowed?: boolean } }>(
         resources.selfSubjectAccessReviews,
         { metadata: {}, spec },
         { timeout: CALL_TIMEOUT },
       );
-      return status?.allowed === true ? [] : [`${verb} ${resource}`];
+      const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+      return status?.allowed === true ? [] : [`${verb} ${what}`];
     }),
   );
   const missing = answers.flat();
@@ -121,7 +138,7 @@ async function permissions({ client }: ConsoleContext): Promise<readonly DoctorF
 const BLOCKED_BY_MOUNT = /read-only|permission denied|EROFS|EACCES/i;
 
 /** Agents that could not write to the host, by what they report. */
-function mounts({ twins, hardware }: ClusterObjects): readonly DoctorFinding[] {
+function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly DoctorFinding[] {
   const affected = Array.from(twins.values()).filter(({ status }) =>
     Object.values(status?.controlStatus ?? {}).some((report) => BLOCKED_BY_MOUNT.test(report?.message ?? "")),
   );
@@ -146,7 +163,9 @@ function mounts({ twins, hardware }: ClusterObjects): readonly DoctorFinding[] {
           `joulie node ${withoutControl[0]?.metadata.name}`,
         ),
       ]
-    : [fine("mounts", "no agent reports that it cannot write to its host")];
+    : notListed.includes("twins") || notListed.includes("hardware")
+      ? []
+      : [fine("mounts", "no agent reports that it cannot write to its host")];
 }
 
 /** The rest are the problems of `joulie status`, without those that are checked above. */
@@ -162,9 +181,10 @@ function problemsAsFindings(objects: ClusterObjects): readonly DoctorFinding[] {
     receipts.some(({ age }) => age !== undefined && age <= defaultReportSettings.agentSilentAfter),
   );
   const parts: DoctorFinding[] = [];
-  if (managed.length > 0 && !ids.has("agent-silent"))
+  const isTwinKnown = managed.length > 0 && objects.notListed?.includes("twins") !== true;
+  if (isTwinKnown && !ids.has("agent-silent"))
     parts.push(fine("agents", `agents of ${ofNodes(reporting.length)} report`));
-  if (managed.length > 0 && !ids.has("twin-stale") && !ids.has("twin-missing"))
+  if (isTwinKnown && !ids.has("twin-stale") && !ids.has("twin-missing"))
     parts.push(fine("twins", `twins of ${ofNodes(managed.filter(({ stale }) => !stale).length)} are fresh`));
   if (!ids.has("versions-differ") && (objects.installation?.programs.length ?? 0) > 0)
     parts.push(fine("versions", "all programs have one version"));

@@ -4,7 +4,7 @@ export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
 export { installationNamespace } from "./installation.ts";
 export { untilInterrupted } from "./interrupt.ts";
 export { eventsOf, nodeDetailsOf } from "./node-details.ts";
-export { type NodeHistory, nodeHistoryOf } from "./node-history.ts";
+export { nodeHistoryOf } from "./node-history.ts";
 export { nodeListOf } from "./node-list.ts";
 export { type OutputFormat, outputFormatOf, type Printable, rendered } from "./output.ts";
 export { savingsFromDashboard, savingsFromPrometheus } from "./past-savings.ts";

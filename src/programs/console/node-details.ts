@@ -10,9 +10,9 @@ import {
   summarizeNode,
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
-import { type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 import { ConsoleError, type Screen } from "./context.ts";
-import type { CapChange, NodeHistory } from "./node-history.ts";
+import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
 import type { Printable } from "./output.ts";
 import { cut, paintFor, percentText, powerText, sparkline, wrap } from "./screen.ts";
@@ -34,12 +34,12 @@ type EventObject = KubeObject & {
   readonly series?: { readonly lastObservedTime?: string };
 };
 
-const MOST_EVENTS = 10;
+const EVENTS_LIMIT = 10;
 /** Events about cluster-scoped objects are in this namespace. */
-const EVENT_NAMESPACE = "default";
+export const EVENT_NAMESPACE = "default";
 
-/** Joulie's last Events about the node, the newest first; none if they cannot be read. */
-export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[]> {
+/** Joulie's last Events about the node, the newest first; undefined if they cannot be listed. */
+export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[] | undefined> {
   try {
     const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
     return items
@@ -52,15 +52,16 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
         note: event.note ?? "",
       }))
       .toSorted((one, other) => (one.at > other.at ? -1 : 1))
-      .slice(0, MOST_EVENTS);
-  } catch {
-    return [];
+      .slice(0, EVENTS_LIMIT);
+  } catch (error) {
+    return isApiError(error, "notFound") ? [] : undefined;
   }
 }
 
 /** What happened to a node. */
 export interface NodePast {
-  readonly events: readonly NodeEvent[];
+  /** Undefined if they cannot be listed. */
+  readonly events: readonly NodeEvent[] | undefined;
   readonly history: NodeHistory;
 }
 
@@ -105,36 +106,11 @@ export function nodeDetailsOf(
         print.line("GPU", `${gpu.count} x ${gpu.model ?? "unknown model"}, up to ${powerText(gpu.maxWatts)} each`);
       const warnings = objects.hardware.get(name)?.status?.quality?.warnings ?? [];
       for (const warning of warnings.slice(0, 5)) print.line("warning", warning);
-      print.heading("TARGET");
-      print.line(
-        "profile",
-        `${summary.profile ?? "none yet"}${summary.draining ? ", draining" : ""} (${summary.policy ?? "no policy"})`,
-      );
-      print.line("caps", `CPU ${capText(summary.cpuCap)}, GPU ${capText(summary.gpuCap)}`);
-      if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
-      print.heading("TWIN");
-      print.line(
-        "power",
-        `${powerText(summary.drawn)} of ${powerText(summary.budget)} (${summary.source ?? "no source"})${trendText(summary)}`,
-      );
-      print.line(
-        "headroom",
-        `${percentText(summary.headroom)}, cooling ${percentText(summary.cooling)}, PSU ${percentText(summary.psu)}, slowdown ${percentText(summary.slowdownPct)}`,
-      );
-      print.line(
-        "updated",
-        summary.twinAge === undefined ? "never" : `${ageText(summary.twinAge)} ago${summary.stale ? " (stale)" : ""}`,
-      );
-      print.heading("CONTROL");
-      if (summary.receipts.length === 0) print.line("", "the agent has reported nothing");
-      for (const { device, result, backend, message, observedWatts, age } of summary.receipts) {
-        const at = age === undefined ? "at an unknown time" : `${ageText(age)} ago`;
-        print.line(
-          device,
-          `${result ?? "no result"} by ${backend ?? "no backend"} ${at}, reads ${powerText(observedWatts)}`,
-        );
-        if (message !== undefined && message !== "") print.line("", message);
-      }
+      if (objects.notListed?.includes("twins") === true) {
+        print.heading("TARGET, TWIN, CONTROL");
+        print.line("", "unknown: the twins cannot be listed; see joulie doctor");
+        if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
+      } else printTwin(print, summary);
       const endpoint = objects.endpoints.get(name)?.status;
       if (endpoint !== undefined) {
         print.heading("POWER SWITCH");
@@ -147,10 +123,11 @@ export function nodeDetailsOf(
       print.heading("HISTORY");
       printHistory(print, history);
       const happened = [
-        ...events.map(({ at, reason, note }) => ({ at: Date.parse(at), text: `${reason}: ${note}` })),
-        ...history.capChanges.slice(-MOST_CHANGES).map((change) => ({ at: change.at, text: capChangeText(change) })),
+        ...(events ?? []).map(({ at, reason, note }) => ({ at: Date.parse(at), text: `${reason}: ${note}` })),
+        ...history.capChanges.slice(-CHANGES_LIMIT).map((change) => ({ at: change.at, text: capChangeText(change) })),
       ].toSorted((one, other) => other.at - one.at);
-      if (events.length === 0) print.line("", "no Events of Joulie about this node in the last hour");
+      if (events === undefined) print.line("", "Events are unknown: they cannot be listed; see joulie doctor");
+      if (events?.length === 0) print.line("", "no Events of Joulie about this node in the last hour");
       for (const { at, text } of happened) print.line(`${ageText(between(instant(at), objects.now))} ago`, text);
       return print.text;
     },
@@ -159,7 +136,41 @@ export function nodeDetailsOf(
   };
 }
 
-const MOST_PODS = 20;
+/** What the operator wants of the node, what it expects, and what the agent did. */
+function printTwin(print: DetailsText, summary: NodeSummary): void {
+  print.heading("TARGET");
+  print.line(
+    "profile",
+    `${summary.profile ?? "none yet"}${summary.draining ? ", draining" : ""} (${summary.policy ?? "no policy"})`,
+  );
+  print.line("caps", `CPU ${capText(summary.cpuCap)}, GPU ${capText(summary.gpuCap)}`);
+  if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
+  print.heading("TWIN");
+  print.line(
+    "power",
+    `${powerText(summary.drawn)} of ${powerText(summary.budget)} (${summary.source ?? "no source"})${trendText(summary)}`,
+  );
+  print.line(
+    "headroom",
+    `${percentText(summary.headroom)}, cooling ${percentText(summary.cooling)}, PSU ${percentText(summary.psu)}, slowdown ${percentText(summary.slowdownPct)}`,
+  );
+  print.line(
+    "updated",
+    summary.twinAge === undefined ? "never" : `${ageText(summary.twinAge)} ago${summary.stale ? " (stale)" : ""}`,
+  );
+  print.heading("CONTROL");
+  if (summary.receipts.length === 0) print.line("", "the agent has reported nothing");
+  for (const { device, result, backend, message, observedWatts, age } of summary.receipts) {
+    const at = age === undefined ? "at an unknown time" : `${ageText(age)} ago`;
+    print.line(
+      device,
+      `${result ?? "no result"} by ${backend ?? "no backend"} ${at}, reads ${powerText(observedWatts)}`,
+    );
+    if (message !== undefined && message !== "") print.line("", message);
+  }
+}
+
+const PODS_LIMIT = 20;
 
 function printPods(
   print: DetailsText,
@@ -168,12 +179,12 @@ function printPods(
 ): void {
   print.heading(pods === undefined ? "PODS" : `PODS (${pods.length})`);
   if (pods === undefined) print.line("", "unknown: the pods cannot be listed; see joulie doctor");
-  for (const pod of pods?.slice(0, MOST_PODS) ?? []) print.line(pod.workloadClass, pod.name);
-  const more = (pods?.length ?? 0) - MOST_PODS;
+  for (const pod of pods?.slice(0, PODS_LIMIT) ?? []) print.line(pod.workloadClass, pod.name);
+  const more = (pods?.length ?? 0) - PODS_LIMIT;
   if (more > 0) print.line("", `and ${more} more: kubectl get pods -A --field-selector spec.nodeName=${node}`);
 }
 
-const MOST_CHANGES = 10;
+const CHANGES_LIMIT = 10;
 const SPARK = 48;
 
 function printHistory(print: DetailsText, { power, length, why }: NodeHistory): void {
@@ -185,12 +196,12 @@ function printHistory(print: DetailsText, { power, length, why }: NodeHistory): 
 }
 
 /** At most so many values, evenly taken. */
-const thinned = (values: readonly (number | undefined)[], most: number): readonly (number | undefined)[] =>
-  values.length <= most
+const thinned = (values: readonly (number | undefined)[], limit: number): readonly (number | undefined)[] =>
+  values.length <= limit
     ? values
-    : Array.from({ length: most }, (_, index) => values[Math.floor(((index + 1) * values.length) / most) - 1]);
+    : Array.from({ length: limit }, (_, index) => values[Math.floor(((index + 1) * values.length) / limit) - 1]);
 
-const capChangeText = ({ from, to, drawn }: CapChange): string =>
+const capChangeText = ({ from, to, drawn }: PastCapChange): string =>
   `cap ${powerText(from)} → ${powerText(to)}${drawn === undefined ? "" : `, drew ${powerText(drawn)}`}`;
 
 function classText(

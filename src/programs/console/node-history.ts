@@ -7,11 +7,11 @@ export interface NodeHistory {
   /** The oldest first; gaps are undefined. */
   readonly power: readonly (number | undefined)[];
   readonly length: Milliseconds;
-  readonly capChanges: readonly CapChange[];
+  readonly capChanges: readonly PastCapChange[];
   readonly why: string | undefined;
 }
 
-export interface CapChange {
+export interface PastCapChange {
   readonly at: Instant;
   readonly from: number;
   readonly to: number;
@@ -44,7 +44,7 @@ const WORTH_SHOWING = 1;
 
 /** A cap of a bucket that differs from the last known one is a change. */
 export function historyOf({ at, power, cap }: Series): NodeHistory {
-  const capChanges: CapChange[] = [];
+  const capChanges: PastCapChange[] = [];
   let last: number | undefined;
   for (const [index, time] of at.entries()) {
     const now = cap[index] ?? undefined;

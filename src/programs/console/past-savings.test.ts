@@ -1,7 +1,13 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { EnergyAccount, energyAccountAnswer } from "../../core/report/index.ts";
+import {
+  EARLIER_NODES,
+  EnergyAccount,
+  energyAccountAnswer,
+  REMOVED_NODES,
+  savingsReport,
+} from "../../core/report/index.ts";
 import { instant, milliseconds, watts } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
@@ -89,10 +95,38 @@ describe("savings of the past, from the dashboard", () => {
     answer = energyAccountAnswer(new EnergyAccount().totals, {});
     await expect(savingsFromDashboard(context, "ns", day, {})).rejects.toThrow("has not counted anything yet");
     answer = { hello: "world" };
-    await expect(savingsFromDashboard(context, "ns", day, {})).rejects.toThrow("is no dashboard of this version");
+    await expect(savingsFromDashboard(context, "ns", day, {})).rejects.toThrow("is not a dashboard of this version");
     await expect(savingsFromDashboard({ ...context, urls: {} }, "ns", day, {})).rejects.toThrow(
       "the dashboard cannot be asked: no pod of the dashboard is ready in ns",
     );
+  });
+});
+
+describe("savings without covered time", () => {
+  it("SAV-05 are unknown in every format, never 0", () => {
+    const account = new EnergyAccount();
+    account.add({ at: instant(NOW), nodes: [] });
+    const factors = { pricePerKilowattHour: 0.3, gramsCo2PerKilowattHour: 300 };
+    const savings = { report: savingsReport(account.totals, factors), source: "a test", notes: [] };
+    const printable = savingsText(savings, screen);
+    const text = printable.text(false);
+    expect(text).toMatch(/\nall nodes +- +- +-\n/);
+    expect(text).toContain("energy, cost, carbon: unknown, because no time is covered\n");
+    expect(text).not.toMatch(/0\.00 |cost: 0|carbon: 0/);
+    expect(JSON.parse(JSON.stringify(printable.value()))).not.toMatchObject({ cost: expect.anything() });
+    expect(printable.value()).toMatchObject({ cost: undefined, carbonKg: undefined, kilowattHours: undefined });
+    expect(savingsCsv(savings)).toContain("total,all,,,,\nclass,performance,,,,\n");
+  });
+});
+
+describe("rows of several nodes", () => {
+  it("SAV-07 are no names of nodes", () => {
+    const { totals } = accountSince(1);
+    const rows = ["a", REMOVED_NODES, EARLIER_NODES].map((node) => ({ ...totals.byNode[0], node }));
+    const report = savingsReport({ ...totals, byNode: rows as typeof totals.byNode });
+    const printable = savingsText({ report, source: "a test", notes: [] }, screen);
+    expect(printable.names()).toEqual(["node/a"]);
+    expect(printable.text(false)).toContain(REMOVED_NODES);
   });
 });
 
@@ -147,8 +181,18 @@ describe("savings of the past, from Prometheus", () => {
     expect(savingsCsv(savings)).toContain("node,a,3000,,,\n");
   });
 
+  it("SAV-07 names Prometheus without its password in every format", async () => {
+    const url = "http://user:hunter2@p:9090/prom?key=hunter2";
+    const savings = await savingsFromPrometheus(answers(), { url, since, now: NOW }, {});
+    const printed = [savingsText(savings, screen).text(false), JSON.stringify(savingsText(savings, screen).value())];
+    for (const text of [...printed, savingsCsv(savings)]) {
+      expect(text).toContain("Prometheus at http://p:9090/prom, by");
+      expect(text).not.toContain("hunter2");
+    }
+  });
+
   it("SAV-07 says how much of the window it has, and what is missing if it has nothing", async () => {
-    const savings = await savingsFromPrometheus(answers(12), { url: "u", since, now: NOW }, {});
+    const savings = await savingsFromPrometheus(answers(12), { url: "http://p", since, now: NOW }, {});
     expect(savings.report.totals.coverage).toBeCloseTo(0.25, 1);
     expect(savings.notes[0]).toContain("The account begins 36h after the asked time");
     expect(savings.notes.join()).not.toContain("account ends");
@@ -158,11 +202,11 @@ describe("savings of the past, from Prometheus", () => {
       queryRange: async (expression: string, range: { to: number; step: number }) =>
         stopped.queryRange(expression, { ...range, to: range.to - 6 * HOUR }),
     };
-    const { notes } = await savingsFromPrometheus(past, { url: "u", since, now: NOW }, {});
+    const { notes } = await savingsFromPrometheus(past, { url: "http://p", since, now: NOW }, {});
     expect(notes[0]).toContain("The account begins 30h after the asked time");
     expect(notes[1]).toContain("The account ends 6h ago");
     const empty = { query: async () => [], queryRange: async () => [] };
-    await expect(savingsFromPrometheus(empty, { url: "u", since, now: NOW }, {})).rejects.toThrow(
+    await expect(savingsFromPrometheus(empty, { url: "http://p", since, now: NOW }, {})).rejects.toThrow(
       /^Prometheus has no joulie_dashboard_used_energy_joules_total in the last 48h; the dashboard counts it: install it/,
     );
   });

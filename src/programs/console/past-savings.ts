@@ -8,7 +8,7 @@ import {
 import { formatDuration, inSeconds, instant, joules, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { PrometheusClient, PrometheusSample } from "../../platform/telemetry/index.ts";
 import { type ConsoleContext, ConsoleError } from "./context.ts";
-import { readPages } from "./program-pages.ts";
+import { publicUrl, readPages } from "./program-pages.ts";
 import type { SourcedSavings } from "./savings.ts";
 
 const HOUR = milliseconds(3_600_000);
@@ -31,7 +31,7 @@ export async function savingsFromDashboard(
   const [first] = answers;
   if (first === undefined) throw new ConsoleError(`the dashboard cannot be asked: ${why}`);
   const answer = readEnergyAccountAnswer(first.value);
-  if (answer === undefined) throw new ConsoleError(`${first.from} is no dashboard of this version`);
+  if (answer === undefined) throw new ConsoleError(`${first.from} is not a dashboard of this version`);
   const { totals } = answer;
   if (totals.from === undefined) throw new ConsoleError(`${first.from} has not counted anything yet`);
   return {
@@ -123,7 +123,7 @@ export async function savingsFromPrometheus(
   };
   return {
     report: savingsReport(totals, factors),
-    source: `Prometheus at ${url}, by increase over ${formatDuration(since)} of the dashboard's counters, and of the operator's for single nodes`,
+    source: `Prometheus at ${publicUrl(url)}, by increase over ${formatDuration(since)} of the dashboard's counters, and of the operator's for single nodes`,
     notes: [
       ...shorterNote(totals, since, now),
       "Prometheus extrapolates to the ends of the window. Energy not used is not stored by node.",

@@ -79,7 +79,7 @@ export async function pinNode({ client, clock, skew }: ConsoleContext, options: 
     });
   }
   const end = until === null ? `until joulie unpin ${name}` : `until ${until}${skewText(skew)}`;
-  return `nodepowerprofile/${name} pinned to ${profile} ${end}; performance pods on the node end before eco caps apply\n`;
+  return `nodepowerprofile/${name} pinned to ${profile} ${end}; eco caps wait until performance pods have ended\n`;
 }
 
 const WORTH_TELLING = 30_000;

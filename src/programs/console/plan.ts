@@ -51,8 +51,28 @@ const columns: readonly TableColumn<PlannedChange>[] = [
   { head: "NODE", cell: ({ node }) => node, flexible: true },
   { head: "CHANGE", cell: ({ change }) => change },
   { head: "WAITS FOR", cell: ({ waitsFor }) => waitsFor ?? "the next pass", flexible: true },
-  { head: "WHY", cell: ({ reason }) => reason, drop: 1 },
+  { head: "WHY", cell: ({ reason }) => reason },
 ];
+
+const INDENT = "  ";
+
+/** Where the reasons do not fit beside the changes, each stands below its change. */
+function changesTable(
+  changes: readonly PlannedChange[],
+  width: number | undefined,
+  { wide, headers }: { readonly wide: boolean; readonly headers: boolean },
+): string {
+  const whole = renderColumns(changes, columns, { columns: undefined, wide, headers });
+  if (wide || width === undefined || whole.split("\n").every((line) => line.length <= width)) return whole;
+  const narrow = renderColumns(changes, columns.slice(0, -1), { columns: width, wide, headers });
+  const lines = narrow.trimEnd().split("\n");
+  const head = headers ? [lines.shift() ?? ""] : [];
+  const below = lines.flatMap((line, index) => {
+    const reason = changes[index]?.reason ?? "";
+    return [line, ...(reason === "" ? [] : wrap(reason, width - INDENT.length).map((part) => INDENT + part))];
+  });
+  return `${[...head, ...below].join("\n")}\n`;
+}
 
 /** `joulie plan`. */
 export function planText(
@@ -67,9 +87,7 @@ export function planText(
         : "The pods cannot be read, so no node is downgraded";
       const head = `${pods}; the policy asks for ${performanceNodes} performance nodes. ${unchanged} nodes stay as they are.`;
       const table =
-        changes.length === 0
-          ? "Nothing changes.\n"
-          : renderColumns(changes, columns, { columns: wide ? undefined : screen.columns, wide, headers });
+        changes.length === 0 ? "Nothing changes.\n" : changesTable(changes, screen.columns, { wide, headers });
       const note = [
         ...(sleepBlocked === undefined ? [] : wrap(`No node falls asleep now: ${sleepBlocked}.`, screen.columns)),
         ...wrap(source, screen.columns),

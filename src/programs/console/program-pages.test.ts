@@ -112,7 +112,10 @@ describe("pages of programs", () => {
       await readCluster({ ...context, namespace }),
       namespace,
     );
-    expect(source).toContain(`operator at ${url()}/`);
+    expect(source).toContain(`operator at ${url()})`);
+    const secret = { ...context, urls: { operator: url().replace("//", "//user:hunter2@") } };
+    const { answers } = await readPages(secret, namespace, "operator", "debug/plan");
+    expect(answers.map(({ from }) => from)).toEqual([`operator at ${url()}`]);
     const announce = async (address: string) =>
       context.client.mergePatch(
         resources.namespaces,
@@ -180,6 +183,27 @@ describe("pages of programs", () => {
     expect(await words()).toContain("recorded: accepted at 2030-01-01T00:00:00Z");
     pages["/debug/decisions"] = { decisions: [filtered("it is eco")] };
     expect(await words()).toContain("recorded: rejected at 2030-01-01T00:00:00Z");
+  });
+
+  it("CLI-04 plan shows the reason of a change also on a narrow screen, below the change", () => {
+    const reason = "the policy asks for one more performance node because a performance pod waits for one";
+    const changes = [
+      { ...change, kind: "promote", change: "eco → performance", reason },
+      { ...change, node: "b", reason: "" },
+    ] as never;
+    const table = (columns: number) =>
+      planText({ report: { ...report, changes }, source: "s" }, { screen: { columns, colour: false }, headers: true })
+        .text(false)
+        .split("\n")
+        .slice(2, -3);
+    expect(table(160)[1]).toMatch(/^a +eco → performance +the next pass +the policy asks .* waits for one$/);
+    expect(table(60).slice(-5)).toEqual([
+      "NODE  CHANGE             WAITS FOR",
+      "a     eco → performance  the next pass",
+      "  the policy asks for one more performance node because a",
+      "  performance pod waits for one",
+      "b     wakes              the next pass",
+    ]);
   });
 
   it("CLI-04 plan says why no node falls asleep", () => {

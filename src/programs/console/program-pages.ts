@@ -54,7 +54,7 @@ export async function readPages(
     const url = await pageUrl(context, namespace, program);
     if (url === undefined) return await inPods(context, http, { namespace, program, path, isEnough });
     return {
-      answers: [{ value: await http.json({ url: pageAt(url, path) }), from: `${program} at ${url}` }],
+      answers: [{ value: await http.json({ url: pageAt(url, path) }), from: `${program} at ${publicUrl(url)}` }],
       why: undefined,
     };
   } catch (error) {
@@ -70,6 +70,12 @@ export const pageUrl = async (
   namespace: string,
   program: PagedProgram,
 ): Promise<string | undefined> => urls?.[program] ?? (await announcedUrl(client, namespace, program));
+
+/** Without user, password and parameters: reports are sent to others. */
+export function publicUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return pathname === "/" ? origin : origin + pathname;
+}
 
 const pageAt = (url: string, path: string): URL => new URL(path, `${url.replace(/\/*$/, "")}/`);
 

@@ -65,7 +65,10 @@ async function variablesOf(
     for (const { name, value } of variables) if (value !== undefined) env[name] = value;
     return { env, source: `the settings of Deployment ${found.metadata.name}`, isInstalled: true };
   } catch (error) {
-    const why = isApiError(error, "notFound") ? "this API server has no Deployments" : "the Deployment may not be read";
+    // Other errors pass. Defaults instead of the real settings would be a wrong answer.
+    const isMissing = isApiError(error, "notFound");
+    if (!isMissing && !isApiError(error, "forbidden")) throw error;
+    const why = isMissing ? "this API server has no Deployments" : "the Deployment may not be read";
     return { env: {}, source: `default settings: ${why}`, isInstalled: false };
   }
 }

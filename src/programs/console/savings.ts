@@ -1,11 +1,14 @@
 import {
   type ClusterObjects,
   defaultReportSettings,
+  EARLIER_NODES,
   EnergyAccount,
   type EnergyFactors,
+  type EnergyTotals,
   energySampleOf,
   type FigureInterval,
   kilowattHours,
+  REMOVED_NODES,
   type SavingsReport,
   savingsReport,
 } from "../../core/report/index.ts";
@@ -59,13 +62,14 @@ export async function measureSavings(
 
 interface EnergyRow {
   readonly name: string;
-  readonly used: number;
+  /** Undefined if no time is covered. */
+  readonly used: number | undefined;
   readonly notUsed: FigureInterval | undefined;
 }
 
 const columns: readonly TableColumn<EnergyRow>[] = [
   { head: "", cell: ({ name }) => name, flexible: true },
-  { head: "USED", cell: ({ used }) => energyText(used), right: true },
+  { head: "USED", cell: ({ used }) => (used === undefined ? "-" : energyText(used)), right: true },
   {
     head: "NOT USED",
     cell: ({ notUsed }) => (notUsed === undefined ? "-" : energyText(notUsed.estimate)),
@@ -79,18 +83,24 @@ const columns: readonly TableColumn<EnergyRow>[] = [
   },
 ];
 
+/** Without any time with a reading the sums are unknown, not 0. */
+const isCovered = ({ coverage }: EnergyTotals): boolean => coverage !== undefined && coverage > 0;
+
 /** `joulie savings`. */
 export function savingsText({ report, source, notes }: SourcedSavings, screen: Screen): Printable {
-  const { totals, notUsedPct, bias, cost, carbonKg, method } = report;
+  const { totals, notUsedPct, bias, method } = report;
+  const covers = isCovered(totals);
+  const [cost, carbonKg] = covers ? [report.cost, report.carbonKg] : [];
+  const unknown = [...(report.cost ? ["cost"] : []), ...(report.carbonKg ? ["carbon"] : [])];
   return {
     text: (wide) => {
       const paint = paintFor(screen);
       const { used, byClass, byNode, notUsed, byCause, coverage, from, to } = totals;
       const rows: EnergyRow[] = [
-        { name: "all nodes", used, notUsed },
+        { name: "all nodes", used: covers ? used : undefined, notUsed: covers ? notUsed : undefined },
         ...(["performance", "standard", "idle"] as const).map((name) => ({
           name: name === "idle" ? "  idle power" : `  ${name} pods`,
-          used: byClass[name],
+          used: covers ? byClass[name] : undefined,
           notUsed: undefined,
         })),
         ...(wide ? byNode : byNode.toSorted((a, b) => b.used - a.used).slice(0, NODES_SHOWN)).map((one) => ({
@@ -99,9 +109,10 @@ export function savingsText({ report, source, notes }: SourcedSavings, screen: S
           notUsed: one.notUsed,
         })),
       ];
-      const covered = coverage === undefined ? "no time" : `${Math.round(coverage * 100)} % of the time`;
+      const covered = covers ? `${Math.round((coverage ?? 0) * 100)} % of the time` : "no time";
       const lines = [
         `${windowText(from, to)}, ${covered} with readings`,
+        ...(covers ? [] : [`${["energy", ...unknown].join(", ")}: unknown, because no time is covered`]),
         ...(notUsedPct === undefined
           ? []
           : [
@@ -135,11 +146,15 @@ export function savingsText({ report, source, notes }: SourcedSavings, screen: S
     },
     value: () => ({
       ...report,
+      cost,
+      carbonKg,
       source,
       notes,
-      kilowattHours: { used: kilowattHours(totals.used), notUsed: kilowattHours(totals.notUsed.estimate) },
+      kilowattHours: covers
+        ? { used: kilowattHours(totals.used), notUsed: kilowattHours(totals.notUsed.estimate) }
+        : undefined,
     }),
-    names: () => totals.byNode.map(({ node }) => `node/${node}`),
+    names: () => totals.byNode.flatMap(({ node }) => (isNodeName(node) ? `node/${node}` : [])),
   };
 }
 
@@ -155,12 +170,21 @@ const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 :
 
 /** One line per node and one per class. Columns do not change; the first lines name the method. */
 export function savingsCsv({ report: { method, totals, bias }, source, notes }: SourcedSavings): string {
+  const known = (value: number): string | number => (isCovered(totals) ? value : "");
+  const { estimate, low, high } = totals.notUsed;
   const rows: (string | number)[][] = [
     ["kind", "name", "used_joules", "not_used_joules", "not_used_low_joules", "not_used_high_joules"],
-    ["total", "all", totals.used, totals.notUsed.estimate, totals.notUsed.low, totals.notUsed.high],
-    ...(["performance", "standard", "idle"] as const).map((name) => ["class", name, totals.byClass[name], "", "", ""]),
-    ["cause", "caps", "", totals.byCause.caps, "", ""],
-    ["cause", "sleep", "", totals.byCause.sleep, "", ""],
+    ["total", "all", ...[totals.used, estimate, low, high].map(known)],
+    ...(["performance", "standard", "idle"] as const).map((name) => [
+      "class",
+      name,
+      known(totals.byClass[name]),
+      "",
+      "",
+      "",
+    ]),
+    ["cause", "caps", "", known(totals.byCause.caps), "", ""],
+    ["cause", "sleep", "", known(totals.byCause.sleep), "", ""],
     ...totals.byNode.map(({ node, used, notUsed }) => [
       "node",
       node,
@@ -179,6 +203,9 @@ export function savingsCsv({ report: { method, totals, bias }, source, notes }: 
   ];
   return `${[...head, ...rows.map((row) => row.map(csvCell).join(","))].join("\n")}\n`;
 }
+
+/** Rows of nodes that are no longer kept apart have a name that Kubernetes does not allow. */
+const isNodeName = (name: string): boolean => name !== REMOVED_NODES && name !== EARLIER_NODES;
 
 const csvCell = (value: string | number): string => {
   const text = typeof value === "number" ? String(Math.round(value * 1000) / 1000) : value;

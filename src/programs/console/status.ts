@@ -26,7 +26,7 @@ export function statusOf(objects: ClusterObjects, screen: Screen): Printable {
 }
 
 /** More problems would push the figures off the screen. */
-const MOST_SHOWN = 8;
+const PROBLEMS_LIMIT = 8;
 const INDENT = 2;
 
 function problemLines(problems: readonly ClusterProblem[], screen: Screen): string {
@@ -34,7 +34,7 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
   if (problems.length === 0) return `${paint.green("No problems.")}\n`;
   const colours = { critical: paint.red, warning: paint.yellow, notice: paint.cyan } as const;
   const width = screen.columns === undefined ? undefined : screen.columns - INDENT;
-  const shown = problems.slice(0, MOST_SHOWN).flatMap(({ severity, subject, what, meaning, command }) => {
+  const shown = problems.slice(0, PROBLEMS_LIMIT).flatMap(({ severity, subject, what, meaning, command }) => {
     const [first = "", ...rest] = wrap(`${severity.toUpperCase()}  ${subject}: ${what}`, width);
     return [
       colours[severity](first),
@@ -43,7 +43,7 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
       ...wrap(`-> ${command}`, undefined).map((line) => `  ${paint.bold(line)}`),
     ];
   });
-  const more = problems.length - MOST_SHOWN;
+  const more = problems.length - PROBLEMS_LIMIT;
   if (more > 0) shown.push(`and ${more} more: joulie status -o json`);
   return `${paint.bold(problems.length === 1 ? "1 PROBLEM" : `${problems.length} PROBLEMS`)}\n${shown.join("\n")}\n`;
 }
@@ -52,14 +52,14 @@ const BAR = 20;
 
 function totalLines(totals: ClusterTotals, installation: Installation | undefined, screen: Screen): string {
   const paint = paintFor(screen);
-  const { drawn, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
+  const { drawn, budgetWithPower, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
   const lines: [string, string][] = [];
-  if (withPower === 0) lines.push(["POWER", "unknown: no node has a reading"]);
+  if (drawn === undefined) lines.push(["POWER", "unknown: no node has a reading"]);
   else {
-    const share = budget > 0 ? drawn / budget : undefined;
+    const share = budgetWithPower > 0 ? drawn / budgetWithPower : undefined;
     lines.push([
       "POWER",
-      `${powerText(drawn)} of ${powerText(budget)} allowed by caps${share === undefined ? "" : ` ${bar(share, BAR)} ${Math.round(share * 100)} %`}`,
+      `${powerText(drawn)} of ${powerText(budgetWithPower)} allowed by caps${share === undefined ? "" : ` ${bar(share, BAR)} ${Math.round(share * 100)} %`}`,
     ]);
     const saved = uncapped > 0 ? `, ${Math.round((100 * budget) / uncapped)} % of ${powerText(uncapped)} uncapped` : "";
     lines.push(["LIMIT", `${powerText(budget)}${saved}`]);

@@ -20,7 +20,7 @@ export interface BundleOptions {
 }
 
 const LOG_LINES = 500;
-const MOST_LOGS = 30;
+const LOGS_LIMIT = 30;
 const CALL_TIMEOUT = milliseconds(10_000);
 
 /** What of the installation's namespace is collected. Secrets are not read at all. */
@@ -97,7 +97,7 @@ async function logsOf({ client, transport, clock }: ConsoleContext, namespace: s
     return [];
   }
   const files: ArchivedFile[] = [];
-  for (const { metadata } of pods.slice(0, MOST_LOGS)) {
+  for (const { metadata } of pods.slice(0, LOGS_LIMIT)) {
     const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?tailLines=${LOG_LINES}`;
     const name = `logs/${metadata.name.slice(0, 80)}.log`;
     try {

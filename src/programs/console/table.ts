@@ -33,9 +33,9 @@ export function renderColumns<Row>(
   const natural = new Map(
     columns.map((column) => {
       const texts = cells.get(column) ?? [];
-      let most = headers ? column.head.length : 0;
-      for (const text of texts) most = Math.max(most, text.length);
-      return [column, most];
+      let longest = headers ? column.head.length : 0;
+      for (const text of texts) longest = Math.max(longest, text.length);
+      return [column, longest];
     }),
   );
   const total = () => columns.reduce((sum, column) => sum + (natural.get(column) ?? 0) + GAP, -GAP);

@@ -112,8 +112,8 @@ export interface TopFrame {
   readonly error: string | undefined;
   /** Kinds that are missing or that the user may not list: their columns are unknown. */
   readonly notListed: readonly string[];
-  /** Age of the data in seconds. */
-  readonly age: number;
+  /** Age of the data in seconds; undefined before the first reading. */
+  readonly age: number | undefined;
 }
 
 const HEAD_LINES = 4;
@@ -127,26 +127,17 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
   if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
-  let drawn = 0;
-  let budget = 0;
-  for (const node of nodes) {
-    drawn += node.drawn ?? 0;
-    budget += node.budget ?? 0;
-  }
   const ordered = arranged(nodes, state);
-  const share = budget > 0 ? drawn / budget : undefined;
+  const ageOfData = age === undefined ? "no data yet" : `data ${age} s old`;
   const unknown = notListed.length === 0 ? "" : `cannot list ${notListed.join(", ")}: see joulie doctor`;
   const lines = [
     paint.bold(
       cut(
-        `joulie top  ${ordered.length} of ${nodes.length} nodes  sorted by ${state.sortBy}${state.reversed ? " (reversed)" : ""}  data ${age} s old  ? help`,
+        `joulie top  ${ordered.length} of ${nodes.length} nodes  sorted by ${state.sortBy}${state.reversed ? " (reversed)" : ""}  ${ageOfData}  ? help`,
         columns,
       ),
     ),
-    cut(
-      `${powerText(drawn)} of ${powerText(budget)} ${bar(share, 30)} ${share === undefined ? "" : `${Math.round(share * 100)} %`}`,
-      columns,
-    ),
+    cut(powerLine(nodes), columns),
     error !== undefined
       ? paint.yellow(cut(`the API does not answer: ${error}; trying again`, columns))
       : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : unknown, columns),
@@ -168,21 +159,47 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
   lines.push(paint.bold(cut(`${row(shownColumns.map(({ head }) => head))}  TREND`, columns)));
   const room = rows - lines.length;
   const selected = Math.max(0, Math.min(state.selected, ordered.length - 1));
-  const first = Math.max(0, Math.min(selected - Math.floor(room / 2), ordered.length - room));
+  // A rack takes a line of its own, so the window is over lines, not nodes.
+  const listed: (NodeSummary | string)[] = [];
+  let selectedLine = 0;
   let rack: string | undefined;
-  for (let at = first; at < ordered.length && lines.length < rows; at++) {
-    const node = ordered[at] as NodeSummary;
-    if (withRacks && (node.rack ?? "") !== rack) {
-      rack = node.rack ?? "";
-      lines.push(paint.dim(cut(rack === "" ? "no rack" : rack, columns)));
-      if (lines.length >= rows) break;
-    }
-    const text = `${row(shownColumns.map(({ cell }) => cell(node)))}  ${sparkline(history.get(node.name) ?? [], SPARK)}`;
-    lines.push(at === selected ? paint.inverse(cut(text, columns)) : cut(text, columns));
+  for (const [index, node] of ordered.entries()) {
+    if (withRacks && rackName(node) !== rack) listed.push((rack = rackName(node)));
+    if (index === selected) selectedLine = listed.length;
+    listed.push(node);
   }
-  if (ordered.length === 0) lines.push("no node matches");
+  const first = Math.max(0, Math.min(selectedLine - Math.floor(room / 2), listed.length - room));
+  for (let at = first; at < listed.length && lines.length < rows; at++) {
+    const line = listed[at] as NodeSummary | string;
+    if (typeof line === "string") lines.push(paint.dim(cut(line, columns)));
+    // The first line of the window names the rack, unless the selected node is there.
+    else if (withRacks && at === first && at !== selectedLine) lines.push(paint.dim(cut(rackName(line), columns)));
+    else {
+      const cells = row(shownColumns.map(({ cell }) => cell(line)));
+      const text = cut(`${cells}  ${sparkline(history.get(line.name) ?? [], SPARK)}`, columns);
+      lines.push(at === selectedLine ? paint.inverse(text) : text);
+    }
+  }
+  if (ordered.length === 0) lines.push(age === undefined ? "reading the cluster" : "no node matches");
   return lines;
 }
+
+/** Compares only the nodes with a reading with their caps, so that the share is right if some have none. */
+function powerLine(nodes: readonly NodeSummary[]): string {
+  const read = nodes.filter(({ drawn }) => drawn !== undefined);
+  if (read.length === 0) return "power unknown: no node has a reading";
+  const drawn = read.reduce((sum, node) => sum + (node.drawn ?? 0), 0);
+  const budget = read.reduce((sum, node) => sum + (node.budget ?? 0), 0);
+  const share = budget > 0 ? drawn / budget : undefined;
+  const missing = nodes.length - read.length;
+  return [
+    `${powerText(drawn)} of ${budget > 0 ? powerText(budget) : "-"} ${bar(share, 30)}`,
+    ...(share === undefined ? [] : [`${Math.round(share * 100)} %`]),
+    ...(missing === 0 ? [] : [` ${missing} ${missing === 1 ? "node has" : "nodes have"} no reading`]),
+  ].join(" ");
+}
+
+const rackName = ({ rack }: NodeSummary): string => rack || "no rack";
 
 const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack }) => rack !== undefined);
 

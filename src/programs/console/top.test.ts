@@ -99,6 +99,37 @@ describe("joulie top", () => {
     expect(reads).toBeLessThanOrEqual(30);
   });
 
+  it("CLI-09 shows the selected node and the name of its rack, wherever it is in a list with racks", () => {
+    const many = Array.from({ length: 100 }, (_, index) =>
+      node(`n${String(index).padStart(3, "0")}`, { rack: `rack-${String(Math.floor(index / 4)).padStart(2, "0")}` }),
+    );
+    for (const rows of [6, 7, 24])
+      for (let selected = 0; selected < many.length; selected++) {
+        const lines = frame(initialTop({ selected }), { nodes: many, rows, screen: { columns: 100, colour: true } });
+        expect(lines).toHaveLength(rows);
+        const inverse = lines.filter((line) => line.includes("\u001b[7m"));
+        expect(inverse).toHaveLength(1);
+        expect(inverse[0]).toContain(many[selected]?.name);
+        expect(lines.join("\n")).toContain(many[selected]?.rack);
+      }
+    expect(frame(initialTop({ selected: 99 }), { nodes: many, rows: 24 }).at(-1)).toContain("n099");
+  });
+
+  it("CLI-09 says that power is unknown without readings, and compares only nodes with a reading with their caps", () => {
+    const [, none] = frame(initialTop(), { nodes: [node("a", { drawn: undefined, budget: undefined })] });
+    expect(none).toBe("power unknown: no node has a reading");
+    const [, some] = frame(initialTop(), { nodes: [node("a"), node("b", { drawn: undefined })] });
+    expect(some).toMatch(/^100 W of 400 W .* 25 % {2}1 node has no reading$/);
+  });
+
+  it("CLI-09 says before the first reading that it reads, not that the API does not answer", () => {
+    const lines = frame(initialTop(), { nodes: [], age: undefined });
+    expect(lines[0]).toContain("no data yet");
+    expect(lines.at(-1)).toBe("reading the cluster");
+    expect(lines.join("\n")).not.toContain("does not answer");
+    expect(frame(initialTop(), { nodes: [] }).at(-1)).toBe("no node matches");
+  });
+
   it("takes pasted keys apart, escape sequences together", () => {
     expect(keysIn("a\u001b[A\u001b[5~\u001bq")).toEqual(["a", "\u001b[A", "\u001b[5~", "\u001b", "q"]);
   });
@@ -126,6 +157,37 @@ describe("joulie top", () => {
     await done;
     expect(readAt.slice(0, 3)).toEqual([0, 7000, 14_000]);
   });
+
+  it.each(["q", "\u0003"])(
+    "CLI-09 quits at %j while the API hangs, and shows meanwhile how old the data is",
+    async (key) => {
+      const clock = new VirtualClock(instant(0));
+      const written: string[] = [];
+      let press: (key: string) => void = () => undefined;
+      const terminal = {
+        size: () => ({ columns: 80, rows: 24 }),
+        write: (text: string) => written.push(text),
+        onKey: (added: (key: string) => void) => {
+          press = added;
+          return () => undefined;
+        },
+      };
+      let reads = 0;
+      const read = async () => {
+        // From the second call on there is no answer.
+        if (++reads > 1) await new Promise(() => undefined);
+        const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
+        return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+      };
+      const { signal } = new AbortController();
+      const done = runTop({ clock, screen: { columns: 80, colour: false } }, read, terminal, {}, signal);
+      for (let step = 0; step < 20; step++) await clock.advanceAsync(milliseconds(500));
+      expect(written.at(-1)).toMatch(/data (9|10) s old/);
+      press(key);
+      await done;
+      expect([reads, written.at(-1)]).toEqual([2, "\u001b[?25h\u001b[?1049l"]);
+    },
+  );
 
   it("CLI-09 survives API errors, and restores the screen when it ends", async () => {
     const clock = new VirtualClock(instant(0));

@@ -1,6 +1,8 @@
 import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../core/report/index.ts";
-import { elapsed, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 import type { ConsoleContext } from "./context.ts";
+import { endedBy } from "./interrupt.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
 import type { WatchedObjects } from "./watched-cluster.ts";
 
@@ -22,10 +24,13 @@ const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
-/** `joulie top`: redraws after each reading and each key until q. API errors are shown, and reading goes on. */
+/** Between two readings and while the API server hangs, the age of the data goes on. */
+const REDRAW = milliseconds(1000);
+
+/** `joulie top`: redraws every second, after each reading and each key until q. API errors are shown, and reading goes on. */
 export async function runTop(
   { clock, screen }: Pick<ConsoleContext, "clock" | "screen">,
-  read: () => Promise<WatchedObjects>,
+  read: (signal: AbortSignal) => Promise<WatchedObjects>,
   terminal: Terminal,
   start: Partial<TopState>,
   signal: AbortSignal,
@@ -36,8 +41,8 @@ export async function runTop(
   let state = initialTop(start);
   let nodes: readonly NodeSummary[] = [];
   let notListed: readonly string[] = [];
-  let error: string | undefined = "reading";
-  let readAt = clock.monotonic();
+  let error: string | undefined;
+  let readAt: MonotonicInstant | undefined;
 
   const draw = (): void => {
     const { columns, rows } = terminal.size();
@@ -49,7 +54,7 @@ export async function runTop(
       rows,
       error,
       notListed,
-      age: Math.round(elapsed(readAt, clock.monotonic()) / 1000),
+      age: readAt === undefined ? undefined : Math.round(elapsed(readAt, clock.monotonic()) / 1000),
     });
     terminal.write(HOME + lines.map((line) => line + CLEAR_LINE).join("\r\n") + CLEAR_BELOW);
   };
@@ -59,11 +64,12 @@ export async function runTop(
     else draw();
   });
   terminal.write(ENTER);
+  const redrawing = redrawUntil(stopped, clock, draw);
   try {
     while (!stopped.aborted) {
       let began = clock.monotonic();
       try {
-        const objects = await read();
+        const objects = await endedBy(stopped, read(stopped));
         began = clock.monotonic();
         nodes = summarizeNodes(objects, defaultReportSettings);
         ({ notListed } = objects);
@@ -83,7 +89,16 @@ export async function runTop(
     }
   } finally {
     stopKeys();
+    ending.abort();
+    await redrawing;
     terminal.write(LEAVE);
+  }
+}
+
+async function redrawUntil(stopped: AbortSignal, clock: Clock, draw: () => void): Promise<void> {
+  while (!stopped.aborted) {
+    draw();
+    await clock.sleep(REDRAW, stopped).catch(() => undefined);
   }
 }
 

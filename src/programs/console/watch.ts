@@ -1,8 +1,15 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { ConsoleContext } from "./context.ts";
+import { endedBy } from "./interrupt.ts";
 
 const INTERVAL = milliseconds(2000);
 const LONGEST_PAUSE = milliseconds(30_000);
+
+export interface WatchTextOptions {
+  /** Prints only the lines that changed, as kubectl does for lists. */
+  readonly rowsOnly?: boolean;
+  readonly interval?: Milliseconds;
+}
 
 /**
  * Prints again whenever the text changes, until the signal. An API error is one line, and the next attempt comes later; the
@@ -12,18 +19,21 @@ export async function watchText(
   { clock, out }: Pick<ConsoleContext, "clock" | "out">,
   text: () => Promise<string>,
   signal: AbortSignal,
-  interval: Milliseconds = INTERVAL,
+  { rowsOnly = false, interval = INTERVAL }: WatchTextOptions = {},
 ): Promise<void> {
-  let last = "";
+  let last: ReadonlySet<string> | undefined;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      const next = await text();
+      const next = await endedBy(signal, text());
       if (failures > 0) out("# the API answers again\n");
       failures = 0;
-      if (next !== last) out(last === "" ? next : `\n${next}`);
-      last = next;
+      const parts = rowsOnly ? next.split(/(?<=\n)/) : [next];
+      const changed = parts.filter((part) => last?.has(withoutAges(part)) !== true);
+      if (changed.length > 0) out((last === undefined || rowsOnly ? "" : "\n") + changed.join(""));
+      last = new Set(parts.map(withoutAges));
     } catch (error) {
+      if (signal.aborted) break;
       if (failures === 0) out(`# ${error instanceof Error ? error.message : String(error)}; trying again\n`);
       failures++;
     }
@@ -31,3 +41,9 @@ export async function watchText(
     await clock.sleep(milliseconds(pause), signal).catch(() => undefined);
   }
 }
+
+/** As tables, sentences, JSON and YAML show them. */
+const AGES = /\b\d+[smhd]\b|\b(?:twinAge|age)"?: -?\d+/g;
+
+/** Ages grow all the time: a text in which only they differ has not changed. */
+const withoutAges = (text: string): string => text.replaceAll(AGES, "").replaceAll(/\s+/g, " ");

@@ -1,4 +1,5 @@
 import {
+  apiGroup,
   type Container,
   type Node,
   type NodeHardware,
@@ -12,12 +13,12 @@ import {
   powerEndpointKind,
   readAs,
 } from "../../core/api/index.ts";
-import type { ClusterObjects } from "../../core/report/index.ts";
+import { type ClusterKind, type ClusterObjects, resourceNames } from "../../core/report/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { clusterTime } from "./cluster-reader.ts";
+import { clusterTime, readInstallation, reasonOf } from "./cluster-reader.ts";
 
 export interface WatchedClusterOptions {
   readonly client: KubeClient;
@@ -30,23 +31,21 @@ export interface WatchedClusterOptions {
 
 /** Kinds that are missing or forbidden are empty, and named. Pods are undefined then: no pods is not the same as unknown pods. */
 export interface WatchedObjects extends ClusterObjects {
-  readonly notListed: readonly string[];
+  readonly notListed: readonly ClusterKind[];
 }
-
-type WatchedKind = "nodes" | "twins" | "hardware" | "profiles" | "endpoints" | "pods";
 
 const FIRST_LISTS = milliseconds(30_000);
 const ALIVE = milliseconds(5000);
 const LIVE_PODS = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
 /**
- * The objects of `joulie top`, kept up to date by watches: lists of a large cluster every few seconds would load the API server. Nodes
+ * The objects of `joulie top` and of commands with --watch, kept up to date by watches: lists of a large cluster every few seconds would load the API server. Nodes
  * must be readable; the other kinds may be missing or forbidden.
  */
 export class WatchedCluster {
   readonly #options: WatchedClusterOptions;
-  /** Resolved when the API server refuses a kind: reading does not wait for it. */
-  readonly #refused: Readonly<Record<WatchedKind, PromiseWithResolvers<void>>>;
+  /** Resolved when the API server refuses a kind or does not have it: reading does not wait for it. */
+  readonly #refused: Readonly<Record<ClusterKind, PromiseWithResolvers<void>>>;
   readonly #reflectors: {
     readonly nodes: Reflector<KubeObject & Node>;
     readonly twins: Reflector<NodeTwin>;
@@ -67,7 +66,10 @@ export class WatchedCluster {
       endpoints: Promise.withResolvers(),
       pods: Promise.withResolvers(),
     };
-    const of = (kind: WatchedKind) => ({ client, clock, random, log, onForbidden: this.#refused[kind].resolve });
+    const of = (kind: ClusterKind) => {
+      const { resolve } = this.#refused[kind];
+      return { client, clock, random, log, onForbidden: resolve, onMissing: resolve };
+    };
     const selection = selectionOf(nodeSelector);
     this.#reflectors = {
       nodes: new Reflector({ ...of("nodes"), resource: resources.nodes, selection, project: slimNode }),
@@ -99,21 +101,46 @@ export class WatchedCluster {
     await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
   }
 
+  get #kinds(): readonly ClusterKind[] {
+    return Object.keys(this.#reflectors) as ClusterKind[];
+  }
+
+  /** The same with what is installed, which is little and read each time. */
+  async readAll(namespace: string, signal?: AbortSignal): Promise<ClusterObjects> {
+    const objects = await this.read(signal);
+    const { client, clock } = this.#options;
+    const unreadable: string[] = [];
+    const installed = await readInstallation(client, namespace, clock.now(), (part, error) =>
+      unreadable.push(`${part}: ${reasonOf(error)}`),
+    );
+    const refused = this.#kinds.filter((kind) => !this.#reflectors[kind].hasSynced);
+    const isMissing = (kind: ClusterKind) => this.#reflectors[kind].missingDefinition !== undefined;
+    for (const kind of refused)
+      if (!isMissing(kind)) unreadable.push(`${resourceNames[kind]}: you may not list them, or they are not read yet`);
+    const missingKinds = refused
+      .filter(isMissing)
+      .map((kind) => `${resourceNames[kind]}.${apiGroup}`)
+      .toSorted();
+    return { ...objects, installation: { ...installed, missingKinds, unreadable: unreadable.toSorted() } };
+  }
+
   /** The current objects. Rejects while the API server does not answer: a watch alone would notice that after a minute. */
-  async read(): Promise<WatchedObjects> {
+  async read(signal?: AbortSignal): Promise<WatchedObjects> {
     const { client, clock, nodeSelector } = this.#options;
-    await client.raw("/version", { timeout: ALIVE }).catch((error: unknown) => {
+    // The caller reads again soon and says meanwhile what failed.
+    const call = { timeout: ALIVE, retries: 0, ...(signal && { signal }) };
+    await client.raw("/version", call).catch((error: unknown) => {
       // An API without this page answers all the same.
       if (!isApiError(error, "notFound") && !isApiError(error, "forbidden")) throw error;
     });
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     if (!nodes.hasSynced) {
       // Says at once what a reflector would retry silently: a missing right, or a selector that is not one.
-      await client.list(resources.nodes, { ...selectionOf(nodeSelector), limit: 1 }, { timeout: ALIVE });
-      if (!(await endsWithin(clock, FIRST_LISTS, nodes.synced())))
+      await client.list(resources.nodes, { ...selectionOf(nodeSelector), limit: 1 }, call);
+      if (!(await endsWithin(clock, FIRST_LISTS, nodes.synced(), signal)))
         throw new Error("the nodes have not been listed yet");
     }
-    const kinds = Object.keys(this.#reflectors) as WatchedKind[];
+    const kinds = this.#kinds;
     const waiting = kinds.filter((kind) => {
       const { hasSynced, isForbidden, missingDefinition } = this.#reflectors[kind];
       return !hasSynced && !isForbidden && missingDefinition === undefined;
@@ -121,7 +148,7 @@ export class WatchedCluster {
     const answered = waiting.map(async (kind) =>
       Promise.race([this.#reflectors[kind].synced(), this.#refused[kind].promise]),
     );
-    await endsWithin(clock, ALIVE, Promise.all(answered));
+    await endsWithin(clock, ALIVE, Promise.all(answered), signal);
     const published = new Map(twins.store.entries());
     return {
       now: clusterTime(published, clock.now()),

@@ -99,7 +99,7 @@ async function recordOf(
 }
 
 /** More nodes are only in -o wide and -o json. */
-const SHOWN = 5;
+const NODES_LIMIT = 5;
 
 /** `joulie why POD [NODE]`. */
 export function whyText(
@@ -123,15 +123,15 @@ export function whyText(
       say(`Pod ${pod.namespace}/${pod.name} (${explanation.workloadClass}) ${where}.`);
       if (selected === undefined) for (const sentence of summaryInWords(explanation)) say(sentence);
       lines.push("");
-      const shown = selected === undefined ? shownNodes(explanation, wide) : [selected];
-      for (const verdict of shown) {
+      const listed = selected === undefined ? listedNodes(explanation, wide) : [selected];
+      for (const verdict of listed) {
         lines.push(paint.bold(verdict.node + (verdict.node === boundTo ? " (the pod is here)" : "")));
         for (const sentence of verdictInWords(verdict)) say(sentence, 2);
         const recorded = recordedText(record, verdict);
         if (recorded !== undefined) say(recorded, 2);
       }
-      const hidden = nodes.length - shown.length;
-      if (selected === undefined && hidden > 0) lines.push(...groupedRest(explanation, shown));
+      const hidden = nodes.length - listed.length;
+      if (selected === undefined && hidden > 0) lines.push(...groupedRest(explanation, listed));
       lines.push("");
       say(
         record === undefined
@@ -157,24 +157,24 @@ export function whyText(
 }
 
 /** The node of the pod, and the best others. */
-function shownNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): readonly NodeVerdict[] {
+function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): readonly NodeVerdict[] {
   if (wide) return nodes;
-  const best = nodes.filter(({ feasible }) => feasible).slice(0, SHOWN);
-  const own = nodes.find(({ node }) => node === boundTo);
-  const shown = best.length > 0 ? best : nodes.slice(0, SHOWN);
-  return own === undefined || shown.includes(own) ? shown : [...shown, own];
+  const best = nodes.filter(({ feasible }) => feasible).slice(0, NODES_LIMIT);
+  const bound = nodes.find(({ node }) => node === boundTo);
+  const listed = best.length > 0 ? best : nodes.slice(0, NODES_LIMIT);
+  return bound === undefined || listed.includes(bound) ? listed : [...listed, bound];
 }
 
-/** Nodes that are not shown, counted by their first reason. */
-function groupedRest({ nodes }: PlacementExplanation, shown: readonly NodeVerdict[]): string[] {
+/** Nodes that are not listed, counted by their first reason. */
+function groupedRest({ nodes }: PlacementExplanation, listed: readonly NodeVerdict[]): string[] {
   const counts = new Map<string, number>();
   for (const verdict of nodes) {
-    if (shown.includes(verdict)) continue;
+    if (listed.includes(verdict)) continue;
     const reason = verdict.feasible ? "they take the pod and rank lower" : (verdictInWords(verdict)[0] ?? "");
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   const lines = Array.from(counts).toSorted(([, a], [, b]) => b - a);
-  return lines.slice(0, SHOWN).map(([reason, count]) => `${count} more: ${reason}`);
+  return lines.slice(0, NODES_LIMIT).map(([reason, count]) => `${count} more: ${reason}`);
 }
 
 function recordedText(record: readonly RecordedDecision[] | undefined, { node }: NodeVerdict): string | undefined {

@@ -1,3 +1,4 @@
+import { apiGroup } from "../../core/api/index.ts";
 import type { Catalogue } from "../../core/inventory/index.ts";
 import {
   type ClusterProblem,
@@ -68,13 +69,24 @@ export class Reports {
   }
 
   problems(now: Instant): readonly Problem[] {
-    const objects = { ...this.#cluster.objects(now), installation: this.#installation() };
-    return findProblems(objects, this.settings).map(problemOf);
+    const installed = this.#installation();
+    const { missing, forbidden } = this.#cluster.refused;
+    const installation = installed && {
+      ...installed,
+      missingKinds: missing.map((name) => `${name}.${apiGroup}`),
+      unreadable: [...installed.unreadable, ...forbidden.map((name) => `${name}: the dashboard may not list them`)],
+    };
+    return findProblems({ ...this.#cluster.objects(now), installation }, this.settings).map(problemOf);
   }
 
-  /** Adds the moment to the account, and returns the watts that the same pods would add on uncapped nodes that are always on. */
+  /**
+   * Adds the moment to the account, and returns the watts that the same pods would add on uncapped nodes that are always on. Null if
+   * the pods or all readings are unknown.
+   */
   savedWatts(now: Instant): number | null {
-    const sample = energySampleOf(this.#cluster.objects(now), this.settings, { catalogue: this.#catalogue });
+    const { pods, ...objects } = this.#cluster.objects(now);
+    if (pods === undefined) return null;
+    const sample = energySampleOf({ ...objects, pods }, this.settings, { catalogue: this.#catalogue });
     this.#account.add(sample);
     this.#hours.add(sample);
     this.#onSample(this.#account.totals);

@@ -71,7 +71,9 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     resyncs: metrics.counter(definitions.resyncs),
     denied: metrics.counter(definitions.denied),
   };
-  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed: world.speed ?? (() => 1) });
+  const staleAfter = config.TWIN_STALENESS_THRESHOLD;
+  const speed = world.speed ?? (() => 1);
+  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed, staleAfter });
   const history = new ClusterHistory();
   const file = config.HISTORY_FILE === undefined ? undefined : new HistoryFile(config.HISTORY_FILE, log);
   const installed = new InstallationWatch({
@@ -90,7 +92,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     cluster,
     installation: () => installed.installation,
     catalogue,
-    staleAfter: config.TWIN_STALENESS_THRESHOLD,
+    staleAfter,
     factors: factorsOf(config),
     onSample: countEnergy(metrics),
   });

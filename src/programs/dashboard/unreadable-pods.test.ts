@@ -1,6 +1,7 @@
 import { expect, it, vi } from "vitest";
+import { resources } from "../../platform/kube/index.ts";
 import { DashboardHarness } from "./testing/dashboard-harness.ts";
-import type { NodeAnswer, Snapshot } from "./wire.ts";
+import type { HistoryAnswer, NodeAnswer, Snapshot } from "./wire.ts";
 
 it("DSH-01 shows pods that it may not read as unknown, never as 0, and counts them once it may", async () => {
   const harness = await DashboardHarness.begin();
@@ -24,15 +25,17 @@ it("DSH-01 shows pods that it may not read as unknown, never as 0, and counts th
     };
     await harness.start({}, { transport });
     const read = async <Answer>(path: string) => (await (await harness.get(path)).json()) as Answer;
-    const podsIn = ({ columns, totals, syncing }: Snapshot) => ({
+    const podsIn = ({ columns, totals, syncing, problems }: Snapshot) => ({
       syncing,
+      isProblem: problems.some(({ title }) => title.includes("pods: the dashboard may not list them")),
       rows: [columns.pods, columns.performancePods],
       totals: [totals.pods, totals.pendingPods],
     });
     await vi.waitFor(
       async () =>
         expect(podsIn(await read<Snapshot>("/api/snapshot"))).toEqual({
-          syncing: ["pods"],
+          syncing: [],
+          isProblem: true,
           rows: [
             [null, null],
             [null, null],
@@ -52,6 +55,7 @@ it("DSH-01 shows pods that it may not read as unknown, never as 0, and counts th
       async () =>
         expect(podsIn(await read<Snapshot>("/api/snapshot"))).toEqual({
           syncing: [],
+          isProblem: false,
           rows: [
             [1, 0],
             [1, 0],
@@ -65,3 +69,32 @@ it("DSH-01 shows pods that it may not read as unknown, never as 0, and counts th
     await harness.end();
   }
 }, 90_000);
+
+it("DSH-01 finds problems, samples power and counts energy also without a kind that is not installed", async () => {
+  const harness = await DashboardHarness.begin();
+  try {
+    await harness.createNode("a", { power: 900, cap: 500 });
+    // The same objects from an API server without PowerEndpoints.
+    const inner = harness.api.transport();
+    const transport: typeof inner = {
+      close: async () => inner.close(),
+      request: async (request) =>
+        inner.request({ ...request, path: request.path.replace("/powerendpoints", "/unknownkinds") }),
+    };
+    await harness.start({}, { transport });
+    await harness.user.create(resources.namespaces, { metadata: { name: "joulie-system" } });
+    const { totals } = await harness.until(
+      ({ syncing, problems, totals: { counterfactual } }) =>
+        syncing.length === 0 &&
+        counterfactual !== null &&
+        ["draws 900 W", "does not know powerendpoints.joulie.io"].every((text) =>
+          problems.some(({ title }) => title.includes(text)),
+        ),
+    );
+    expect(totals.power).toBe(900);
+    const history = (await (await harness.get("/api/history?hours=1")).json()) as HistoryAnswer;
+    expect(history.power).toContain(900);
+  } finally {
+    await harness.end();
+  }
+}, 30_000);

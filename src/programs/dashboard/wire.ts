@@ -8,10 +8,14 @@ export const stateNames = ["on", "stopping", "off", "waking", "failed"] as const
 /** The index is the code in the column `control`: the worse of CPU and GPU. */
 export const controlNames = ["none", "applied", "blocked", "error"] as const;
 
-/** One number or null per node and column. Times are milliseconds since 1970; null means unknown, never 0. */
+/**
+ * One number or null per node and column. Times are milliseconds since 1970; null means unknown, never 0. `measured` is 1 if a meter
+ * or sensor is the source of the power, 0 for an estimate.
+ */
 export const columnNames = [
   "class",
   "power",
+  "measured",
   "cap",
   "tdp",
   "headroom",
@@ -44,6 +48,7 @@ export interface Totals {
   /** A model, not a measurement: the same pods on uncapped nodes that are always on. */
   readonly counterfactual: number | null;
   readonly nodes: number;
+  /** How many nodes have a reading that is measured, not estimated. */
   readonly measured: number;
   /** In the order of `classNames`. */
   readonly byClass: readonly number[];

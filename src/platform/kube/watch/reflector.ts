@@ -33,6 +33,8 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly onChange?: ChangeListener<Value>;
   /** Called once when the server refuses the permission; then refusals are not logged. */
   readonly onForbidden?: () => void;
+  /** Called when the server has no such kind, once until it is installed. */
+  readonly onMissing?: () => void;
   /** Maximum silence of a watch before it is probed; of a new one as well. Default: by how servers send bookmarks. */
   readonly idleLimit?: Milliseconds | undefined;
   /**
@@ -264,8 +266,9 @@ export class Reflector<Value, Index extends string = never> {
   /** Logs a missing CRD once until it is installed. */
   #undefined(): void {
     if (this.#missingDefinition !== undefined) return;
-    const { log, resource } = this.#options;
+    const { log, resource, onMissing } = this.#options;
     this.#missingDefinition = missingDefinition(resource);
+    onMissing?.();
     log.error({ code: MISSING_CRD, kind: resource.kind }, `${this.#missingDefinition}; ${remedyOfMissingDefinition}`);
   }
 

@@ -60,12 +60,11 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
       return JSON.stringify(await past(now(), length));
     },
     "/api/score": ({ query }) => {
-      if (cluster.podCount === null)
+      const { pods, ...objects } = cluster.objects(now());
+      if (pods === undefined)
         throw new BadRequest("the dashboard has not read the pods, and without them it cannot score a node");
-      const answer = scorePage(query, cluster.objects(now()), {
-        extender: options.extender(),
-        catalogue: options.catalogue,
-      });
+      const { catalogue } = options;
+      const answer = scorePage(query, { ...objects, pods }, { extender: options.extender(), catalogue });
       return answer && JSON.stringify(answer);
     },
     "/api/savings": ({ query }) => JSON.stringify(savingsPage(totalsOf(query), reports.factors)),

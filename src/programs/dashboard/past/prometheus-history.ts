@@ -49,7 +49,7 @@ export async function pastOf(
       power: column(power),
       cap: column(cap),
       capacity: column(capacity),
-      // Prometheus has no model of other nodes.
+      // Prometheus has the model's energy, not its power: `joulie savings --prometheus` shows that.
       counterfactual: at.map(() => null),
     };
   } catch (error) {

@@ -55,3 +55,28 @@ it("DSH-18 names what the dashboard may not read, and shows the rest", async () 
   expect(watch.installation?.stopped).toBe(true);
   expect(watch.installation?.unreadable).toEqual([expect.stringContaining("leases: ")]);
 });
+
+it("DSH-07 keeps the extender's settings while its Deployment cannot be read, and assumes them only without the right", async () => {
+  const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": "extender" };
+  const env = [{ name: "SCORE_MAX", value: "10" }];
+  const deployment = {
+    metadata: { name: "joulie-extender", labels },
+    spec: { template: { spec: { containers: [{ env }] } } },
+  };
+  const list = { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [deployment] };
+  let isFailing = false;
+  answer = (path) => {
+    if (!path.includes("/deployments")) return undefined;
+    // Only the second question, for the settings, names the component.
+    if (isFailing && path.includes("component")) return statusOf(400, "BadRequest");
+    return { ...statusOf(200, ""), body: ReadableStream.from([Buffer.from(JSON.stringify(list))]) };
+  };
+  await watch.read();
+  expect(watch.extender).toMatchObject({ source: "the settings of Deployment joulie-extender" });
+  isFailing = true;
+  await watch.read();
+  expect(watch.extender).toMatchObject({ source: "the settings of Deployment joulie-extender" });
+  answer = (path) => (path.includes("/deployments") ? statusOf(403, "Forbidden") : undefined);
+  await watch.read();
+  expect(watch.extender.source).toBe("assumed");
+});

@@ -1,6 +1,6 @@
 import type { Node, NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
-import type { ClusterObjectsWithPods } from "../../../core/report/index.ts";
+import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
 import {
   type Instant,
   instant,
@@ -10,12 +10,19 @@ import {
   type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
+import {
+  type Change,
+  type KubeClient,
+  Reflector,
+  type Resource,
+  resources,
+  unreadOf,
+} from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ClassName } from "../wire.ts";
 import { classChange, DecisionLog } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
-import { classOf, rowOf } from "./node-row.ts";
+import { classOf, hasExpired, rowOf } from "./node-row.ts";
 import {
   livePods,
   type NodeProjection,
@@ -39,6 +46,8 @@ export interface ClusterWatchOptions {
   readonly log: Logger;
   /** How much faster `clock` runs than the API server's. */
   readonly speed: () => number;
+  /** The power of a twin that the operator has not refreshed for longer is unknown. */
+  readonly staleAfter: Milliseconds;
 }
 
 /** Everything that the API says about one node. */
@@ -65,9 +74,11 @@ export class ClusterWatch {
   readonly #clock: Clock;
   readonly #ioClock: Clock;
   readonly #speed: () => number;
+  readonly #staleAfter: Milliseconds;
   readonly #changed = new Set<string>();
   readonly #classes = new Map<string, ClassName>();
   #pendingPods = 0;
+  #hadPods = false;
   readonly #reflectors: {
     readonly nodes: Reflector<NodeProjection>;
     readonly twins: Reflector<NodeTwin>;
@@ -77,23 +88,30 @@ export class ClusterWatch {
     readonly pods: Reflector<PodProjection, "node">;
   };
 
-  constructor({ client, clock, ioClock, random, log, speed }: ClusterWatchOptions) {
+  constructor({ client, clock, ioClock, random, log, speed, staleAfter }: ClusterWatchOptions) {
     this.#clock = clock;
     this.#ioClock = ioClock;
     this.#speed = speed;
-    const base = { client, clock: ioClock, random, log };
+    this.#staleAfter = staleAfter;
+    const of = (resource: Resource) => ({
+      client,
+      clock: ioClock,
+      random,
+      log,
+      resource,
+      onForbidden: () => log.warn({ kind: resource.kind }, "may not list this kind; showing the others"),
+    });
     const onChange = (changes: readonly Change<unknown>[]) => {
       for (const { key } of changes) this.#changed.add(key);
     };
     this.#reflectors = {
-      nodes: new Reflector({ ...base, resource: resources.nodes, project: projectNode, onChange }),
-      twins: new Reflector({ ...base, resource: resources.nodeTwins, project: projectTwin, onChange }),
-      hardware: new Reflector({ ...base, resource: resources.nodeHardwares, project: projectHardware, onChange }),
-      profiles: new Reflector({ ...base, resource: resources.nodePowerProfiles, project: projectProfile, onChange }),
-      endpoints: new Reflector({ ...base, resource: resources.powerEndpoints, project: projectEndpoint, onChange }),
+      nodes: new Reflector({ ...of(resources.nodes), project: projectNode, onChange }),
+      twins: new Reflector({ ...of(resources.nodeTwins), project: projectTwin, onChange }),
+      hardware: new Reflector({ ...of(resources.nodeHardwares), project: projectHardware, onChange }),
+      profiles: new Reflector({ ...of(resources.nodePowerProfiles), project: projectProfile, onChange }),
+      endpoints: new Reflector({ ...of(resources.powerEndpoints), project: projectEndpoint, onChange }),
       pods: new Reflector({
-        ...base,
-        resource: resources.pods,
+        ...of(resources.pods),
         selection: livePods,
         project: projectPod,
         indexes: { node: nodeOf },
@@ -110,9 +128,23 @@ export class ClusterWatch {
     await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
   }
 
-  /** The resources whose first list is not complete. */
+  /** The kinds whose first list is awaited. Nodes are needed; other kinds may be forbidden or not installed. */
   get unsynced(): readonly string[] {
-    return unreadOf(this.#reflectors);
+    const awaited = Object.entries(this.#reflectors).filter(
+      ([kind, { isForbidden, missingDefinition }]) =>
+        kind === "nodes" || (!isForbidden && missingDefinition === undefined),
+    );
+    return unreadOf(Object.fromEntries(awaited));
+  }
+
+  /** The names of the kinds that the API server does not have, and of those that the dashboard may not list. */
+  get refused(): { readonly missing: readonly string[]; readonly forbidden: readonly string[] } {
+    const unread = Object.entries(this.#reflectors).filter(([, { hasSynced }]) => !hasSynced);
+    const names = (found: typeof unread) => found.map(([kind]) => resourceNames[kind as ClusterKind]);
+    return {
+      missing: names(unread.filter(([, { missingDefinition }]) => missingDefinition !== undefined)),
+      forbidden: names(unread.filter(([, { isForbidden }]) => isForbidden)),
+    };
   }
 
   /** Time since the API server was last heard, of the resource for which it is longest. */
@@ -131,8 +163,8 @@ export class ClusterWatch {
     return this.#reflectors.pods.hasSynced ? this.#pendingPods : null;
   }
 
-  /** The objects for reports. Without pods until they are read: check `podCount` or `unsynced` first. */
-  objects(now: Instant): ClusterObjectsWithPods {
+  /** The objects for reports. */
+  objects(now: Instant): ClusterObjects {
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const isScaled = this.#speed() !== 1;
     return {
@@ -142,7 +174,10 @@ export class ClusterWatch {
       hardware: new Map(hardware.store.entries()),
       profiles: new Map(profiles.store.entries()),
       endpoints: new Map(endpoints.store.entries()),
-      pods: Array.from(pods.store.values(), ({ pod }) => (isScaled ? this.#inClusterTime(pod, now) : pod)),
+      pods: pods.hasSynced
+        ? Array.from(pods.store.values(), ({ pod }) => (isScaled ? this.#inClusterTime(pod, now) : pod))
+        : undefined,
+      notListed: (Object.keys(this.#reflectors) as ClusterKind[]).filter((kind) => !this.#reflectors[kind].hasSynced),
     };
   }
 
@@ -156,6 +191,12 @@ export class ClusterWatch {
     const at = this.#clock.now();
     // Before the first lists are complete, a class would appear to change from unknown.
     const isComplete = this.unsynced.length === 0;
+    const freshness = { now: at, staleAfter: this.#staleAfter };
+    // Once the pods are read, also nodes without pods change: from unknown to 0.
+    const hasPods = this.#reflectors.pods.hasSynced;
+    const isNew = hasPods !== this.#hadPods;
+    this.#hadPods = hasPods;
+    for (const [name, row] of this.table.rows()) if (isNew || hasExpired(row, freshness)) this.#changed.add(name);
     for (const name of this.#changed) {
       const facts = this.node(name);
       if (facts === undefined) {
@@ -164,7 +205,7 @@ export class ClusterWatch {
         continue;
       }
       const { node, twin, pods } = facts;
-      const row = rowOf(node, twin, pods);
+      const row = rowOf(node, twin, pods, freshness);
       this.table.set(name, node.metadata.labels, row);
       const to = classOf(twin);
       const performancePods = row.performancePods ?? undefined;

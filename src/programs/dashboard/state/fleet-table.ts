@@ -111,8 +111,10 @@ export class FleetTable {
     const sums = { power: 0, cap: 0, tdp: 0 };
     const counts = { power: 0, cap: 0, tdp: 0 };
     const byClass = [0, 0, 0, 0, 0];
+    let measured = 0;
     for (const [, row] of this.rows()) {
       byClass[row.class ?? 4] = (byClass[row.class ?? 4] ?? 0) + 1;
+      measured += Number(row.power !== null && row.measured === 1);
       for (const name of ["power", "cap", "tdp"] as const) {
         const value = row[name];
         if (value === null) continue;
@@ -128,7 +130,7 @@ export class FleetTable {
       capacity: sum("tdp"),
       counterfactual: power === null || savedWatts === null ? null : power + savedWatts,
       nodes: this.size,
-      measured: counts.power,
+      measured,
       byClass,
       pods,
       pendingPods,

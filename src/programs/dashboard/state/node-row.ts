@@ -1,22 +1,38 @@
 import { isAwake, type NodeTwin, pinnedPolicyName } from "../../../core/api/index.ts";
+import { isMeasured } from "../../../core/report/index.ts";
+import type { Instant, Milliseconds } from "../../../core/units/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
 import { gpuCountOf, isReady, type NodeProjection, type PodProjection } from "./projections.ts";
 
 /** What the page shows of a node in one line; null means unknown. */
 export type NodeRow = Readonly<Record<ColumnName, number | null>>;
 
+/** When the figures of a twin are history. */
+export interface Freshness {
+  readonly now: Instant;
+  readonly staleAfter: Milliseconds;
+}
+
+const isFresh = (updatedAt: number | null, { now, staleAfter }: Freshness): boolean =>
+  updatedAt !== null && now - updatedAt <= staleAfter;
+
 export function rowOf(
   node: NodeProjection,
   twin: NodeTwin | undefined,
   pods: readonly PodProjection[] | undefined,
+  freshness: Freshness,
 ): NodeRow {
   const { spec, status } = twin ?? {};
   const power = status?.powerMeasurement;
   const caps = status?.effectiveCapState;
   const ready = isReady(node);
+  const updatedAt = timeOf(status?.lastUpdated);
+  const drawn = isFresh(updatedAt, freshness) ? known(power?.measuredNodePowerW) : null;
   return {
     class: classNames.indexOf(classOf(twin)),
-    power: known(power?.measuredNodePowerW),
+    // The last reading of a machine that is off is history.
+    power: status?.power?.state === "off" ? 0 : drawn,
+    measured: power?.source === undefined ? null : Number(isMeasured(power)),
     cap: known(power?.nodeCappedPowerW),
     tdp: known(power?.nodeTdpW),
     headroom: known(status?.predictedPowerHeadroomScore),
@@ -25,7 +41,7 @@ export function rowOf(
     slowdown: known(status?.expectedSlowdownPct),
     cpuPct: known(caps?.cpuPct),
     gpuPct: known(caps?.gpuPct),
-    updatedAt: timeOf(status?.lastUpdated),
+    updatedAt,
     measuredAt: timeOf(power?.measuredAt),
     changedAt: timeOf(status?.lastTransitionTime),
     pods: known(pods?.length),
@@ -37,6 +53,12 @@ export function rowOf(
     pinned: Number(spec?.policy?.name === pinnedPolicyName),
   };
 }
+
+/** Whether the row shows a reading that has become history since. */
+export const hasExpired = ({ power, state, updatedAt }: NodeRow, freshness: Freshness): boolean =>
+  power !== null && state !== OFF && !isFresh(updatedAt, freshness);
+
+const OFF = stateNames.indexOf("off");
 
 export const performancePodsIn = (pods: readonly PodProjection[]): number =>
   pods.filter(({ workloadClass }) => workloadClass === "performance").length;
