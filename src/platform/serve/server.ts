@@ -123,14 +123,11 @@ function routesOf(options: ServeOptions) {
     ["/livez", () => healthReply("live", live)],
     ["/readyz", () => healthReply("ready", ready)],
   ]);
-  const debugRoutes: [string, (query: URLSearchParams) => Reply | Promise<Reply>][] = [
-    ...Object.entries(pages).map(([path, page]): [string, Route] => [path, async (query) => pageReply(page, query)]),
-    ...Object.entries(streamedPages).map(([path, page]): [string, Route] => [
-      path,
-      (query) => page(query) ?? nothingFound(),
-    ]),
-  ];
-  for (const [path, page] of debugRoutes) {
+  const debugPages = new Map<string, (query: URLSearchParams) => Reply | Promise<Reply>>();
+  for (const [path, page] of Object.entries(pages)) debugPages.set(path, async (query) => pageReply(page, query));
+  for (const [path, page] of Object.entries(streamedPages))
+    debugPages.set(path, (query) => page(query) ?? nothingFound());
+  for (const [path, page] of debugPages) {
     if (routes.has(path) || !/^\/[^\s?#]*$/.test(path))
       throw new RangeError(`invalid or duplicate page path ${JSON.stringify(path)}`);
     routes.set(path, async (query, request) => {
