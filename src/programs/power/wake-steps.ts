@@ -62,8 +62,12 @@ export class WakeSteps {
     const { node, twin, endpoint } = one;
     const state = await machines.read(one);
     const isRetry = (operation.attempt ?? 1) > 1;
-    if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
-      return settings.pollInterval;
+    if (isRetry && !hasBooted(node, operation)) {
+      if (state === "on" && (await this.#cutPower(one))) return settings.pollInterval;
+      // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
+      const longest = Math.min(settings.shutdownTimeout, settings.wakeTimeout / 2);
+      if (state === "unknown" && sinceStep(one) < longest) return settings.pollInterval;
+    }
     // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
