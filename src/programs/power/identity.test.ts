@@ -153,6 +153,19 @@ describe("joulie power and a switch that may not take power away", () => {
     );
   });
 
+  it("SLP-27 ignores what a machine allows while it shuts down", async () => {
+    const machine = await harness.createNode("a");
+    harness.start();
+    await harness.want("a", "off");
+    await harness.until(() => machine.calls.includes("shutdown"));
+    machine.facts = { keepsPower: "the service offers no reset type that switches off" };
+    await harness.advance(15);
+    expect([machine.power, machine.calls.at(-1)]).toEqual(["on", "state"]);
+    await harness.untilPower("a", "off");
+    const { status } = await harness.endpoint("a");
+    expect(status?.conditions?.map(({ type }) => type)).not.toContain("MaySwitchOff");
+  });
+
   it("SLP-27 refuses a test", async () => {
     const machine = await harness.createNode("a", { proven: false });
     machine.facts = { keepsPower: "it is locked" };

@@ -178,7 +178,7 @@ function expectSameMachine({ name, node }: NodeCase, facts: MachineFacts | undef
 
 /** What a call that succeeded says. */
 function* conditionsOf(
-  { node }: NodeCase,
+  { node, endpoint }: NodeCase,
   state: SwitchState,
   facts: MachineFacts | undefined,
   status: PowerEndpointStatus,
@@ -186,8 +186,8 @@ function* conditionsOf(
   yield { type: "Reachable", holds: true, reason: "Answered", message: "the switch answers" };
   if (isSameSystem(facts?.systemUuid, node?.systemUuid) === true)
     yield { type: "SameMachine", holds: true, reason: "SameUUID", message: "the switch and the node report one UUID" };
-  // What a machine that is off allows says nothing about later.
-  if (state !== "on") return;
+  // Services list what is possible now. A machine that is off, or on its way there or back, allows other things later.
+  if (state !== "on" || endpoint.status.operation !== undefined) return;
   const { keepsPower } = facts ?? {};
   if (keepsPower !== undefined) yield { type: "MaySwitchOff", holds: false, reason: "Refused", message: keepsPower };
   else if (holds(status, "MaySwitchOff") === false)
