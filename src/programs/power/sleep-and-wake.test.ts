@@ -131,6 +131,24 @@ describe("joulie power", () => {
     await machine.heartbeat();
     await harness.untilPower("a", "on");
     expect(machine.calls).not.toContain("forceOff");
+    expect((await harness.events()).map(({ reason }) => reason)).toContain("SleepGivenUp");
+    // Otherwise it would be tried again and again, and keep pods away each time.
+    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+  });
+
+  it("SLP-13 counts a try whose switch refuses to cut the power as a cycle of the day", async () => {
+    const machine = await harness.createNode("a");
+    machine.ignoresShutdown = true;
+    machine.forceOff = async () => Promise.reject(new PowerSwitchError("refused", "none of the reset types ForceOff"));
+    harness.start({ SHUTDOWN_TIMEOUT: "1m" });
+    await harness.want("a", "off");
+    await harness.untilPower("a", "waking");
+    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+    await harness.want("a", "on");
+    await harness.until(async () => {
+      await machine.heartbeat();
+      return (await harness.power("a")) === "on";
+    });
   });
 
   it.each<[string, (harness: PowerTestHarness) => Promise<void>]>([

@@ -121,29 +121,33 @@ export class SleepSteps {
   }
 
   async #force(one: NodeCase): Promise<Next> {
-    const { settings, reports } = this.#options;
-    const { status, machines, wake } = this.#parts;
-    const { endpoint, now } = one;
+    const { settings } = this.#options;
+    const { machines, wake } = this.#parts;
     const state = await machines.read(one).catch((error: unknown) => {
       if (sinceStep(one) < settings.shutdownTimeout) throw error;
       return "unknown" as const;
     });
     if (state === "off") return this.#finish(one);
     if (one.wanted.state === "on") return wake.begin(one);
-    if (sinceStep(one) >= settings.shutdownTimeout) {
-      reports.sleepFailed(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
-      // A try counts as a cycle: the limit per day ends a series of them.
-      const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
-      const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
-      return wake.begin(tried, "the machine does not switch off");
-    }
+    if (sinceStep(one) >= settings.shutdownTimeout)
+      return this.#wakeAgain(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
     try {
       await machines.takePower(one, "forceOff");
     } catch (error) {
       if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
-      return wake.begin(one, error.message);
+      return this.#wakeAgain(one, error.message);
     }
     return settings.pollInterval;
+  }
+
+  /** The machine was asked to shut down and is still on. A try counts as a cycle: the limit per day ends a series of them. */
+  async #wakeAgain(one: NodeCase, why: string): Promise<Next> {
+    const { status, wake } = this.#parts;
+    const { endpoint, now } = one;
+    this.#options.reports.sleepFailed(one, why);
+    const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
+    const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
+    return wake.begin(tried, why);
   }
 
   async #finish(one: NodeCase): Promise<Next> {
