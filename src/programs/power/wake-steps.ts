@@ -145,7 +145,9 @@ export class WakeSteps {
     const isSameBoot = operation.bootBefore !== undefined && operation.bootBefore === node?.bootId;
     const { generation } = endpoint.metadata;
     const isSameSpec = operation.generation === generation;
-    const proves = operation.proves === true && node !== undefined && isSameSpec && !isSameBoot;
+    // Otherwise the machine was on already, or belongs to another node: the time is not that of a boot.
+    const hasBootedNow = operation.proves === true && node !== undefined && !isSameBoot;
+    const proves = hasBootedNow && isSameSpec;
     const message = `awake after ${Math.round(took)} s`;
     const proven: ConditionText = isSameBoot
       ? { type: "WakeProven", ...notRestarted }
@@ -153,7 +155,11 @@ export class WakeSteps {
     await status.write(one, {
       operation: undefined,
       powerState: "on",
-      lastWake: { at: endAfter(endpoint.status.lastSleep, now), seconds: took, result: "succeeded" },
+      lastWake: {
+        at: endAfter(endpoint.status.lastSleep, now),
+        ...(hasBootedNow && { seconds: took }),
+        result: "succeeded",
+      },
       ...((proves || isSameBoot) && {
         wakeProven: proves,
         ...(proves && generation !== undefined && { provenGeneration: generation }),
@@ -162,7 +168,7 @@ export class WakeSteps {
     });
     await status.publish(one, "on");
     if (isSameBoot) reports.notRestarted(one, notRestarted.message);
-    else reports.awake(one, took);
+    else reports.awake(one, took, hasBootedNow);
     if (!isTest(endpoint) || operation.test !== true) return NOW;
     if (isSameBoot) return test.end(one, notRestarted);
     return test.end(one, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);
