@@ -34,7 +34,7 @@ export class NodeReconciler {
 
   /** Takes the next step of the node, and returns when to look again. */
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
-    const { view: viewOf, api, stopped, clock, reports, settings } = this.#options;
+    const { view: viewOf, api, stopped, clock, reports, settings, stepTimes } = this.#options;
     const watched = this.#status.withOwnWrites(viewOf(name));
     const node = watched.node && api.withoutFormerTaint(watched.node);
     const view: NodeView = { ...watched, node };
@@ -43,7 +43,9 @@ export class NodeReconciler {
     const status = endpoint.status ?? {};
     const wanted = wantedOf(view, stopped());
     const now = clock.now();
-    const one = await this.#withValidProof({ ...view, endpoint: { ...endpoint, status }, wanted, signal, now });
+    const sinceStep = stepTimes.since(name, status.operation);
+    const known = { ...view, endpoint: { ...endpoint, status }, wanted, signal, now, sinceStep };
+    const one = await this.#withValidProof(known);
     const phase = phaseOf(status, node?.tainted === true);
     // A user has created the PowerEndpoint again, which knows nothing of the shutdown.
     const isStatusLost = phase === "off" && phaseOf(status, false) === "on";
@@ -71,8 +73,8 @@ export class NodeReconciler {
   }
 
   forget(name: string): void {
-    const { api, reports } = this.#options;
-    for (const part of [this.#status, this.#machines, this.#sleep, api, reports]) part.forget(name);
+    const { api, reports, stepTimes } = this.#options;
+    for (const part of [this.#status, this.#machines, this.#sleep, stepTimes, api, reports]) part.forget(name);
   }
 
   async #step(one: NodeCase, phase: NodePowerState): Promise<Next> {

@@ -3,15 +3,7 @@ import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
 import { type ConditionText, withConditions } from "./conditions.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
-import {
-  isTest,
-  type Next,
-  NOW,
-  type NodeCase,
-  type NodeReconcilerOptions,
-  sinceStart,
-  sinceStep,
-} from "./node-case.ts";
+import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
 import { endAfter, phaseOf } from "./phase.ts";
 import { NotEmpty } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -52,7 +44,7 @@ export class WakeSteps {
       await this.#parts.status.continue(one, { step: "untaint" });
       return NOW;
     }
-    if (sinceStep(one) >= settings.wakeTimeout) return this.#timedOut(one, operation);
+    if (one.sinceStep >= settings.wakeTimeout) return this.#timedOut(one, operation);
     return operation.step === "ready" ? this.#awaitReady(one, operation) : this.#switchOn(one, operation);
   }
 
@@ -66,7 +58,7 @@ export class WakeSteps {
       if (state === "on" && (await this.#cutPower(one))) return settings.pollInterval;
       // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
       const longest = Math.min(settings.shutdownTimeout, settings.wakeTimeout / 2);
-      if (state === "unknown" && sinceStep(one) < longest) return settings.pollInterval;
+      if (state === "unknown" && one.sinceStep < longest) return settings.pollInterval;
     }
     // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
