@@ -88,11 +88,14 @@ async function reported(variables: RawValues): Promise<unknown> {
   const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
   const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
   const { NODES, SEED } = fleetSettings(config, plane);
+  const operator = operatorSettings(config, plane, ports, "http://simulator");
+  const extender = extenderSettings(config, plane, ports);
   return {
     nodes: NODES,
     seed: SEED,
-    policy: operatorSettings(config, plane, ports, "http://simulator").POLICY_TYPE,
-    scoring: extenderSettings(config, ports).SCORING,
+    policy: operator.POLICY_TYPE,
+    scoring: extender.SCORING,
+    sleep: [operator.SLEEP_MODE, extender.SLEEP_MODE],
     spread: schedulerSettings(config).scoringStrategy === undefined && extenderWeight(config) === 1,
     agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,
   };
@@ -111,7 +114,15 @@ const play = {
 };
 const programs = {
   observe: reported,
-  byDefault: { nodes: 40, seed: 1, policy: "fit_aware_v1", scoring: "energy", spread: false, agentInterval: 60_000 },
+  byDefault: {
+    nodes: 40,
+    seed: 1,
+    policy: "fit_aware_v1",
+    scoring: "energy",
+    sleep: ["on", "on"],
+    spread: false,
+    agentInterval: 60_000,
+  },
 };
 const table: VariableTable = {
   DASHBOARD_PORT: { value: "18090", observe: servesOnPort, byDefault: false, changed: true },
@@ -140,7 +151,7 @@ const table: VariableTable = {
     {
       ...programs,
       value: "static_partition",
-      changed: { policy: "static_partition", scoring: "headroom", spread: true },
+      changed: { policy: "static_partition", scoring: "headroom", sleep: ["off", "off"], spread: true },
     },
   ],
   SPEED: [
