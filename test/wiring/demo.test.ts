@@ -7,6 +7,7 @@ import { createLogger } from "../../src/platform/log/index.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
 import { runDemo } from "../../src/programs/demo/demo.ts";
 import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import {
   agentSettings,
   extenderSettings,
@@ -75,11 +76,13 @@ async function shown(variables: RawValues): Promise<unknown> {
   }
 }
 
-/** Whether the dashboard is served on port 18090. */
+const [dashboardPort = 0] = await freePorts(1);
+
+/** Whether the dashboard is served on that port. */
 async function servesOnPort(variables: RawValues): Promise<unknown> {
   const flags = Object.entries({ NODES: "2", DURATION: "1s", ...variables });
   const { stdout } = await runJoulie(["demo", ...flags.map(([flag, text]) => `${flagOf(flag)}=${text}`)]);
-  return /dashboard +http:\/\/127\.0\.0\.1:18090\b/.test(stdout);
+  return new RegExp(`dashboard +http://127\\.0\\.0\\.1:${dashboardPort}\\b`).test(stdout);
 }
 
 /** The settings that the demo passes to its programs. */
@@ -125,7 +128,7 @@ const programs = {
   },
 };
 const table: VariableTable = {
-  DASHBOARD_PORT: { value: "18090", observe: servesOnPort, byDefault: false, changed: true },
+  DASHBOARD_PORT: { value: String(dashboardPort), observe: servesOnPort, byDefault: false, changed: true },
   NODES: [
     {
       ...play,
