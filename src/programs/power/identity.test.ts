@@ -88,6 +88,22 @@ describe("joulie power and the identity of a machine", () => {
     expect([acted(machine), await harness.isTainted("a"), await harness.power("a")]).toEqual([[], false, "on"]);
   });
 
+  it("SLP-26 cuts no power by a switch that turns out to be that of another machine after the shutdown", async () => {
+    const machine = await nodeWith(UUID, UUID);
+    machine.ignoresShutdown = true;
+    const read = machine.state.bind(machine);
+    machine.state = async () => {
+      if ((await harness.step("a")) === "force") machine.facts = { systemUuid: OTHER };
+      return read();
+    };
+    harness.start({ SHUTDOWN_TIMEOUT: "1m" });
+    await harness.want("a", "off");
+    await harness.until(async () => (await condition("SameMachine")) === "False DifferentUUID");
+    await harness.advance(20);
+    // The proof is lost, so the node is wanted again.
+    expect([acted(machine), await harness.power("a")]).toEqual([["shutdown"], "waking"]);
+  });
+
   it.each([
     ["equal UUIDs", UUID, UUID, "True SameUUID"],
     ["UUIDs in different byte order and case", UUID, SWAPPED, "True SameUUID"],

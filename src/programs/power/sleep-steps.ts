@@ -116,7 +116,8 @@ export class SleepSteps {
     const { settings } = this.#options;
     const { machines, wake } = this.#parts;
     const state = await machines.read(one).catch((error: unknown) => {
-      if (one.sinceStep < settings.shutdownTimeout) throw error;
+      // A node that is wanted again does not wait for its switch.
+      if (one.wanted.state === "off" && one.sinceStep < settings.shutdownTimeout) throw error;
       return "unknown" as const;
     });
     if (state === "off") return this.#finish(one);
