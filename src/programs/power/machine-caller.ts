@@ -41,12 +41,9 @@ export class MachineCaller {
     this.#refreshedAt.delete(name);
   }
 
+  /** The caller has read the state in this pass, which rejects the switch of another machine. */
   async on(one: NodeCase): Promise<void> {
-    await this.#call(one, async (machine) => {
-      await machine.state(one.signal);
-      expectSameMachine(one, machine.facts);
-      await machine.on(one.signal);
-    });
+    await this.#call(one, async (machine) => machine.on(one.signal));
   }
 
   /** Rejects with NotEmpty, before anything was sent, if the machine must keep its power. */
