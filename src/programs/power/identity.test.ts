@@ -39,7 +39,7 @@ describe("joulie power and the identity of a machine", () => {
     expect(status?.wakeProven).toBe(false);
     const message = status?.conditions?.find(({ type }) => type === "SameMachine")?.message;
     expect(message).toBe(
-      `the switch is that of system ${OTHER}, but node a runs on system ${UUID}: the PowerEndpoint belongs to another machine; correct its spec`,
+      `the switch controls system ${OTHER}, but node a runs on system ${UUID}: the PowerEndpoint belongs to another machine; correct its spec`,
     );
     const events = (await harness.events()).filter(({ reason }) => reason === "WrongMachine");
     expect(events.map(({ regarding, type }) => `${type} ${regarding.kind}`).toSorted()).toEqual([

@@ -10,7 +10,7 @@ import {
 import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
 import { isSameSystem, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../../platform/power/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { type ConditionText, holds, withConditions } from "./conditions.ts";
+import { type ConditionText, conditionStatus, withConditions } from "./conditions.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "./node-case.ts";
 import { type GuardOptions, mayLosePower } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -88,7 +88,7 @@ export class MachineCaller {
   /** Reads the state now and then, so that users see a switch that fails. */
   async refresh(one: NodeCase): Promise<Next> {
     const { name } = one;
-    if (this.isRefreshDue(name) && (await this.readInTurn(one)) === undefined) return this.untilTurn();
+    if (this.isRefreshDue(name) && (await this.readIfSlotFree(one)) === undefined) return this.untilSlotFree();
     return this.untilRefresh(name);
   }
 
@@ -96,7 +96,7 @@ export class MachineCaller {
    * As `read`, but not urgent: undefined while many other switches are read. Many dead ones, each with its time limit, must not
    * take all workers from sleeps and wakes.
    */
-  async readInTurn(one: NodeCase): Promise<SwitchState | undefined> {
+  async readIfSlotFree(one: NodeCase): Promise<SwitchState | undefined> {
     if (this.#refreshing >= this.#options.settings.refreshConcurrency) return undefined;
     this.#refreshing++;
     try {
@@ -106,7 +106,7 @@ export class MachineCaller {
     }
   }
 
-  untilTurn(): Next {
+  untilSlotFree(): Next {
     return jittered(REFRESH_RETRY, 1, this.#options.random);
   }
 
@@ -135,7 +135,7 @@ export class MachineCaller {
     this.#notBefore.set(name, { at: monotonicInstant(clock.monotonic() + delay), generation });
     reports.switchFailed(one, error);
     await this.#status.write(one, { failures, ...failureOf(error, latest, now) });
-    if (error instanceof WrongMachine && holds(latest, "SameMachine") !== false)
+    if (error instanceof WrongMachine && conditionStatus(latest, "SameMachine") !== false)
       reports.wrongMachine(one, error.message);
     return delay;
   }
@@ -169,7 +169,7 @@ export class WrongMachine extends PowerSwitchError {
 /** Without one of the UUIDs nothing is known. The boot ID of the node then shows with each wake whether it has restarted. */
 function expectSameMachine({ name, node }: NodeCase, facts: MachineFacts | undefined): void {
   if (isSameSystem(facts?.systemUuid, node?.systemUuid) !== false) return;
-  const uuids = `the switch is that of system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
+  const uuids = `the switch controls system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
   throw new WrongMachine(`${uuids}: the PowerEndpoint belongs to another machine; correct its spec`);
 }
 
@@ -187,7 +187,7 @@ function* conditionsOf(
   if (state !== "on" || endpoint.status.operation !== undefined) return;
   const { keepsPower } = facts ?? {};
   if (keepsPower !== undefined) yield { type: "MaySwitchOff", holds: false, reason: "Refused", message: keepsPower };
-  else if (holds(status, "MaySwitchOff") === false)
+  else if (conditionStatus(status, "MaySwitchOff") === false)
     yield { type: "MaySwitchOff", holds: true, reason: "Permitted", message: "the switch may take power away" };
 }
 

@@ -121,9 +121,9 @@ export class NodeReconciler {
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     if (node?.ready !== true && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
-    const state = await this.#machines.readInTurn(one);
+    const state = await this.#machines.readIfSlotFree(one);
     if (state === "on") return this.#wake.begin(one, "it was switched on by hand");
-    return state === undefined ? this.#machines.untilTurn() : this.#machines.untilRefresh(name);
+    return state === undefined ? this.#machines.untilSlotFree() : this.#machines.untilRefresh(name);
   }
 
   /** The node may still come back, and then is used again; but it sleeps only after a proven wake. */
