@@ -8,8 +8,8 @@ import type { Logger } from "../platform/log/index.ts";
 import { systemRandom } from "../platform/random/index.ts";
 import { untilStopped } from "../platform/serve/index.ts";
 
-/** What a program gets that works on a cluster. */
-export interface InCluster {
+/** The environment of a program that runs against a cluster. */
+export interface ClusterEnvironment {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly ioClock: Clock;
@@ -23,7 +23,7 @@ export interface InCluster {
 export async function runInCluster(
   program: string,
   config: EveryProgram,
-  run: (world: InCluster, signal: AbortSignal) => Promise<void>,
+  run: (world: ClusterEnvironment, signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const log = loggerOf(program, config);
   const clock = systemClock;

@@ -76,7 +76,7 @@ describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
   it("SLP-26 does not switch a machine off whose service reports another UUID than its node", async () => {
     const { proven, message } = await testWake({ client: user, clock, timeout: milliseconds(60_000), node: NODE });
     const uuid = machine.facts?.systemUuid;
-    const why = `the switch is that of system ${uuid}, but node ${NODE} runs on system ${systemUUID}`;
+    const why = `the switch controls system ${uuid}, but node ${NODE} runs on system ${systemUUID}`;
     expect([proven, message]).toEqual([false, expect.stringContaining(why)]);
     expect(await machine.state(signal)).toBe("on");
     const { spec, status } = (await user.get(resources.nodes, { name: NODE })) as unknown as {

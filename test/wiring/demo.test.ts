@@ -7,6 +7,7 @@ import { createLogger } from "../../src/platform/log/index.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
 import { runDemo } from "../../src/programs/demo/demo.ts";
 import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
+import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import {
   agentSettings,
   extenderSettings,
@@ -75,11 +76,13 @@ async function shown(variables: RawValues): Promise<unknown> {
   }
 }
 
-/** Whether the dashboard is served on port 18090. */
+const [dashboardPort = 0] = await freePorts(1);
+
+/** Whether the dashboard is served on that port. */
 async function servesOnPort(variables: RawValues): Promise<unknown> {
   const flags = Object.entries({ NODES: "2", DURATION: "1s", ...variables });
   const { stdout } = await runJoulie(["demo", ...flags.map(([flag, text]) => `${flagOf(flag)}=${text}`)]);
-  return /dashboard +http:\/\/127\.0\.0\.1:18090\b/.test(stdout);
+  return new RegExp(`dashboard +http://127\\.0\\.0\\.1:${dashboardPort}\\b`).test(stdout);
 }
 
 /** The settings that the demo passes to its programs. */
@@ -88,11 +91,14 @@ async function reported(variables: RawValues): Promise<unknown> {
   const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
   const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
   const { NODES, SEED } = fleetSettings(config, plane);
+  const operator = operatorSettings(config, plane, ports, "http://simulator");
+  const extender = extenderSettings(config, plane, ports);
   return {
     nodes: NODES,
     seed: SEED,
-    policy: operatorSettings(config, plane, ports, "http://simulator").POLICY_TYPE,
-    scoring: extenderSettings(config, ports).SCORING,
+    policy: operator.POLICY_TYPE,
+    scoring: extender.SCORING,
+    sleep: [operator.SLEEP_MODE, extender.SLEEP_MODE],
     spread: schedulerSettings(config).scoringStrategy === undefined && extenderWeight(config) === 1,
     agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,
   };
@@ -111,10 +117,18 @@ const play = {
 };
 const programs = {
   observe: reported,
-  byDefault: { nodes: 40, seed: 1, policy: "fit_aware_v1", scoring: "energy", spread: false, agentInterval: 60_000 },
+  byDefault: {
+    nodes: 40,
+    seed: 1,
+    policy: "fit_aware_v1",
+    scoring: "energy",
+    sleep: ["on", "on"],
+    spread: false,
+    agentInterval: 60_000,
+  },
 };
 const table: VariableTable = {
-  DASHBOARD_PORT: { value: "18090", observe: servesOnPort, byDefault: false, changed: true },
+  DASHBOARD_PORT: { value: String(dashboardPort), observe: servesOnPort, byDefault: false, changed: true },
   NODES: [
     {
       ...play,
@@ -140,7 +154,7 @@ const table: VariableTable = {
     {
       ...programs,
       value: "static_partition",
-      changed: { policy: "static_partition", scoring: "headroom", spread: true },
+      changed: { policy: "static_partition", scoring: "headroom", sleep: ["off", "off"], spread: true },
     },
   ],
   SPEED: [

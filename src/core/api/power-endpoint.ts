@@ -63,7 +63,7 @@ const spec = withRules(
 
 const outcome = (what: string) => ({
   at: timestamp(`When the last ${what} ended.`),
-  seconds: seconds(`How long it took, in seconds.`).optional(),
+  seconds: seconds("How long it took, in seconds. Absent if that was not measured.").optional(),
   result: withReadFallback(choice(powerResults, `Result of the last ${what}.`), "failed"),
 });
 

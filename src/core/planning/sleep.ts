@@ -83,7 +83,8 @@ function sleepNodeOf(
             controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
             endpoint: endpoint && {
               wakeProven: isWakeProven(endpoint),
-              keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true" || !maySwitchOff(endpoint),
+              keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
+              maySwitchOff: maySwitchOff(endpoint),
               wakeFailed: status?.lastWake?.result === "failed",
             },
             localVolume: sleep.hasLocalVolume(name) || sleep.hasLocalVolume(hostname),

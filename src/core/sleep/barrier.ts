@@ -1,4 +1,4 @@
-import { labels } from "../api/index.ts";
+import { annotations, labels } from "../api/index.ts";
 
 /** What decides whether a node may ever sleep, whatever runs there now. */
 export interface SleepPermission {
@@ -9,7 +9,12 @@ export interface SleepPermission {
   readonly controlPlane: boolean;
   /** Undefined without a PowerEndpoint. */
   readonly endpoint?:
-    | { readonly wakeProven: boolean; readonly keepAwake: boolean; readonly wakeFailed: boolean }
+    | {
+        readonly wakeProven: boolean;
+        readonly keepAwake: boolean;
+        readonly maySwitchOff: boolean;
+        readonly wakeFailed: boolean;
+      }
     | undefined;
   /** A PersistentVolume is on the node's own disks. */
   readonly localVolume: boolean;
@@ -28,7 +33,8 @@ const rules: readonly (readonly [forbids: (node: SleepPermission) => boolean, re
   [({ managed }) => !managed, "Joulie does not manage it, or it is reserved"],
   [({ controlPlane }) => controlPlane, "it is a control-plane node"],
   [({ endpoint }) => endpoint === undefined, "it has no PowerEndpoint"],
-  [({ endpoint }) => endpoint?.keepAwake === true, "its PowerEndpoint keeps it awake, or may not switch it off"],
+  [({ endpoint }) => endpoint?.keepAwake === true, `its PowerEndpoint has the annotation ${annotations.keepAwake}`],
+  [({ endpoint }) => endpoint?.maySwitchOff === false, "its power switch refuses to switch it off"],
   [({ endpoint }) => endpoint?.wakeFailed === true, "its last wake failed"],
   [({ endpoint }) => endpoint?.wakeProven !== true, "its wake has not been proven"],
   [({ localVolume }) => localVolume, "a persistent volume is on its disks"],

@@ -102,11 +102,12 @@ const published = (nodes: readonly SleepNode[], { nodes: decided }: SleepPlan): 
   });
 
 describe("which nodes may sleep", () => {
+  const endpoint = { wakeProven: true, keepAwake: false, maySwitchOff: true, wakeFailed: false };
   const permitted: SleepPermission = {
     managed: true,
     maySleep: true,
     controlPlane: false,
-    endpoint: { wakeProven: true, keepAwake: false, wakeFailed: false },
+    endpoint,
     localVolume: false,
     servesStorage: false,
   };
@@ -116,14 +117,21 @@ describe("which nodes may sleep", () => {
     ["unmanaged or reserved", { managed: false }],
     ["of the control plane", { controlPlane: true }],
     ["without a PowerEndpoint", { endpoint: undefined }],
-    ["whose wake is not proven", { endpoint: { wakeProven: false, keepAwake: false, wakeFailed: false } }],
-    ["whose wake failed", { endpoint: { wakeProven: true, keepAwake: false, wakeFailed: true } }],
-    ["that a user keeps awake", { endpoint: { wakeProven: true, keepAwake: true, wakeFailed: false } }],
+    ["whose wake is not proven", { endpoint: { ...endpoint, wakeProven: false } }],
+    ["whose wake failed", { endpoint: { ...endpoint, wakeFailed: true } }],
+    ["that a user keeps awake", { endpoint: { ...endpoint, keepAwake: true } }],
+    ["whose switch refuses to switch it off", { endpoint: { ...endpoint, maySwitchOff: false } }],
     ["with a local persistent volume", { localVolume: true }],
     ["with a storage daemon", { servesStorage: true }],
   ])("SLP-40 a node %s never sleeps", (_, differing) => {
     expect(sleepBarrierOf(permitted)).toBeUndefined();
     expect(sleepBarrierOf({ ...permitted, ...differing })).toEqual(expect.any(String));
+  });
+
+  it("SLP-27 SLP-40 tells a user's annotation from a switch that refuses", () => {
+    const reason = (differing: object) => sleepBarrierOf({ ...permitted, endpoint: { ...endpoint, ...differing } });
+    expect(reason({ keepAwake: true })).toBe("its PowerEndpoint has the annotation joulie.io/keep-awake");
+    expect(reason({ maySwitchOff: false })).toBe("its power switch refuses to switch it off");
   });
 
   it("SLP-40 a node with a barrier stays on and says why, and is woken if it sleeps", () => {

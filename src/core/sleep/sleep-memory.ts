@@ -4,8 +4,8 @@ import type { SleepNode } from "./sleep-node.ts";
 const MINUTE = 60_000;
 
 /**
- * What a sleep plan remembers from pass to pass. After a restart every node counts as empty from then on, so nothing sleeps too
- * early. A pass with the same input changes nothing.
+ * What a sleep plan remembers from pass to pass. After a restart, and in a new term, every node counts as empty from then on, so
+ * nothing sleeps too early. A pass with the same input changes nothing.
  */
 export class SleepMemory {
   /** Nodes that are on and have no pods, and since when, by uid. */
@@ -23,6 +23,11 @@ export class SleepMemory {
 
   observedSince(since: Instant): void {
     this.since = instant(Math.min(this.since ?? since, since));
+  }
+
+  /** A new term of this replica: what happened since its last one is unknown, so every time starts again. */
+  startTerm(): void {
+    for (const times of [this.#emptySince, this.#wakingSince, this.#fitsSince]) times.clear();
   }
 
   /** `current` is whether pods can be read. Without them no node counts as empty. */

@@ -1,2 +1,2 @@
-export { KeptForwards } from "./kept-forwards.ts";
+export { ForwardCache } from "./forward-cache.ts";
 export { type ForwardTarget, kubectlForwarder, type PortForwarder } from "./kubectl-forward.ts";

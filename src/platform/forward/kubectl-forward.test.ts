@@ -6,7 +6,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { systemClock } from "../clock/index.ts";
+import { systemClock, VirtualClock } from "../clock/index.ts";
 import { kubectlForwarder } from "./kubectl-forward.ts";
 
 let folder: string;
@@ -47,9 +47,15 @@ it("CLI-18 says what kubectl said if it fails, is missing, or is not ready in ti
   );
   const absent = join(folder, "none");
   await expect(kubectlForwarder({ clock: systemClock, kubectl: absent })(target)).rejects.toThrow(/^cannot run .*none/);
+  rmSync(join(folder, "arguments"));
   const silent = kubectl(WAITS);
-  const impatient = kubectlForwarder({ clock: systemClock, kubectl: silent, timeout: milliseconds(300) });
-  await expect(impatient(target)).rejects.toThrow("not ready within 300ms");
+  const clock = new VirtualClock();
+  const impatient = kubectlForwarder({ clock, kubectl: silent, timeout: milliseconds(300) })(target);
+  const refused = impatient.catch((error: Error) => error.message);
+  // From here on it notes that it was ended.
+  await expect.poll(() => existsSync(join(folder, "arguments")), { timeout: 10_000 }).toBe(true);
+  await clock.advanceAsync(milliseconds(300));
+  expect(await refused).toContain("not ready within 300ms");
   expect(readFileSync(`${silent}.ended`, "utf8")).toBe("ended\n");
 });
 

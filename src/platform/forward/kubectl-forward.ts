@@ -18,7 +18,7 @@ export interface ForwardedPort {
 }
 
 /** Opens a way to a port of a pod, as `kubectl port-forward` does. */
-export type PortForwarder = (target: ForwardTarget, signal?: AbortSignal) => Promise<ForwardedPort>;
+export type PortForwarder = (target: ForwardTarget) => Promise<ForwardedPort>;
 
 export interface KubectlForwardOptions {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ const READY = /Forwarding from 127\.0\.0\.1:(\d+) ->/;
  */
 export function kubectlForwarder(options: KubectlForwardOptions): PortForwarder {
   const { clock, kubeconfig, context, kubectl = "kubectl", timeout = TIMEOUT } = options;
-  return async ({ namespace, pod, port }, signal) => {
+  return async ({ namespace, pod, port }) => {
     const where = [
       ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
       ...(context === undefined ? [] : ["--context", context]),
@@ -61,18 +61,17 @@ export function kubectlForwarder(options: KubectlForwardOptions): PortForwarder 
     const ready = Promise.withResolvers<number>();
     // It may be rejected after the time limit, when no caller waits any more.
     ready.promise.catch(() => undefined);
-    let said = "";
+    let output = "";
     const listen = (chunk: string): void => {
-      if (said.length < MAX_TEXT) said += chunk;
-      const found = READY.exec(said)?.[1];
+      if (output.length < MAX_TEXT) output += chunk;
+      const found = READY.exec(output)?.[1];
       if (found !== undefined) ready.resolve(Number(found));
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", listen);
     child.once("error", (error) => ready.reject(new Error(`cannot run ${kubectl}: ${error.message}`)));
-    child.once("close", () => ready.reject(new Error(`kubectl port-forward: ${lastLine(said)}`)));
+    child.once("close", () => ready.reject(new Error(`kubectl port-forward: ${lastLine(output)}`)));
     try {
-      const answered = await endsWithin(clock, timeout, ready.promise, signal);
-      signal?.throwIfAborted();
+      const answered = await endsWithin(clock, timeout, ready.promise);
       if (!answered) throw new Error(`kubectl port-forward: not ready within ${formatDuration(timeout)}`);
       return {
         url: `http://127.0.0.1:${await ready.promise}`,

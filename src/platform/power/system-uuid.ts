@@ -12,13 +12,13 @@ const placeholders: ReadonlySet<string> = new Set([
 function digitsOf(uuid: string | undefined): string | undefined {
   const digits = uuid?.toLowerCase().replace(/^urn:uuid:|[{}-]/g, "");
   if (digits === undefined || !KNOWN.test(digits)) return undefined;
-  return placeholders.has(digits) || placeholders.has(inOtherOrder(digits)) ? undefined : digits;
+  return placeholders.has(digits) || placeholders.has(byteSwapped(digits)) ? undefined : digits;
 }
 
 const reversed = (digits: string): string => (digits.match(/../g) ?? []).toReversed().join("");
 
 /** SMBIOS stores the first three fields with the least significant byte first. Not every firmware turns them round. */
-const inOtherOrder = (digits: string): string =>
+const byteSwapped = (digits: string): string =>
   reversed(digits.slice(0, 8)) + reversed(digits.slice(8, 12)) + reversed(digits.slice(12, 16)) + digits.slice(16);
 
 /** The UUID in lower case with dashes; undefined for a text that is none, and for a placeholder. */
@@ -29,5 +29,5 @@ export function uuidIn(text: string | undefined): string | undefined {
 /** Whether two UUIDs are of the same machine, in either byte order; undefined if one of them is not known. */
 export function isSameSystem(first: string | undefined, second: string | undefined): boolean | undefined {
   const [a, b] = [digitsOf(first), digitsOf(second)];
-  return a === undefined || b === undefined ? undefined : a === b || a === inOtherOrder(b);
+  return a === undefined || b === undefined ? undefined : a === b || a === byteSwapped(b);
 }

@@ -45,7 +45,7 @@ export async function inConsole(
 ): Promise<number> {
   const command = { name, fieldManager: "joulie-cli", kubeconfig, context };
   return onCluster(command, world, async (cluster) => {
-    const [console, { shiftedClock }, { clockSkewOf }, { KeptForwards, kubectlForwarder }] = await Promise.all([
+    const [console, { shiftedClock }, { clockSkewOf }, { ForwardCache, kubectlForwarder }] = await Promise.all([
       import("../console/index.ts"),
       import("../../platform/clock/index.ts"),
       import("../../platform/kube/index.ts"),
@@ -64,7 +64,7 @@ export async function inConsole(
     // Ages and ends of pins are in the API server's time. Its answer has whole seconds.
     const isShifted = skew !== undefined && Math.abs(skew) > EXACT_TO;
     const clock = isShifted ? shiftedClock(cluster.clock, skew) : cluster.clock;
-    const forwards = new KeptForwards(kubectlForwarder({ clock: cluster.clock, kubeconfig, context }));
+    const forwards = new ForwardCache(kubectlForwarder({ clock: cluster.clock, kubeconfig, context }));
     const { forward } = forwards;
     try {
       return await work({ ...cluster, clock, skew, forward, urls, out: world.out, screen, namespace }, console);

@@ -47,7 +47,7 @@ export class CapAudit {
   }
 
   /** All caps count as published now: while the stop switch is on, agents restore the original limits. */
-  unsettle(now: CapTime): void {
+  restartSettling(now: CapTime): void {
     for (const [node, { spec }] of this.#published) this.#published.set(node, { spec, since: now });
   }
 

@@ -151,7 +151,7 @@ export class ClusterObserver {
     const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
     const settled = { real: now.real - SETTLING_AT_LEAST, simulated: now.simulated - settling };
     if (this.#stopSwitch.reason === undefined) this.caps.compareSettled(settled, now);
-    else this.caps.unsettle(now);
+    else this.caps.restartSettling(now);
     this.placements.judge();
     this.sleepBindings.judge();
     this.wakeWaits.judge(clock.now());

@@ -100,7 +100,7 @@ export class DemoPrograms {
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
       operator: operatorSettings(config, plane, ports, simulator.url),
-      extender: extenderSettings(config, ports),
+      extender: extenderSettings(config, plane, ports),
     };
     await this.#run("agent", async (world, signal) => {
       const openHost = async () => Promise.reject(new Error("a pool agent has no host"));

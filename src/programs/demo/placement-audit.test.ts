@@ -52,7 +52,7 @@ describe("PlacementAudit", () => {
     },
   );
 
-  it("says nothing about standard pods", () => {
+  it("ignores standard pods", () => {
     const { placements } = world(instant(3000));
     placements.add({ pod: "default/job", node: "a", version: 25, performance: false });
     placements.judge();

@@ -123,9 +123,14 @@ export const powerSettings = ({ SPEED: speed }: DemoConfig, { power }: ProgramPo
     SWITCH_CONCURRENCY: "64",
   });
 
-export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics }: ProgramPorts) =>
+export const extenderSettings = (
+  config: DemoConfig,
+  plane: Pick<DemoCluster, "embedded">,
+  { extender, extenderMetrics }: ProgramPorts,
+) =>
   configured(extenderConfig, {
     SCORING: isEnergy(config) ? "energy" : "headroom",
+    ...(sleeps(config, plane) && { SLEEP_MODE: "on" }),
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",

@@ -84,7 +84,8 @@ export class PlanningLoop {
 
   /** Runs while this replica leads: plans and submits the plans to the reconciler until the term ends. */
   async run(reconciler: Reconciler, ready: Promise<void>, term: AbortSignal): Promise<void> {
-    const { metrics, events } = this.#options;
+    const { state, metrics, events } = this.#options;
+    state.sleep?.memory.startTerm();
     const ended = new AbortController();
     const refreshing = this.#refreshTwins(reconciler, AbortSignal.any([term, ended.signal]));
     try {

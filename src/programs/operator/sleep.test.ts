@@ -50,9 +50,25 @@ describe("SLEEP_MODE", () => {
     harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "10m" });
     await harness.advance(2 * MINUTE);
     harness.clock.step(milliseconds(3_600_000));
-    await harness.advance(7 * MINUTE);
+    await harness.advance(9 * MINUTE);
     expect(await wanted()).toBe("- - - -");
+    // The operator has lost its lease, so the time starts again.
     await harness.advance(3 * MINUTE);
+    expect((await wanted()).split(" ").filter((state) => state === "off")).toHaveLength(2);
+  });
+
+  it("SLP-41 puts no node to sleep by what it remembers of an earlier term", async () => {
+    harness.start({ SLEEP_MODE: "on", SLEEP_AFTER: "10m" });
+    await harness.advance(5 * MINUTE);
+    const heal = harness.api.faults.add({
+      fault: { kind: "refused" },
+      when: ({ method, path }) => method !== "GET" && path.includes("/leases"),
+    });
+    await harness.advance(20 * MINUTE);
+    heal();
+    await harness.advance(8 * MINUTE);
+    expect(await wanted()).toBe("- - - -");
+    await harness.advance(4 * MINUTE);
     expect((await wanted()).split(" ").filter((state) => state === "off")).toHaveLength(2);
   });
 

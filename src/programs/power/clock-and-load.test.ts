@@ -28,6 +28,40 @@ describe("joulie power under adverse conditions", () => {
     expect(phaseOf((await harness.endpoint("a")).status, false)).toBe("off");
   });
 
+  it("SLP-10 lets a node sleep in time although the clock is set back", async () => {
+    await harness.createNode("a");
+    harness.start({ SLEEP_SETTLE: "1m" });
+    await harness.want("a", "off");
+    await harness.until(async () => (await harness.step("a")) === "count");
+    harness.clock.step(milliseconds(-7_200_000));
+    await harness.advance(150);
+    expect(await harness.power("a")).toBe("off");
+  });
+
+  it("SLP-14 retries a wake in time although the clock is set back", async () => {
+    const machine = await harness.createNode("a");
+    harness.start({ WAKE_TIMEOUT: "5m" });
+    await harness.want("a", "off");
+    await harness.untilPower("a", "off");
+    machine.neverBoots = true;
+    await harness.want("a", "on");
+    await harness.until(async () => (await harness.step("a")) === "ready");
+    harness.clock.step(milliseconds(-7_200_000));
+    await harness.advance(320);
+    expect((await harness.endpoint("a")).status?.operation?.attempt).toBe(2);
+  });
+
+  it("SLP-13 leaves a machine its time to shut down although the clock is set forward", async () => {
+    const machine = await harness.createNode("a");
+    machine.shutdownTakes = milliseconds(200_000);
+    harness.start({ SHUTDOWN_TIMEOUT: "5m" });
+    await harness.want("a", "off");
+    await harness.until(() => machine.calls.includes("shutdown"));
+    harness.clock.step(milliseconds(7_200_000));
+    await harness.untilPower("a", "off");
+    expect(machine.calls).not.toContain("forceOff");
+  });
+
   it("orders the ends of a sleep and of the wake after it, whatever the clock says", () => {
     const before = { at: "2030-01-01T01:00:00.000Z", result: "succeeded" } as const;
     expect(endAfter(before, instant(Date.UTC(2030, 0, 1)))).toBe("2030-01-01T01:00:00.001Z");

@@ -41,7 +41,10 @@ export function withConditions(
 }
 
 /** Undefined without the condition. */
-export const holds = (status: PowerEndpointStatus | undefined, wanted: PowerConditionType): boolean | undefined => {
+export function conditionStatus(
+  status: PowerEndpointStatus | undefined,
+  wanted: PowerConditionType,
+): boolean | undefined {
   const found = status?.conditions?.find(({ type }) => type === wanted);
   return found && found.status === "True";
-};
+}

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import type { FakeMachine } from "./testing/fake-machine.ts";
@@ -119,6 +120,35 @@ describe("joulie power and a PowerEndpoint that was deleted", () => {
     harness = await PowerTestHarness.begin();
   });
   afterEach(async () => harness.end());
+
+  it.each([
+    ["is deleted", false],
+    ["is created again", true],
+  ])(
+    "SLP-18 keeps the taint of a node that shuts down while its PowerEndpoint %s, until the machine is back",
+    async (_, isCreated) => {
+      const machine = await harness.createNode("a");
+      machine.shutdownTakes = milliseconds(240_000);
+      harness.start();
+      await harness.want("a", "off");
+      await harness.until(() => machine.calls.includes("shutdown"));
+      const { spec } = await harness.endpoint("a");
+      await harness.user.delete(resources.powerEndpoints, { name: "a" });
+      if (isCreated) await harness.user.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+      await harness.until(async () => {
+        if (machine.power === "off") return true;
+        await machine.heartbeat();
+        expect(await harness.isTainted("a")).toBe(true);
+        return false;
+      });
+      await harness.want("a", "on");
+      await harness.advance(900);
+      expect(machine.calls.includes("on")).toBe(isCreated);
+      machine.switchOn();
+      await harness.untilPower("a", "on");
+      expect([machine.power, await harness.isTainted("a")]).toEqual(["on", false]);
+    },
+  );
 
   it.each([false, true])(
     "SLP-18 uses a node again whose taint a user removed, also after a restart: %s",

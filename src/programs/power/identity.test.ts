@@ -39,7 +39,7 @@ describe("joulie power and the identity of a machine", () => {
     expect(status?.wakeProven).toBe(false);
     const message = status?.conditions?.find(({ type }) => type === "SameMachine")?.message;
     expect(message).toBe(
-      `the switch is that of system ${OTHER}, but node a runs on system ${UUID}: the PowerEndpoint belongs to another machine; correct its spec`,
+      `the switch controls system ${OTHER}, but node a runs on system ${UUID}: the PowerEndpoint belongs to another machine; correct its spec`,
     );
     const events = (await harness.events()).filter(({ reason }) => reason === "WrongMachine");
     expect(events.map(({ regarding, type }) => `${type} ${regarding.kind}`).toSorted()).toEqual([
@@ -86,6 +86,22 @@ describe("joulie power and the identity of a machine", () => {
     await harness.until(() => reads >= 2);
     await harness.advance(5);
     expect([acted(machine), await harness.isTainted("a"), await harness.power("a")]).toEqual([[], false, "on"]);
+  });
+
+  it("SLP-26 cuts no power by a switch that turns out to be that of another machine after the shutdown", async () => {
+    const machine = await nodeWith(UUID, UUID);
+    machine.ignoresShutdown = true;
+    const read = machine.state.bind(machine);
+    machine.state = async () => {
+      if ((await harness.step("a")) === "force") machine.facts = { systemUuid: OTHER };
+      return read();
+    };
+    harness.start({ SHUTDOWN_TIMEOUT: "1m" });
+    await harness.want("a", "off");
+    await harness.until(async () => (await condition("SameMachine")) === "False DifferentUUID");
+    await harness.advance(20);
+    // The proof is lost, so the node is wanted again.
+    expect([acted(machine), await harness.power("a")]).toEqual([["shutdown"], "waking"]);
   });
 
   it.each([
@@ -151,6 +167,19 @@ describe("joulie power and a switch that may not take power away", () => {
     expect((await harness.endpoint("a")).status?.conditions).toContainEqual(
       expect.objectContaining({ type: "MaySwitchOff", status: "True" }),
     );
+  });
+
+  it("SLP-27 ignores what a machine allows while it shuts down", async () => {
+    const machine = await harness.createNode("a");
+    harness.start();
+    await harness.want("a", "off");
+    await harness.until(() => machine.calls.includes("shutdown"));
+    machine.facts = { keepsPower: "the service offers no reset type that switches off" };
+    await harness.advance(15);
+    expect([machine.power, machine.calls.at(-1)]).toEqual(["on", "state"]);
+    await harness.untilPower("a", "off");
+    const { status } = await harness.endpoint("a");
+    expect(status?.conditions?.map(({ type }) => type)).not.toContain("MaySwitchOff");
   });
 
   it("SLP-27 refuses a test", async () => {

@@ -10,7 +10,7 @@ import {
 import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
 import { isSameSystem, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../../platform/power/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { type ConditionText, holds, withConditions } from "./conditions.ts";
+import { type ConditionText, conditionStatus, withConditions } from "./conditions.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "./node-case.ts";
 import { type GuardOptions, mayLosePower } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -41,12 +41,9 @@ export class MachineCaller {
     this.#refreshedAt.delete(name);
   }
 
+  /** The caller has read the state in this pass, which rejects the switch of another machine. */
   async on(one: NodeCase): Promise<void> {
-    await this.#call(one, async (machine) => {
-      await machine.state(one.signal);
-      expectSameMachine(one, machine.facts);
-      await machine.on(one.signal);
-    });
+    await this.#call(one, async (machine) => machine.on(one.signal));
   }
 
   /** Rejects with NotEmpty, before anything was sent, if the machine must keep its power. */
@@ -91,7 +88,7 @@ export class MachineCaller {
   /** Reads the state now and then, so that users see a switch that fails. */
   async refresh(one: NodeCase): Promise<Next> {
     const { name } = one;
-    if (this.isRefreshDue(name) && (await this.readInTurn(one)) === undefined) return this.untilTurn();
+    if (this.isRefreshDue(name) && (await this.readIfSlotFree(one)) === undefined) return this.untilSlotFree();
     return this.untilRefresh(name);
   }
 
@@ -99,7 +96,7 @@ export class MachineCaller {
    * As `read`, but not urgent: undefined while many other switches are read. Many dead ones, each with its time limit, must not
    * take all workers from sleeps and wakes.
    */
-  async readInTurn(one: NodeCase): Promise<SwitchState | undefined> {
+  async readIfSlotFree(one: NodeCase): Promise<SwitchState | undefined> {
     if (this.#refreshing >= this.#options.settings.refreshConcurrency) return undefined;
     this.#refreshing++;
     try {
@@ -109,7 +106,7 @@ export class MachineCaller {
     }
   }
 
-  untilTurn(): Next {
+  untilSlotFree(): Next {
     return jittered(REFRESH_RETRY, 1, this.#options.random);
   }
 
@@ -138,7 +135,7 @@ export class MachineCaller {
     this.#notBefore.set(name, { at: monotonicInstant(clock.monotonic() + delay), generation });
     reports.switchFailed(one, error);
     await this.#status.write(one, { failures, ...failureOf(error, latest, now) });
-    if (error instanceof WrongMachine && holds(latest, "SameMachine") !== false)
+    if (error instanceof WrongMachine && conditionStatus(latest, "SameMachine") !== false)
       reports.wrongMachine(one, error.message);
     return delay;
   }
@@ -172,13 +169,13 @@ export class WrongMachine extends PowerSwitchError {
 /** Without one of the UUIDs nothing is known. The boot ID of the node then shows with each wake whether it has restarted. */
 function expectSameMachine({ name, node }: NodeCase, facts: MachineFacts | undefined): void {
   if (isSameSystem(facts?.systemUuid, node?.systemUuid) !== false) return;
-  const uuids = `the switch is that of system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
+  const uuids = `the switch controls system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
   throw new WrongMachine(`${uuids}: the PowerEndpoint belongs to another machine; correct its spec`);
 }
 
 /** What a call that succeeded says. */
 function* conditionsOf(
-  { node }: NodeCase,
+  { node, endpoint }: NodeCase,
   state: SwitchState,
   facts: MachineFacts | undefined,
   status: PowerEndpointStatus,
@@ -186,11 +183,11 @@ function* conditionsOf(
   yield { type: "Reachable", holds: true, reason: "Answered", message: "the switch answers" };
   if (isSameSystem(facts?.systemUuid, node?.systemUuid) === true)
     yield { type: "SameMachine", holds: true, reason: "SameUUID", message: "the switch and the node report one UUID" };
-  // What a machine that is off allows says nothing about later.
-  if (state !== "on") return;
+  // Services list what is possible now. A machine that is off, or on its way there or back, allows other things later.
+  if (state !== "on" || endpoint.status.operation !== undefined) return;
   const { keepsPower } = facts ?? {};
   if (keepsPower !== undefined) yield { type: "MaySwitchOff", holds: false, reason: "Refused", message: keepsPower };
-  else if (holds(status, "MaySwitchOff") === false)
+  else if (conditionStatus(status, "MaySwitchOff") === false)
     yield { type: "MaySwitchOff", holds: true, reason: "Permitted", message: "the switch may take power away" };
 }
 

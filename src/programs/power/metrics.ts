@@ -23,7 +23,7 @@ export const definitions = {
   }),
   wakeSeconds: metric({
     name: "joulie_power_wake_duration_seconds",
-    help: "Duration of successful wakes, from the decision until pods may run, in seconds.",
+    help: "Duration of successful wakes of machines that were off, from the decision until pods may run, in seconds.",
     type: "histogram",
     labels: [],
     buckets: [30, 60, 120, 180, 240, 300, 420, 600, 900, 1800],

@@ -10,6 +10,7 @@ import type { NodeView, Wanted } from "./cluster-view.ts";
 import type { NodeApi } from "./node-api.ts";
 import type { PowerReports } from "./power-reports.ts";
 import type { PowerSettings } from "./settings.ts";
+import type { StepTimes } from "./step-times.ts";
 import type { OpenSwitch } from "./switches.ts";
 
 /** What all steps of sleeps and wakes need. */
@@ -20,6 +21,8 @@ export interface NodeReconcilerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly reports: PowerReports;
+  /** Of this process, not of a term: a clock that is set forward ends the term. */
+  readonly stepTimes: StepTimes;
   /** What the watches say. */
   readonly view: (name: string) => NodeView;
   /** Why everything must wake; undefined if it need not. */
@@ -40,14 +43,12 @@ export interface NodeCase extends NodeView {
   readonly wanted: Wanted;
   readonly signal: AbortSignal;
   readonly now: Instant;
+  /** Since the current step of the operation began. */
+  readonly sinceStep: Milliseconds;
 }
 
 export const isTest = ({ metadata }: PowerEndpoint): boolean =>
   metadata.annotations?.[annotations.testPower] !== undefined;
-
-/** Milliseconds since the current step of the operation began. */
-export const sinceStep = ({ endpoint, now }: NodeCase): number =>
-  now - Date.parse(endpoint.status.operation?.stepAt ?? isoTime(now));
 
 /** Seconds since the operation began. */
 export const sinceStart = ({ now }: NodeCase, operation: PowerOperation | undefined): number =>

@@ -1,7 +1,7 @@
 import { isWakeProven, type NodePowerState } from "../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
-import { lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
+import { countsAsAsleep, lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
 import { type ConditionText, withConditions } from "./conditions.ts";
 import { MachineCaller, WrongMachine } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
@@ -34,7 +34,7 @@ export class NodeReconciler {
 
   /** Takes the next step of the node, and returns when to look again. */
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
-    const { view: viewOf, api, stopped, clock, reports, settings } = this.#options;
+    const { view: viewOf, api, stopped, clock, reports, settings, stepTimes } = this.#options;
     const watched = this.#status.withOwnWrites(viewOf(name));
     const node = watched.node && api.withoutFormerTaint(watched.node);
     const view: NodeView = { ...watched, node };
@@ -43,8 +43,13 @@ export class NodeReconciler {
     const status = endpoint.status ?? {};
     const wanted = wantedOf(view, stopped());
     const now = clock.now();
-    const one = await this.#withValidProof({ ...view, endpoint: { ...endpoint, status }, wanted, signal, now });
+    const sinceStep = stepTimes.since(name, status.operation);
+    const known = { ...view, endpoint: { ...endpoint, status }, wanted, signal, now, sinceStep };
+    const one = await this.#withValidProof(known);
     const phase = phaseOf(status, node?.tainted === true);
+    // A user has created the PowerEndpoint again, which knows nothing of the shutdown.
+    const isStatusLost = phase === "off" && phaseOf(status, false) === "on";
+    if (isStatusLost && this.#mayStillShutDown(view)) return settings.pollInterval;
     reports.phase(name, phase);
     await this.#status.publish(one, phase);
     try {
@@ -68,8 +73,8 @@ export class NodeReconciler {
   }
 
   forget(name: string): void {
-    const { api, reports } = this.#options;
-    for (const part of [this.#status, this.#machines, this.#sleep, api, reports]) part.forget(name);
+    const { api, reports, stepTimes } = this.#options;
+    for (const part of [this.#status, this.#machines, this.#sleep, stepTimes, api, reports]) part.forget(name);
   }
 
   async #step(one: NodeCase, phase: NodePowerState): Promise<Next> {
@@ -116,9 +121,9 @@ export class NodeReconciler {
     if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     if (node?.ready !== true && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
-    const state = await this.#machines.readInTurn(one);
+    const state = await this.#machines.readIfSlotFree(one);
     if (state === "on") return this.#wake.begin(one, "it was switched on by hand");
-    return state === undefined ? this.#machines.untilTurn() : this.#machines.untilRefresh(name);
+    return state === undefined ? this.#machines.untilSlotFree() : this.#machines.untilRefresh(name);
   }
 
   /** The node may still come back, and then is used again; but it sleeps only after a proven wake. */
@@ -143,18 +148,27 @@ export class NodeReconciler {
   }
 
   /** Without a PowerEndpoint nothing can be switched, but a node that came back is used again. */
-  async #withoutEndpoint({ name, node, twin }: NodeView, signal: AbortSignal): Promise<Next> {
+  async #withoutEndpoint(view: NodeView, signal: AbortSignal): Promise<Next> {
     const { api, settings, clock, reports } = this.#options;
+    const { name, node, twin } = view;
     const { power } = twin?.status ?? {};
-    const asleep = power !== undefined && power.state !== "on";
-    if (node === undefined || !(node.tainted || asleep)) return settings.refreshInterval;
+    if (node === undefined || !countsAsAsleep(view)) return settings.refreshInterval;
     const isBackAgain = node.ready && !(Date.parse(node.heartbeat ?? "") <= Date.parse(power?.since ?? ""));
-    if (!isBackAgain) {
+    if (!isBackAgain || this.#mayStillShutDown(view)) {
       reports.endpointMissing(node);
       return settings.refreshInterval;
     }
     await api.setTaint(name, false, signal);
-    if (asleep) await api.writeTwinPower(name, { state: "on", since: isoTime(clock.now()) }, signal);
+    if ((power?.state ?? "on") !== "on")
+      await api.writeTwinPower(name, { state: "on", since: isoTime(clock.now()) }, signal);
     return settings.refreshInterval;
+  }
+
+  /** Whether the machine may obey a shutdown yet. Without the status of the PowerEndpoint only the NodeTwin knows of it. */
+  #mayStillShutDown({ twin }: NodeView): boolean {
+    const { settings, clock } = this.#options;
+    const { state, since = "" } = twin?.status?.power ?? {};
+    // A time far ahead of a clock that was set back does not count.
+    return state === "stopping" && Math.abs(clock.now() - Date.parse(since)) < 2 * settings.shutdownTimeout;
   }
 }

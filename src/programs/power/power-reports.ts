@@ -65,9 +65,9 @@ export class PowerReports {
     this.#report(view, "Warning", "WakeRetried", "Wake", "the node did not come back in time; trying once more");
   }
 
-  awake(view: NodeView, seconds: Seconds): void {
+  awake(view: NodeView, seconds: Seconds, hasBooted: boolean): void {
     this.#wakes.inc({ result: "succeeded" });
-    this.#wakeSeconds.observe(seconds);
+    if (hasBooted) this.#wakeSeconds.observe(seconds);
     this.#report(view, "Normal", "NodeAwake", "Wake", `pods may run again after ${Math.round(seconds)} s`);
   }
 

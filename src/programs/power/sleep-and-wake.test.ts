@@ -131,6 +131,24 @@ describe("joulie power", () => {
     await machine.heartbeat();
     await harness.untilPower("a", "on");
     expect(machine.calls).not.toContain("forceOff");
+    expect((await harness.events()).map(({ reason }) => reason)).toContain("SleepGivenUp");
+    // Otherwise it would be tried again and again, and keep pods away each time.
+    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+  });
+
+  it("SLP-13 counts a try whose switch refuses to cut the power as a cycle of the day", async () => {
+    const machine = await harness.createNode("a");
+    machine.ignoresShutdown = true;
+    machine.forceOff = async () => Promise.reject(new PowerSwitchError("refused", "none of the reset types ForceOff"));
+    harness.start({ SHUTDOWN_TIMEOUT: "1m" });
+    await harness.want("a", "off");
+    await harness.untilPower("a", "waking");
+    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+    await harness.want("a", "on");
+    await harness.until(async () => {
+      await machine.heartbeat();
+      return (await harness.power("a")) === "on";
+    });
   });
 
   it.each<[string, (harness: PowerTestHarness) => Promise<void>]>([
@@ -195,8 +213,11 @@ describe("joulie power", () => {
     });
     expect(await harness.isTainted("a")).toBe(false);
     expect((await harness.events()).map(({ reason }) => reason)).toContain("SleepGivenUp");
+    const { status } = await harness.endpoint("a");
     // Otherwise it would be tried again and again, and keep pods away each time.
-    expect((await harness.endpoint("a")).status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+    expect(status).toMatchObject({ cyclesToday: 1, lastSleep: { result: "failed" } });
+    // It has not booted.
+    expect([status?.lastWake?.result, status?.lastWake?.seconds]).toEqual(["succeeded", undefined]);
   });
 
   it("SLP-14 tries a failed wake once more with a power cycle, then excludes the node until a wake is proven", async () => {
@@ -299,12 +320,15 @@ describe("joulie power", () => {
   });
 
   it("SLP-17 uses a node that another hand switched on", async () => {
-    const { machine } = await asleep();
+    const { machine, program } = await asleep();
     await harness.advance(120);
     machine.switchOn();
     await harness.untilPower("a", "on");
     expect(await harness.isTainted("a")).toBe(false);
     expect(machine.calls).not.toContain("on");
+    const { status } = await harness.endpoint("a");
+    expect([status?.lastWake?.result, status?.lastWake?.seconds]).toEqual(["succeeded", undefined]);
+    expect(await program.page("/metrics")).toContain("joulie_power_wake_duration_seconds_count 0");
   });
 
   it("SLP-17 does not switch on a machine that another hand switched off", async () => {

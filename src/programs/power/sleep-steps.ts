@@ -2,15 +2,7 @@ import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
 import { formatDuration, isoTime, milliseconds, seconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { isRefused, type MachineCaller, WrongMachine } from "./machine-caller.ts";
-import {
-  isTest,
-  type Next,
-  NOW,
-  type NodeCase,
-  type NodeReconcilerOptions,
-  sinceStart,
-  sinceStep,
-} from "./node-case.ts";
+import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
 import { endAfter } from "./phase.ts";
 import { NotEmpty, runsPods } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -71,7 +63,7 @@ export class SleepSteps {
       await status.continue(one, { step: "count" });
       return NOW;
     }
-    const rest = settings.settle - sinceStep(one);
+    const rest = settings.settle - one.sinceStep;
     if (rest > 0) return milliseconds(rest);
     const pods = await api.podsOn(name, node.resourceVersion, signal);
     if (pods.length > 0) return this.#giveUp(one, runsPods(pods), true);
@@ -87,7 +79,7 @@ export class SleepSteps {
     const { name, wanted } = one;
     const known = this.#shutdowns.get(name);
     const isUnsent = known?.startedAt === startedAt && !known.sent;
-    const isLate = sinceStep(one) >= settings.shutdownTimeout;
+    const isLate = one.sinceStep >= settings.shutdownTimeout;
     if (isLate && isUnsent) return this.#giveUp(one, "the switch does not answer", true);
     if (isLate && wanted.state === "on") return wake.begin(one);
     if (isLate) {
@@ -121,29 +113,34 @@ export class SleepSteps {
   }
 
   async #force(one: NodeCase): Promise<Next> {
-    const { settings, reports } = this.#options;
-    const { status, machines, wake } = this.#parts;
-    const { endpoint, now } = one;
+    const { settings } = this.#options;
+    const { machines, wake } = this.#parts;
     const state = await machines.read(one).catch((error: unknown) => {
-      if (sinceStep(one) < settings.shutdownTimeout) throw error;
+      // A node that is wanted again does not wait for its switch.
+      if (one.wanted.state === "off" && one.sinceStep < settings.shutdownTimeout) throw error;
       return "unknown" as const;
     });
     if (state === "off") return this.#finish(one);
     if (one.wanted.state === "on") return wake.begin(one);
-    if (sinceStep(one) >= settings.shutdownTimeout) {
-      reports.sleepFailed(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
-      // A try counts as a cycle: the limit per day ends a series of them.
-      const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
-      const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
-      return wake.begin(tried, "the machine does not switch off");
-    }
+    if (one.sinceStep >= settings.shutdownTimeout)
+      return this.#wakeAgain(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
     try {
       await machines.takePower(one, "forceOff");
     } catch (error) {
       if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
-      return wake.begin(one, error.message);
+      return this.#wakeAgain(one, error.message);
     }
     return settings.pollInterval;
+  }
+
+  /** The machine was asked to shut down and is still on. A try counts as a cycle: the limit per day ends a series of them. */
+  async #wakeAgain(one: NodeCase, why: string): Promise<Next> {
+    const { status, wake } = this.#parts;
+    const { endpoint, now } = one;
+    this.#options.reports.sleepFailed(one, why);
+    const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
+    const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
+    return wake.begin(tried, why);
   }
 
   async #finish(one: NodeCase): Promise<Next> {

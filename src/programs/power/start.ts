@@ -13,6 +13,7 @@ import { NodeReconciler } from "./node-reconciler.ts";
 import { PowerController } from "./power-controller.ts";
 import { PowerReports } from "./power-reports.ts";
 import { settingsOf } from "./settings.ts";
+import { StepTimes } from "./step-times.ts";
 import { type OpenSwitch, switchesOf } from "./switches.ts";
 
 /** The environment of the power program. */
@@ -53,6 +54,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
   const reports = new PowerReports({ metrics, recorder, log, leading: () => elector.leading });
   const openSwitch =
     world.openSwitch ?? switchesOf({ client, clock: ioClock, timeout: settings.switchTimeout, namespace });
+  const stepTimes = new StepTimes(clock);
   const leads = () => elector.leading;
   const elector: LeaderElector = new LeaderElector({
     ...io,
@@ -69,6 +71,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
         clock,
         random,
         reports,
+        stepTimes,
         view: (name) => controller.view(name),
         stopped: () => stopSwitch.reason,
         leads,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PowerEndpointStatus } from "../../core/api/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
 import { NodeApi } from "./node-api.ts";
 import type { NodeCase } from "./node-case.ts";
@@ -34,6 +35,7 @@ describe("the status of a PowerEndpoint", () => {
       wanted,
       signal,
       now,
+      sinceStep: milliseconds(0),
     };
   };
   const failed: PowerEndpointStatus["lastSleep"] = { at: "2030-01-01T00:00:00.000Z", result: "failed" };

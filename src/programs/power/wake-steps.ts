@@ -3,15 +3,7 @@ import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
 import { type ConditionText, withConditions } from "./conditions.ts";
 import { isRefused, type MachineCaller } from "./machine-caller.ts";
-import {
-  isTest,
-  type Next,
-  NOW,
-  type NodeCase,
-  type NodeReconcilerOptions,
-  sinceStart,
-  sinceStep,
-} from "./node-case.ts";
+import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
 import { endAfter, phaseOf } from "./phase.ts";
 import { NotEmpty } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -52,7 +44,7 @@ export class WakeSteps {
       await this.#parts.status.continue(one, { step: "untaint" });
       return NOW;
     }
-    if (sinceStep(one) >= settings.wakeTimeout) return this.#timedOut(one, operation);
+    if (one.sinceStep >= settings.wakeTimeout) return this.#timedOut(one, operation);
     return operation.step === "ready" ? this.#awaitReady(one, operation) : this.#switchOn(one, operation);
   }
 
@@ -62,8 +54,12 @@ export class WakeSteps {
     const { node, twin, endpoint } = one;
     const state = await machines.read(one);
     const isRetry = (operation.attempt ?? 1) > 1;
-    if (isRetry && state === "on" && !hasBooted(node, operation) && (await this.#cutPower(one)))
-      return settings.pollInterval;
+    if (isRetry && !hasBooted(node, operation)) {
+      if (state === "on" && (await this.#cutPower(one))) return settings.pollInterval;
+      // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
+      const longest = Math.min(settings.shutdownTimeout, settings.wakeTimeout / 2);
+      if (state === "unknown" && one.sinceStep < longest) return settings.pollInterval;
+    }
     // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
@@ -141,7 +137,9 @@ export class WakeSteps {
     const isSameBoot = operation.bootBefore !== undefined && operation.bootBefore === node?.bootId;
     const { generation } = endpoint.metadata;
     const isSameSpec = operation.generation === generation;
-    const proves = operation.proves === true && node !== undefined && isSameSpec && !isSameBoot;
+    // Otherwise the machine was on already, or belongs to another node: the time is not that of a boot.
+    const hasBootedNow = operation.proves === true && node !== undefined && !isSameBoot;
+    const proves = hasBootedNow && isSameSpec;
     const message = `awake after ${Math.round(took)} s`;
     const proven: ConditionText = isSameBoot
       ? { type: "WakeProven", ...notRestarted }
@@ -149,7 +147,11 @@ export class WakeSteps {
     await status.write(one, {
       operation: undefined,
       powerState: "on",
-      lastWake: { at: endAfter(endpoint.status.lastSleep, now), seconds: took, result: "succeeded" },
+      lastWake: {
+        at: endAfter(endpoint.status.lastSleep, now),
+        ...(hasBootedNow && { seconds: took }),
+        result: "succeeded",
+      },
       ...((proves || isSameBoot) && {
         wakeProven: proves,
         ...(proves && generation !== undefined && { provenGeneration: generation }),
@@ -158,7 +160,7 @@ export class WakeSteps {
     });
     await status.publish(one, "on");
     if (isSameBoot) reports.notRestarted(one, notRestarted.message);
-    else reports.awake(one, took);
+    else reports.awake(one, took, hasBootedNow);
     if (!isTest(endpoint) || operation.test !== true) return NOW;
     if (isSameBoot) return test.end(one, notRestarted);
     return test.end(one, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);

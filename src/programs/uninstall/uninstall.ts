@@ -164,7 +164,7 @@ async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions)
     const { items } = await client.listAll<TaintedNode>(resources.nodes);
     let conflict: unknown;
     for (const node of items) {
-      const patch = cleaned(node, keys);
+      const patch = cleanupPatch(node, keys);
       if (patch === undefined) continue;
       try {
         await client.mergePatch(resources.nodes, { name: node.metadata.name }, patch);
@@ -179,7 +179,7 @@ async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions)
 }
 
 /** The patch that removes what Joulie wrote to the Node; undefined if there is nothing. */
-function cleaned(
+function cleanupPatch(
   { metadata, spec: { taints = [] } = {} }: TaintedNode,
   keys: readonly string[],
 ): Readonly<Record<string, unknown>> | undefined {

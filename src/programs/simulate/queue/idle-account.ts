@@ -6,7 +6,7 @@ import type { SimulatedCluster } from "./simulated-cluster.ts";
 const idleReasons = ["reserve", "family", "zone", "other"] as const;
 type IdleReason = (typeof idleReasons)[number];
 
-/** What nodes draw without work although nodes may sleep, from one look a minute. */
+/** What nodes draw without work although nodes may sleep, from one sample a minute. */
 export interface IdleShares {
   /** Percent of the power of the cluster that empty nodes draw, by what keeps them on. */
   readonly empty: Readonly<Record<IdleReason, number>>;
@@ -18,7 +18,7 @@ export class IdleAccount {
   readonly #watts: Record<IdleReason, number> = { reserve: 0, family: 0, zone: 0, other: 0 };
   #totalWatts = 0;
   #freeBoards = 0;
-  #looks = 0;
+  #samples = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #site: SimulatedCluster;
 
@@ -28,10 +28,10 @@ export class IdleAccount {
   }
 
   /** Directly after a pass, so that its plan describes the nodes as they are. Without a plan no node sleeps. */
-  look(plan: SleepPlan | undefined): void {
+  sample(plan: SleepPlan | undefined): void {
     if (plan === undefined) return;
     const site = this.#site;
-    this.#looks++;
+    this.#samples++;
     this.#totalWatts += site.totalWatts;
     for (const [index, { name }] of this.#machines.entries()) {
       if (site.powerOf(index) !== "on") continue;
@@ -40,12 +40,12 @@ export class IdleAccount {
     }
   }
 
-  /** Undefined without a look. */
+  /** Undefined without a sample. */
   get shares(): IdleShares | undefined {
     if (!(this.#totalWatts > 0)) return undefined;
     const empty = { ...this.#watts };
     for (const reason of idleReasons) empty[reason] *= 100 / this.#totalWatts;
-    return { empty, freeBoards: this.#freeBoards / this.#looks };
+    return { empty, freeBoards: this.#freeBoards / this.#samples };
   }
 }
 

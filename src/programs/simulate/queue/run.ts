@@ -207,7 +207,7 @@ class Simulation {
         this.#hasWoken = false;
         if (isDue) this.#readMeters();
         this.#pass();
-        if (isDue && this.#marks.length === 1) this.#idle.look(this.#operator?.sleepPlan);
+        if (isDue && this.#marks.length === 1) this.#idle.sample(this.#operator?.sleepPlan);
       }
       if (isDue) {
         nextPass += PASS_SEC;

@@ -4,7 +4,7 @@ import type { ForwardedPort, ForwardTarget, PortForwarder } from "./kubectl-forw
  * Keeps forwarded ports open for the next question: a command that prints every two seconds would start kubectl as often. A port
  * whose pod is gone is opened again.
  */
-export class KeptForwards {
+export class ForwardCache {
   readonly #forward: PortForwarder;
   readonly #open = new Map<string, ForwardedPort>();
 
@@ -12,10 +12,10 @@ export class KeptForwards {
     this.#forward = forward;
   }
 
-  readonly forward: PortForwarder = async (target, signal) => {
+  readonly forward: PortForwarder = async (target) => {
     const key = keyOf(target);
     const known = this.#open.get(key);
-    const port = known?.isOpen === true ? known : await this.#forward(target, signal);
+    const port = known?.isOpen === true ? known : await this.#forward(target);
     this.#open.set(key, port);
     return {
       url: port.url,
