@@ -36,7 +36,12 @@ describe("counting tests", () => {
     });
     const lines = Array.from({ length: 50 }, (_, line) => `line ${line}`).join("\n");
     const testResults = [
-      { name: "a.test.ts", status: "failed", message: "", assertionResults: [test("is good", "passed"), test("is bad", "failed", lines)] },
+      {
+        name: "a.test.ts",
+        status: "failed",
+        message: "",
+        assertionResults: [test("is good", "passed"), test("is bad", "failed", lines)],
+      },
       { name: "b.test.ts", status: "failed", message: "no such module", assertionResults: [] },
       { name: "c.test.ts", status: "passed", message: "", assertionResults: [test("is good", "passed")] },
     ];

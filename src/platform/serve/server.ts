@@ -116,6 +116,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
 const LOCAL = new DebugAccess({ open: false });
 
+type DebugRoute = (query: URLSearchParams) => Reply | Promise<Reply>;
+
 function routesOf(options: ServeOptions) {
   const { metrics, live = {}, ready = {}, pages = {}, streamedPages = {}, debugAccess = LOCAL } = options;
   const routes = new Map<string, Route>([
@@ -123,9 +125,12 @@ function routesOf(options: ServeOptions) {
     ["/livez", () => healthReply("live", live)],
     ["/readyz", () => healthReply("ready", ready)],
   ]);
-  const debugRoutes: [string, (query: URLSearchParams) => Reply | Promise<Reply>][] = [
-    ...Object.entries(pages).map(([path, page]): [string, Route] => [path, async (query) => pageReply(page, query)]),
-    ...Object.entries(streamedPages).map(([path, page]): [string, Route] => [
+  const debugRoutes: [string, DebugRoute][] = [
+    ...Object.entries(pages).map(([path, page]): [string, DebugRoute] => [
+      path,
+      async (query) => pageReply(page, query),
+    ]),
+    ...Object.entries(streamedPages).map(([path, page]): [string, DebugRoute] => [
       path,
       (query) => page(query) ?? nothingFound(),
     ]),

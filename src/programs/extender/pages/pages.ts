@@ -17,13 +17,7 @@ export interface PagesOptions {
 }
 
 /** They contain node names, pod names and numbers, no secrets. */
-export function debugPages({
-  state,
-  decisions,
-  settings,
-  clock,
-  ioClock,
-}: PagesOptions): Record<string, StreamedPage> {
+export function debugPages({ state, decisions, settings, clock, ioClock }: PagesOptions): Record<string, StreamedPage> {
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {
     "/debug/scoring": (query) => {
