@@ -75,12 +75,23 @@ capabilities:
   drop: ["ALL"]
 {{- end }}
 
+{{/* Security context of a pod that runs as no special user. OpenShift chooses user and groups itself, and rejects ours. */}}
 {{- define "joulie.podSecurity" -}}
 runAsNonRoot: true
+{{- if not .Values.openshift.scc }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
+{{- end }}
+
+{{/* The same, for a pod that reads or writes volumes. */}}
+{{- define "joulie.podSecurityWithVolumes" -}}
+{{ include "joulie.podSecurity" . }}
+{{- if not .Values.openshift.scc }}
+fsGroup: 65532
+{{- end }}
 {{- end }}
 
 {{/* Probes on a port with this name: /livez and /readyz. */}}
