@@ -128,6 +128,18 @@ readinessProbe:
       {{- include "joulie.selector" . | nindent 6 }}
 {{- end }}
 
+{{/* `joulie check` with the arguments that describe this installation, as JSON. */}}
+{{- define "joulie.checkArgs" -}}
+{{- $programs := list (ternary "extender-energy" "extender" (eq (.Values.extender.env.SCORING | default "headroom") "energy")) }}
+{{- if .Values.operator.enabled }}{{ $programs = prepend $programs (ternary "operator" "operator-sleep" (eq .Values.sleep.mode "off")) }}{{ end }}
+{{- if .Values.agent.enabled }}{{ $programs = prepend $programs (ternary "agent-pool" "agent" (eq .Values.agent.mode "pool")) }}{{ end }}
+{{- if or .Values.power.enabled (ne .Values.sleep.mode "off") }}{{ $programs = append $programs "power" }}{{ end }}
+{{- $args := list "check" "--namespace" .Release.Namespace "--name" (include "joulie.fullname" .) "--programs" (join "," $programs) }}
+{{- $args = concat $args (list "--service" .Values.extender.service.name) }}
+{{- with .Values.operator.env.NODE_SELECTOR }}{{ $args = concat $args (list "--node-selector" .) }}{{ end }}
+{{- toJson $args }}
+{{- end }}
+
 {{/* A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS) */}}
 {{- define "joulie.hookJob" -}}
 {{- $root := index . 0 -}}
