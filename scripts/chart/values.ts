@@ -94,7 +94,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       tag: text("", "Tag of the image; empty = the chart's appVersion. `latest` is rejected."),
       digest: text("", "Digest of the image instead of a tag.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
       pullPolicy: choice("IfNotPresent", ["Always", "IfNotPresent", "Never"], "When the kubelet pulls the image."),
-      pullSecrets: list([], "Secrets for the registry, each as {name: …}."),
+      pullSecrets: list([], "Secrets for the registry, each as {name: …}; also for scheduler.image."),
     }),
     commonLabels: stringMap({}, "Labels of all objects."),
     agent: section("The agent, which sets power caps and reports hardware and power.", {
@@ -185,7 +185,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       }),
       tls: section("HTTPS for kube-scheduler.", {
         enabled: flag(false, "Serve HTTPS."),
-        secretName: text("", "Secret with tls.crt and tls.key, and ca.crt if clients must show a certificate."),
+        secretName: text(
+          "",
+          "Secret with tls.crt and tls.key. It needs ca.crt as well with verifyClients, and with scheduler.enabled.",
+        ),
         verifyClients: flag(false, "Only clients with a certificate of ca.crt may ask."),
       }),
       env: env("extender"),
@@ -207,7 +210,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ...placement("the power program"),
       egress: list(
         [],
-        "Peers that it may reach besides DNS and the API server, as in a NetworkPolicy: the network of the BMCs. Empty = all.",
+        "Peers that it may reach, as in a NetworkPolicy: the network of the BMCs. It may also reach DNS, and any address on ports 443 and 6443 because of the API server. Empty = all.",
       ),
       resources: resources("20m", "100Mi", "256Mi"),
       env: env("power"),
@@ -220,6 +223,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         "PersistentVolumeClaim for the last 24 hours of power and the energy account; empty = they are kept over a restart of the container only.",
       ),
       ...placement("the dashboard"),
+      affinity: object({}, "Affinity of the dashboard."),
       priorityClassName: text("", "Priority class of the dashboard."),
       from: list(
         [],
@@ -301,7 +305,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ),
     }),
     openshift: section("OpenShift.", {
-      scc: flag(false, "Create a SecurityContextConstraints object for agents."),
+      scc: flag(
+        false,
+        "Create a SecurityContextConstraints object for agents. The other programs fit restricted-v2: OpenShift chooses their user and groups.",
+      ),
     }),
   });
 };

@@ -76,6 +76,7 @@ const programs: Readonly<Record<string, (variables: Variables) => Promise<Runnin
       EXTENDER_TLS_KEY_FILE: certificate("server.key"),
       EXTENDER_TLS_CLIENT_CA_FILE: certificate("ca.crt"),
     };
+    // The harness would ask for /readyz without a certificate.
     const { logs } = await harness.start({ ...tls, ...variables }, { synced: false });
     return { url: `${await urlIn(logs, "metrics")}/debug/decisions`, posted, logs };
   },

@@ -1,5 +1,5 @@
 // The chart as the real helm renders it and the real API server accepts it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -99,6 +99,16 @@ const valueSets: Readonly<Record<string, object>> = {
     agent: { daemonset: { maxUnavailable: "10%" }, podLabels: { note: "x" } },
     image: { pullSecrets: [{ name: "registry" }] },
   },
+  "OpenShift and every program": {
+    openshift: { scc: true },
+    sleep: { mode: "recommend" },
+    dashboard: { enabled: true },
+    scheduler: { enabled: true },
+    fleet: { enabled: true },
+    crds: { upgrade: true },
+    extender: { tls: { enabled: true, secretName: "extender-tls" } },
+  },
+  "OpenShift and a pool": { openshift: { scc: true }, agent: { mode: "pool" } },
 };
 
 /** Kinds of other projects, which this API server does not know. */
@@ -108,7 +118,11 @@ interface Rendered {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  readonly spec?: { readonly template?: { readonly spec: { readonly containers: readonly [Container] } } };
+  readonly spec?: {
+    readonly template?: {
+      readonly spec: { readonly containers: readonly [Container]; readonly securityContext?: object };
+    };
+  };
 }
 interface MountingPod {
   readonly volumes: readonly { readonly name: string; readonly hostPath?: { readonly path: string } }[];
@@ -139,6 +153,25 @@ const objects = (text: string): Rendered[] =>
   parseAllDocuments(text)
     .map((document) => document.toJS() as Rendered | null)
     .filter((object) => object !== null);
+/** The arguments of the Job that checks the installation; none if there is no such Job. */
+const checkArguments = (rendered: readonly Rendered[]): readonly string[] =>
+  rendered.find(({ kind, metadata }) => kind === "Job" && metadata.name.endsWith("-check"))?.spec?.template?.spec
+    .containers[0].args ?? [];
+/** Runs `joulie check` once on the control plane, with the arguments of the Job. */
+const checkOnce = async (words: readonly string[]): Promise<{ readonly code: number; readonly text: string }> => {
+  let text = "";
+  const write = (more: string) => {
+    text += more;
+  };
+  const environment = {
+    env: { KUBECONFIG: plane.admin.kubeconfig },
+    machine: { isTerminal: false, exists: () => false },
+    out: write,
+    err: write,
+  };
+  const code = await run([...words, "--timeout", "0s"], programs, environment);
+  return { code, text };
+};
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "joulie-chart-"));
@@ -259,6 +292,57 @@ describe("the chart", () => {
       });
       // In the cluster the short name works for every cluster domain.
       expect(config).toEqual(parse(text.replace(".svc.cluster.local:", ".svc:")));
+    },
+  );
+
+  it("pulls kube-scheduler where Joulie's own image is on the nodes only, with the Secrets of the registry", async () => {
+    const image = { pullPolicy: "Never", pullSecrets: [{ name: "registry" }] };
+    const annotations = { owner: "team-a" };
+    const values = { image, scheduler: { enabled: true }, rbac: { serviceAccountAnnotations: annotations } };
+    const rendered = objects(await render(values));
+    const named = (kind: string, name: string) =>
+      rendered.find((one) => one.kind === kind && one.metadata.name === name);
+    const podOf = (name: string) => named("Deployment", name)?.spec?.template?.spec;
+    expect(podOf("joulie-scheduler")).toMatchObject({
+      imagePullSecrets: [{ name: "registry" }],
+      containers: [{ imagePullPolicy: "IfNotPresent" }],
+    });
+    expect(podOf("joulie-operator")).toMatchObject({ containers: [{ imagePullPolicy: "Never" }] });
+    expect(named("ServiceAccount", "joulie-scheduler")).toMatchObject({ metadata: { annotations } });
+  });
+
+  it.each(Object.entries(valueSets))("runs as a user that OpenShift chooses, or as its own: %s", async (_, values) => {
+    const pods = objects(await render(values)).flatMap(({ kind, metadata, spec }) =>
+      // The agent needs uid 0 for sysfs; its SecurityContextConstraints allow it.
+      spec?.template === undefined || kind === "DaemonSet" ? [] : [{ name: metadata.name, ...spec.template.spec }],
+    );
+    expect(pods.length).toBeGreaterThan(1);
+    const isOpenShift = JSON.stringify(values).includes('"scc":true');
+    for (const { name, securityContext } of pods) {
+      const { runAsUser, runAsGroup, fsGroup, ...rest } = securityContext as Readonly<Record<string, unknown>>;
+      expect([name, rest]).toEqual([name, { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } }]);
+      const own = isOpenShift ? undefined : 65532;
+      expect([name, runAsUser, runAsGroup]).toEqual([name, own, own]);
+      const readsVolumes =
+        /-(dashboard|agent)$/.test(name) ||
+        (name.endsWith("-extender") && JSON.stringify(values).includes("secretName"));
+      expect([name, fsGroup]).toEqual([name, readsVolumes ? own : undefined]);
+    }
+  });
+
+  it.each([{}, { tls: { enabled: true, secretName: "extender-tls", verifyClients: true } }])(
+    "lets the dashboard read debug pages of the extender where they need no certificate: %j",
+    async (extender) => {
+      const rendered = objects(await render({ dashboard: { enabled: true }, extender }));
+      const named = (kind: string, name: string) =>
+        rendered.find((one) => one.kind === kind && one.metadata.name === name);
+      const envOf = (name: string) => named("Deployment", name)?.spec?.template?.spec.containers[0].env;
+      expect(envOf("joulie-dashboard")).toContainEqual({
+        name: "EXTENDER_URL",
+        value: "http://joulie-extender-replicas.joulie-system.svc:9877",
+      });
+      expect(named("Service", "joulie-extender-replicas")).toMatchObject({ spec: { ports: [{ port: 9877 }] } });
+      expect(envOf("joulie-extender")).toContainEqual({ name: "METRICS_ADDR", value: ":9877" });
     },
   );
 
@@ -395,13 +479,14 @@ describe("the chart", () => {
     [{}, "--programs agent,operator,extender", "--report-only"],
     [{ agent: { mode: "pool" }, operator: { enabled: false } }, "--programs agent-pool,extender", "--report-only"],
     [{ extender: { env: { SCORING: "energy" } } }, "--programs agent,operator,extender-energy", "--report-only"],
+    [{ sleep: { mode: "on" } }, "--programs agent,operator-sleep,extender,power", "--report-only"],
+    [{ power: { enabled: true } }, "--programs agent,operator,extender,power", "--report-only"],
     [{ operator: { env: { NODE_SELECTOR: "team=a" } }, check: { strict: true } }, "--node-selector team=a", ""],
   ])("checks the installation of %j afterwards", async (values, expected, reportOnly) => {
-    const job = objects(await render(values)).find(
-      ({ metadata, kind }) => kind === "Job" && metadata.name === "joulie-check",
-    );
+    const rendered = objects(await render(values));
+    const job = rendered.find(({ metadata, kind }) => kind === "Job" && metadata.name === "joulie-check");
     expect(job).toMatchObject({ metadata: { annotations: { "helm.sh/hook": "post-install,post-upgrade" } } });
-    const words = job?.spec?.template?.spec.containers[0].args ?? [];
+    const words = checkArguments(rendered);
     const args = words.join(" ");
     expect(args).toContain(
       `check --namespace joulie-system --name joulie ${expected.startsWith("--programs") ? expected : ""}`,
@@ -409,19 +494,19 @@ describe("the chart", () => {
     expect(args).toContain(expected);
     expect(args.endsWith("--report-only")).toBe(reportOnly !== "");
     // The command understands them. Nothing is installed, so something is missing.
-    let text = "";
-    const write = (more: string) => {
-      text += more;
-    };
-    const environment = {
-      env: { KUBECONFIG: plane.admin.kubeconfig },
-      machine: { isTerminal: false, exists: () => false },
-      out: write,
-      err: write,
-    };
-    expect(await run([...words, "--timeout", "0s"], programs, environment)).toBe(reportOnly === "" ? 1 : 0);
+    const { code, text } = await checkOnce(words);
+    expect(code).toBe(reportOnly === "" ? 1 : 0);
     expect(text).toMatch(/^joulie check: missing: /);
   });
+
+  const isChecked = (values: object) => !JSON.stringify(values).includes('"check":{"enabled":false}');
+  it.each(Object.entries(valueSets).filter(([, values]) => isChecked(values)))(
+    "checks the installation with arguments that the command knows: %s",
+    async (_, values) => {
+      const { text } = await checkOnce(checkArguments(objects(await render(values))));
+      expect(text).toMatch(/^joulie check: missing: /);
+    },
+  );
 
   it("upgrades CRDs before an upgrade, if asked to", async () => {
     const jobs = objects(await render({ crds: { upgrade: true } })).filter(
@@ -444,11 +529,18 @@ describe("the chart", () => {
     expect(installed).toContain("installed in mode observe: it measures and plans, and sets no power cap");
     expect(installed).toContain("needs the Pod Security level privileged");
     expect(installed).toContain("kubectl annotate namespace joulie-system joulie.io/stop=true");
-    expect(installed).toContain("joulie check --namespace joulie-system --name joulie");
+    // The notes repeat the Job's question: other arguments would report rights that this installation does not need.
+    const question = (words: readonly string[]) => words.slice(0, words.indexOf("--timeout")).join(" ");
+    expect(installed).toContain(`node bin/joulie.mjs ${question(checkArguments(objects(await render({}))))}\n`);
     // A StatefulSet replaces the DaemonSet.
-    const values = ["--set", "mode=enforce,agent.mode=pool"];
-    const upgraded = await real("upgrade", ...release, "--no-hooks", ...values);
+    const values = { mode: "enforce", agent: { mode: "pool" }, operator: { env: { NODE_SELECTOR: "team in (a, b)" } } };
+    const upgraded = await real("upgrade", ...release, "--no-hooks", ...jsonFlags(values));
     expect(upgraded).toContain("installed in mode enforce.");
+    const words = checkArguments(objects(await render(values)));
+    expect(words).toContain("agent-pool,operator,extender");
+    expect(upgraded).toContain(
+      `node bin/joulie.mjs ${question(words).replace("team in (a, b)", "'team in (a, b)'")}\n`,
+    );
     expect(upgraded).toContain("The level restricted is enough.");
     const kindsLeft = async () => {
       const namespaced =
@@ -465,6 +557,42 @@ describe("the chart", () => {
     expect(await kindsLeft()).toEqual([]);
   });
 
+  it("serves a mixed cluster with the two releases of the install guide, in one namespace", async () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/install.md"), "utf8");
+    const section = guide.split("\n## Mixed clusters\n")[1]?.split("\n## ")[0] ?? "";
+    const [first, second] = [...section.matchAll(/^```yaml\n(.*?)^```/gms)].map(
+      ([, text = ""]) => parse(text) as object,
+    );
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    const install = async (name: string, values: object | undefined) =>
+      real("install", name, ...release.slice(1), "--no-hooks", ...jsonFlags(values ?? {}));
+    await install("joulie", first);
+    await install("joulie-gpu", second);
+    const agentOf = async (name: string) => {
+      const { stdout } = await plane.kubectl(["get", "daemonset", name, "-n", "joulie-system", "--output", "json"]);
+      return (JSON.parse(stdout) as Rendered).spec?.template?.spec;
+    };
+    const gpu = "nvidia.com/gpu.present";
+    const matchExpressions = [{ key: gpu, operator: "DoesNotExist" }];
+    const required = { nodeSelectorTerms: [{ matchExpressions }] };
+    expect(await agentOf("joulie-agent")).toMatchObject({
+      nodeSelector: { "joulie.io/managed": "true" },
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+    });
+    expect(await agentOf("joulie-gpu-agent")).toMatchObject({
+      nodeSelector: { "joulie.io/managed": "true", [gpu]: "true" },
+      runtimeClassName: "nvidia",
+    });
+    // The hooks of the first release check it as before, and the second one has none that cleans up the cluster.
+    expect((await checkOnce(checkArguments(objects(await render(first ?? {}))))).text).not.toContain("may not");
+    const ofSecond = objects(await helm("template", "joulie-gpu", ...release.slice(1), ...jsonFlags(second ?? {})));
+    expect(ofSecond.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name)).toEqual([
+      "joulie-gpu-check",
+    ]);
+    for (const name of ["joulie-gpu", "joulie"])
+      await real("uninstall", name, "--namespace", "joulie-system", "--no-hooks");
+  });
+
   it("SLP-62 sets operator, extender, power program and rights together, and keeps the power program while a node is asleep", async () => {
     const asleep = objects(await render({ sleep: { mode: "on" } }));
     const named = (kind: string, name: string) => asleep.find((one) => one.kind === kind && one.metadata.name === name);
@@ -479,6 +607,10 @@ describe("the chart", () => {
       expect([word, awake.split("joulie-uninstall")[0]?.includes(word)]).toEqual([word, false]);
     const real = await helmOf(folder, plane.admin.kubeconfig);
     await real("install", ...release, "--no-hooks", "--set", "sleep.mode=on");
+    // The Job of the hook asks for the rights that the chart grants.
+    const { text } = await checkOnce(checkArguments(asleep));
+    expect(text).toMatch(/^joulie check: missing: extender: /);
+    expect(text).not.toContain("may not");
     await plane.createNodes(["sleeper"]);
     await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
     await expect(real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=off")).rejects.toThrow(

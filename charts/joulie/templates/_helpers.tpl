@@ -75,12 +75,23 @@ capabilities:
   drop: ["ALL"]
 {{- end }}
 
+{{/* Security context of a pod that runs as no special user. OpenShift chooses user and groups itself, and rejects ours. */}}
 {{- define "joulie.podSecurity" -}}
 runAsNonRoot: true
+{{- if not .Values.openshift.scc }}
 runAsUser: 65532
 runAsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
+{{- end }}
+
+{{/* The same, for a pod that reads or writes volumes. */}}
+{{- define "joulie.podSecurityWithVolumes" -}}
+{{ include "joulie.podSecurity" . }}
+{{- if not .Values.openshift.scc }}
+fsGroup: 65532
+{{- end }}
 {{- end }}
 
 {{/* Probes on a port with this name: /livez and /readyz. */}}
@@ -115,6 +126,18 @@ readinessProbe:
   labelSelector:
     matchLabels:
       {{- include "joulie.selector" . | nindent 6 }}
+{{- end }}
+
+{{/* `joulie check` with the arguments that describe this installation, as JSON. */}}
+{{- define "joulie.checkArgs" -}}
+{{- $programs := list (ternary "extender-energy" "extender" (eq (.Values.extender.env.SCORING | default "headroom") "energy")) }}
+{{- if .Values.operator.enabled }}{{ $programs = prepend $programs (ternary "operator" "operator-sleep" (eq .Values.sleep.mode "off")) }}{{ end }}
+{{- if .Values.agent.enabled }}{{ $programs = prepend $programs (ternary "agent-pool" "agent" (eq .Values.agent.mode "pool")) }}{{ end }}
+{{- if or .Values.power.enabled (ne .Values.sleep.mode "off") }}{{ $programs = append $programs "power" }}{{ end }}
+{{- $args := list "check" "--namespace" .Release.Namespace "--name" (include "joulie.fullname" .) "--programs" (join "," $programs) }}
+{{- $args = concat $args (list "--service" .Values.extender.service.name) }}
+{{- with .Values.operator.env.NODE_SELECTOR }}{{ $args = concat $args (list "--node-selector" .) }}{{ end }}
+{{- toJson $args }}
 {{- end }}
 
 {{/* A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS) */}}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { crdOf, kinds, labels } from "../../core/api/index.ts";
+import { asleepTaint, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
@@ -138,6 +138,27 @@ describe("joulie check", () => {
     expect(await examine()).toBe(
       "missing: the operator has published no twin in the last 5m of b; no agent has reported in the last 5m from b",
     );
+  });
+
+  it.each(["operator", "operator-sleep"] as const)("notices a silent %s", async (operator) => {
+    await createNode("a");
+    expect(await examine({ programs: [operator, "extender"] })).toBe(
+      "missing: the operator has published no twin in the last 5m of a",
+    );
+  });
+
+  it("expects no report of an agent from a node that is asleep, but a twin from the operator", async () => {
+    for (const name of ["a", "b"]) await createNode(name);
+    await client.mergePatch(resources.nodes, { name: "a" }, { spec: { taints: [asleepTaint] } });
+    await report("b", current());
+    const programs = ["agent", "operator-sleep", "extender", "power"] as const;
+    expect(await examine({ programs })).toBe("missing: the operator has published no twin in the last 5m of a");
+    for (const [name, status] of [
+      ["a", { lastUpdated: now() }],
+      ["b", current()],
+    ] as const)
+      await report(name, status);
+    expect(await examine({ programs })).toBe("nothing is missing; Joulie manages 2 nodes");
   });
 
   it("X-101 names the stop annotation instead of the reports that it prevents", async () => {

@@ -1,6 +1,6 @@
-import { annotations, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
+import { annotations, asleepTaint, type Node, type NodeTwin, nodeTwinKind, readAs } from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { isApiError, type KubeClient, resources, stoppedBy } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources, stoppedBy } from "../../platform/kube/index.ts";
 import type { InstalledProgram } from "../permissions.ts";
 import {
   abridged,
@@ -83,7 +83,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 
 async function missingReports(options: CheckOptions): Promise<CheckResult> {
   const { client, clock, namespace, nodeSelector } = options;
-  const { items: nodes } = await client.listAll(resources.nodes, { labelSelector: nodeSelector });
+  const { items: nodes } = await client.listAll<ManagedNode>(resources.nodes, { labelSelector: nodeSelector });
   if (await isStopped(options)) {
     const remedy = `to continue: kubectl annotate namespace ${namespace} ${annotations.stop}-`;
     return {
@@ -94,21 +94,27 @@ async function missingReports(options: CheckOptions): Promise<CheckResult> {
   if (nodes.length === 0) return { missing: [], nodes: 0 };
   const twins = await twinsByName(client);
   const isFresh = (at: string | undefined): boolean => clock.now() - Date.parse(at ?? "") < FRESH;
-  const names = nodes.map(({ metadata }) => metadata.name);
-  const withoutTwin = names.filter((name) => !isFresh(twins.get(name)?.status?.lastUpdated));
-  const withoutAgent = names.filter((name) => {
+  const withoutTwin = namesOf(nodes).filter((name) => !isFresh(twins.get(name)?.status?.lastUpdated));
+  // A machine that is switched off runs no agent. The operator goes on publishing its twin.
+  const withoutAgent = namesOf(nodes.filter((node) => !isAsleep(node))).filter((name) => {
     const { cpu, gpu } = twins.get(name)?.status?.controlStatus ?? {};
     return !isFresh(cpu?.updatedAt) && !isFresh(gpu?.updatedAt);
   });
   const within = `in the last ${formatDuration(FRESH)}`;
-  const { programs } = options;
+  const isInstalled = (program: string) => options.programs.some((one) => one.startsWith(program));
   const missing = [];
-  if (programs.includes("operator") && withoutTwin.length > 0)
+  if (isInstalled("operator") && withoutTwin.length > 0)
     missing.push(`the operator has published no twin ${within} of ${abridged(withoutTwin, "nodes")}`);
-  if (programs.some((program) => program.startsWith("agent")) && withoutAgent.length > 0)
+  if (isInstalled("agent") && withoutAgent.length > 0)
     missing.push(`no agent has reported ${within} from ${abridged(withoutAgent, "nodes")}`);
   return { missing, nodes: nodes.length };
 }
+
+type ManagedNode = KubeObject & Pick<Node, "spec">;
+
+const namesOf = (nodes: readonly ManagedNode[]): string[] => nodes.map(({ metadata }) => metadata.name);
+
+const isAsleep = ({ spec }: ManagedNode): boolean => spec?.taints?.some(({ key }) => key === asleepTaint.key) === true;
 
 async function isStopped({ client, namespace: name }: CheckOptions): Promise<boolean> {
   const { metadata } = await client.get(resources.namespaces, { name }, { timeout: CALL_TIMEOUT });

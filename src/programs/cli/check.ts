@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
+import { type InstalledProgram, programPermissions } from "../permissions.ts";
 import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
@@ -8,7 +9,7 @@ import type { CliEnvironment } from "./environment.ts";
 interface Options {
   readonly namespace: string;
   readonly name: string;
-  readonly programs: readonly CheckedProgram[];
+  readonly programs: readonly InstalledProgram[];
   readonly service: string;
   readonly nodeSelector: string;
   readonly timeout: Milliseconds;
@@ -16,8 +17,18 @@ interface Options {
   readonly kubeconfig?: string;
 }
 
-const checkedPrograms = ["agent", "agent-pool", "operator", "extender", "extender-energy"] as const;
-type CheckedProgram = (typeof checkedPrograms)[number];
+/** Jobs of Helm are gone when it ends, and the rights of a fleet depend on the namespace of its workload. */
+const unchecked: ReadonlySet<InstalledProgram> = new Set([
+  "check",
+  "crds",
+  "uninstall",
+  "uninstall-fleet",
+  "fleet",
+  "fleet-sleep",
+]);
+const checkedPrograms = (Object.keys(programPermissions) as InstalledProgram[]).filter(
+  (program) => !unchecked.has(program),
+);
 
 const HELP = `
 Looks for CRDs, the permissions of each program, an extender that answers, and current reports of operator
@@ -55,7 +66,7 @@ async function run({ kubeconfig, reportOnly, ...options }: Options, world: CliEn
   });
 }
 
-function programsOf(text: string): CheckedProgram[] {
+function programsOf(text: string): InstalledProgram[] {
   return text.split(",").map((name) => {
     const known = checkedPrograms.find((program) => program === name);
     if (known === undefined) throw new InvalidArgumentError(`Programs are ${checkedPrograms.join(", ")}.`);

@@ -41,7 +41,14 @@ describe("joulie scheduler-config", () => {
     });
   });
 
-  it("names the files of kube-scheduler's host for HTTPS, and the Service's name where only its address is reachable", () => {
+  it.each([undefined, "10.96.0.7"])("expects the Service's name in the certificate, with the host %s", (host) => {
+    const text = schedulerConfigText({ ...options, tls: true, ...(host !== undefined && { host }) });
+    expect(parse(text)).toMatchObject({
+      extenders: [{ tlsConfig: { serverName: "joulie-scheduler-extender.joulie-system.svc" } }],
+    });
+  });
+
+  it("names the files of kube-scheduler's host for HTTPS", () => {
     const files = { caFile: "/etc/ca.crt", certFile: "/etc/tls.crt", keyFile: "/etc/tls.key" };
     const text = schedulerConfigText({ ...options, tls: true, host: "fd00::1", ...files });
     expect(parse(text)).toMatchObject({

@@ -68,9 +68,8 @@ export function schedulerConfigText(options: SchedulerConfigOptions): string {
   const { host = `${options.service}.${options.namespace}.svc.cluster.local`, caFile, certFile, keyFile } = options;
   const address = `${host.includes(":") ? `[${host}]` : host}:${options.port}`;
   const files = Object.entries({ caFile, certFile, keyFile }).filter(([, file]) => file !== undefined);
-  // The certificate names the Service, not its address.
-  const serverName =
-    options.tls && options.host !== undefined ? [["serverName", `${options.service}.${options.namespace}.svc`]] : [];
+  // The certificate names the Service: neither its address nor the domain of the cluster.
+  const serverName = options.tls ? [["serverName", `${options.service}.${options.namespace}.svc`]] : [];
   const tls = [...serverName, ...files].map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`).join("");
   return `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

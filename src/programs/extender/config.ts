@@ -30,7 +30,7 @@ export const extenderConfig = configOf(
         default: ":9876",
         about: "Address for kube-scheduler: /filter, /prioritize and debug pages.",
       }),
-      METRICS_ADDR: address({ default: ":9877", about: "Address of metrics and health pages." }),
+      METRICS_ADDR: address({ default: ":9877", about: "Address of metrics, health and debug pages." }),
       DEBUG_ENDPOINTS: debugEndpoints(),
       CACHE_TTL: duration({
         default: "30s",
