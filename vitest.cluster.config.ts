@@ -26,12 +26,13 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
-// Tests on a real Kubernetes control plane: three files at a time, each with a control plane of its own. They mostly wait.
+// Tests on a real Kubernetes control plane: two files at a time, each with a control plane of its own. The
+// tests on a real node run beside them.
 export default defineConfig({
   test: {
     // Processes, not threads: the programs of a control plane end with the thread that started them.
     pool: "forks",
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongFilesFirst },
     include: ["test/cluster/**/*.test.ts"],
     globalSetup: ["test/cluster/global-setup.ts"],

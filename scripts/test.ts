@@ -17,6 +17,7 @@ import {
   type TestCount,
   type VitestReport,
 } from "./count.ts";
+import { memoryScratch } from "./memory-scratch.ts";
 import { runChecks } from "./rules/checks.ts";
 import { suiteOrder } from "./suite-order.ts";
 
@@ -62,6 +63,11 @@ if (only !== undefined && !Object.hasOwn(suites, only)) {
   process.exit(2);
 }
 
+// A kubelet needs a disk, so the tests on a real node keep the usual folder.
+const { TMPDIR: usualFolder } = process.env;
+const scratch = only === "node" ? undefined : memoryScratch();
+if (scratch !== undefined) process.env["TMPDIR"] = scratch;
+
 // Tests start hundreds of processes, and half of each start is compiling the same sources.
 const ownCache = process.env["NODE_COMPILE_CACHE"] === undefined ? mkdtempSync(join(tmpdir(), "joulie-compiled-")) : "";
 if (ownCache !== "") process.env["NODE_COMPILE_CACHE"] = ownCache;
@@ -89,7 +95,7 @@ for (const name of order.inTurn) {
   await runSuite(name);
 }
 if (besideEnded !== undefined) counts.push(await besideEnded());
-if (ownCache !== "") rmSync(ownCache, { recursive: true, force: true });
+for (const folder of [ownCache, scratch ?? ""]) if (folder !== "") rmSync(folder, { recursive: true, force: true });
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
 // As a child of `startBeside`.
@@ -104,7 +110,11 @@ async function installPackages(): Promise<void> {
 
 /** Starts a suite in a process of its own. Returns a function that waits for its end, and then prints its output. */
 function startBeside(name: string): () => Promise<TestCount> {
-  const child = spawn(process.execPath, [process.argv[1] ?? "", name], { stdio: ["ignore", "pipe", "pipe", "ipc"] });
+  const { TMPDIR, ...env } = process.env;
+  const child = spawn(process.execPath, [process.argv[1] ?? "", name], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: usualFolder === undefined ? env : { ...env, TMPDIR: usualFolder },
+  });
   running.add(child);
   // Otherwise it would outlive a suite that throws.
   process.on("exit", () => child.kill("SIGTERM"));

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { DemoSummary } from "../../src/programs/demo/summary.ts";
@@ -11,7 +12,8 @@ import { runKubectl } from "../controlplane/kubectl.ts";
 
 const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
 /** Many times the duration of each test on an idle machine. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 300_000;
+const SAYS_MS = 240_000;
 const WAITING = { timeout: 60_000, interval: 500 };
 
 interface Ended {
@@ -44,7 +46,7 @@ class Demo {
     });
   }
 
-  /** Waits for matching output; rejects if the demo exits before. */
+  /** Waits for matching output; rejects with the last lines if the demo exits before, or does not say it in time. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     const output = new Promise<RegExpExecArray>((resolve) => {
       this.#waiting = { pattern, resolve };
@@ -53,7 +55,16 @@ class Demo {
     const over = this.ended.then(({ stderr }): never => {
       throw new Error(`it never said ${pattern}: ${stderr}`);
     });
-    return Promise.race([output, over]);
+    const waited = new AbortController();
+    const late = sleep(SAYS_MS, undefined, { signal: waited.signal }).then((): never => {
+      throw new Error(`it did not say ${pattern} within ${SAYS_MS / 1000} s:\n${this.#stderr.slice(-1500)}`);
+    });
+    try {
+      return await Promise.race([output, over, late]);
+    } finally {
+      waited.abort();
+      late.catch(() => undefined);
+    }
   }
 
   interrupt(signal: "SIGINT" | "SIGHUP" = "SIGINT"): void {
