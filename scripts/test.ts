@@ -110,7 +110,7 @@ async function installPackages(): Promise<void> {
 
 /** Starts a suite in a process of its own. Returns a function that waits for its end, and then prints its output. */
 function startBeside(name: string): () => Promise<TestCount> {
-  const { TMPDIR, ...env } = process.env;
+  const { TMPDIR: _, ...env } = process.env;
   const child = spawn(process.execPath, [process.argv[1] ?? "", name], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     env: usualFolder === undefined ? env : { ...env, TMPDIR: usualFolder },
