@@ -12,6 +12,7 @@ export async function endedBy<Result>(signal: AbortSignal, work: Promise<Result>
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
   try {
     return await Promise.race([work, aborted.promise]);
   } finally {
