@@ -346,6 +346,16 @@ describe("sleep in a plan", () => {
     expect(plan.nodes.get(off(plan)[0] ?? "")?.status.schedulableClass).toBe("asleep");
   });
 
+  it("SLP-41 publishes the NodeTwin of a node before the node sleeps", () => {
+    const snapshot = cluster();
+    const more = { settings: sleeping("on"), sleep: observations() };
+    pass(snapshot, { ...more, now: instant(NOW - 3 * 60 * MINUTE) });
+    const first = pass(snapshot, more);
+    expect([first.nodes.size, off(first)]).toEqual([4, []]);
+    publish(snapshot, first);
+    expect(off(pass(snapshot, more))).toHaveLength(2);
+  });
+
   it("SLP-53 with recommend plans the same sleep, and asks for nothing", () => {
     const sleep = observations();
     const plan = plannedLater(cluster(), { settings: sleeping("recommend"), sleep });

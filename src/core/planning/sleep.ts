@@ -154,10 +154,10 @@ export function wantedPowerOf(
 ): WantedPower | undefined {
   if (settings.sleep?.mode !== "on") return undefined;
   const twin = snapshot.twin(name);
-  const last = twin?.spec.power;
-  if (plan === undefined) return undefined;
+  // A node that sleeps keeps its last target, so it needs one first: its NodeTwin is published before it sleeps.
+  if (plan === undefined || twin === undefined) return undefined;
   const decision = plan.nodes.get(name);
-  const isOn = (twin?.status?.power?.state ?? "on") === "on" && last?.state !== "off";
+  const isOn = (twin.status?.power?.state ?? "on") === "on" && twin.spec.power?.state !== "off";
   if (decision === undefined || (decision.wanted === "on" && isOn)) return undefined;
   return { state: decision.wanted, reason: decision.reason };
 }
