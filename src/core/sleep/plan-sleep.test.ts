@@ -526,8 +526,8 @@ describe("any cluster", () => {
   type Cluster = typeof cluster extends fc.Arbitrary<infer Value> ? Value : never;
   const planned = ({ nodes, pods, arrivals, current, memory }: Cluster, now: Instant = NOW) =>
     planSleep({ nodes, pods, arrivals, current, settings, memory, now });
-  // A fixed seed, because one cluster in many thousands is known to swap a node in its zone twice (seed 2108147756): it is called
-  // back for a node that draws more, and may sleep again in the next pass.
+  // A fixed seed: SLP-50 does not hold for about one random cluster in 4,000 (for example seed 2108147756). Once woken nodes count as
+  // waking, pending pods are packed otherwise, and the next pass wakes one more node. To be fixed in the packing.
   const RUNS = { numRuns: 300, seed: 18 };
 
   it("SLP-49 switches a node off only if every rule allows it", () => {
