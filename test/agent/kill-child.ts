@@ -1,21 +1,38 @@
-// A process that runs the whole cycle and kills itself at one of its file operations.
+// A process that runs the whole cycle. As `FOLDER kill OPERATION before|torn` it kills itself at one of its file operations; as
+// `FOLDER copy COPIES` it copies the folder at each of them.
 import fs from "node:fs";
 import files, { type FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { noTarget, phases, startAgent } from "./cap-lifecycle.ts";
 
-const [folder = "", killAt = "0", how = ""] = process.argv.slice(2);
+const [folder = "", task = "", ...how] = process.argv.slice(2);
 const { writeFileSync, writeSync, openSync } = fs;
 const { open, rename } = files;
 const done: string[] = [];
 
-/** Called before each file operation. SIGKILL runs no handler and flushes no buffer. */
-function before(what: string, half: () => void = () => undefined): void {
+/** Called before each file operation; `half` writes half of a journal. SIGKILL runs no handler and flushes no buffer. */
+function before(what: string, half?: () => void): void {
+  if (isCopying) return;
   done.push(what);
-  if (done.length !== Number(killAt)) return;
-  if (how === "torn") half();
+  if (task === "copy") copyFolder(how[0] ?? "", half);
+  if (task !== "kill" || done.length !== Number(how[0])) return;
+  if (how[1] === "torn") half?.();
   process.kill(process.pid, "SIGKILL");
+}
+
+let isCopying = false;
+/** A half that was written is overwritten by the whole afterwards. */
+function copyFolder(copies: string, half: (() => void) | undefined): void {
+  isCopying = true;
+  const copyTo = (name: string) =>
+    fs.cpSync(folder, join(copies, `${name}-${done.length}`), { recursive: true, verbatimSymlinks: true });
+  copyTo("before");
+  if (half !== undefined) {
+    half();
+    copyTo("torn");
+  }
+  isCopying = false;
 }
 
 fs.openSync = (path, flags, mode) => {
