@@ -14,7 +14,7 @@ import { runPower } from "../../src/programs/power/start.ts";
 import { configured } from "../wiring/variable-table.ts";
 import { installSushy, type SushyService, startSushy } from "./sushy.ts";
 
-const tools = installSushy();
+const tools = await installSushy();
 const NODE = "worker";
 const NAMESPACE = "joulie-system";
 const clock = systemClock;

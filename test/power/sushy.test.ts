@@ -5,7 +5,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { RedfishSwitch } from "../../src/platform/power/index.ts";
 import { installSushy, type SushyService, startSushy } from "./sushy.ts";
 
-const tools = installSushy();
+const tools = await installSushy();
 if (!tools.available) process.stderr.write(`joulie: the tests with sushy-tools are skipped: ${tools.reason}\n`);
 
 describe.skipIf(!tools.available)("the Redfish switch on sushy-tools", () => {

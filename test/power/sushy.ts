@@ -1,11 +1,12 @@
 // Starts sushy-tools, a Redfish service that others wrote, for tests. It is installed once, outside the checkout.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { cacheFolder } from "../controlplane/build.ts";
+import { buildOnce, cacheFolder } from "../controlplane/build.ts";
+import { run } from "../realnode/command.ts";
 
 const VERSION = "2.2.0";
 const INSTALL_LIMIT_MS = 240_000;
@@ -14,25 +15,24 @@ export type SushyTools =
   | { readonly available: true; readonly folder: string }
   | { readonly available: false; readonly reason: string };
 
-/** Creates the virtual environment if it is missing. */
-export function installSushy(): SushyTools {
-  const folder = join(cacheFolder(), `sushy-tools-${VERSION}`);
-  if (existsSync(join(folder, "bin/sushy-emulator"))) return { available: true, folder };
-  const python = spawnSync("python3", ["--version"]);
-  if (python.status !== 0) return { available: false, reason: "no python3 on this machine" };
-  mkdirSync(cacheFolder(), { recursive: true });
-  const steps: readonly (readonly [string, readonly string[]])[] = [
-    ["python3", ["-m", "venv", folder]],
-    [join(folder, "bin/pip"), ["install", "--quiet", "--disable-pip-version-check", `sushy-tools==${VERSION}`]],
-  ];
-  for (const [command, args] of steps) {
-    const { status, stderr, error } = spawnSync(command, args, { timeout: INSTALL_LIMIT_MS, encoding: "utf8" });
-    if (status === 0) continue;
-    rmSync(folder, { recursive: true, force: true });
-    const why = error?.message ?? stderr.trim().split("\n").at(-1);
-    return { available: false, reason: `sushy-tools ${VERSION} cannot be installed: ${why}` };
+/** Creates the virtual environment if it is missing, in one process at a time. */
+export async function installSushy(
+  say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
+): Promise<SushyTools> {
+  const home = join(cacheFolder(), `sushy-tools-${VERSION}-venv`);
+  const folder = join(home, "venv");
+  try {
+    await buildOnce(join(home, "complete"), { what: `sushy-tools ${VERSION}`, minutes: 1, say }, async (mark) => {
+      rmSync(folder, { recursive: true, force: true });
+      await run("python3", ["-m", "venv", folder], { limitMs: INSTALL_LIMIT_MS });
+      const pip = ["install", "--quiet", "--disable-pip-version-check", `sushy-tools==${VERSION}`];
+      await run(join(folder, "bin/pip"), pip, { limitMs: INSTALL_LIMIT_MS });
+      writeFileSync(mark, "");
+    });
+    return { available: true, folder };
+  } catch (error) {
+    return { available: false, reason: `sushy-tools ${VERSION} cannot be installed: ${String(error)}` };
   }
-  return { available: true, folder };
 }
 
 export interface SushyService {
