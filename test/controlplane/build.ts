@@ -13,7 +13,10 @@ export type ControlPlaneBinary =
   | { readonly available: true; readonly path: string; readonly version: string; readonly built: boolean }
   | { readonly available: false; readonly reason: string };
 
-const sources = import.meta.dirname;
+/** The folder of the Go module. */
+export const sources = import.meta.dirname;
+/** The compiler then collects less garbage, which saves a fifth of its processor time. */
+export const compilerEnvironment = { GOGC: "400" };
 /** A builder that holds the lock longer than this counts as dead. */
 const patienceMs = 30 * 60_000;
 
@@ -28,11 +31,10 @@ export async function locateControlPlane(): Promise<ControlPlaneBinary> {
       reason: `no usable Go on this machine (${messageOf(error)}); install Go from go.dev/dl`,
     };
   }
-  const version = kubernetesVersion();
+  // The programs report this version, and clients cannot parse an unset one.
+  const version = versionOf("k8s.io/kubernetes");
   const hash = createHash("sha256").update(JSON.stringify([go, buildArguments(version)]));
-  for (const file of readdirSync(sources).filter((name) => /\.go$|^go\.(mod|sum)$/.test(name))) {
-    hash.update(file).update(readFileSync(join(sources, file)));
-  }
+  for (const [file, content] of moduleFiles()) hash.update(file).update(content);
   const path = join(cacheFolder(), `controlplane-${hash.digest("hex").slice(0, 16)}`, "controlplane");
   return { available: true, path, version, built: existsSync(path) };
 }
@@ -89,10 +91,18 @@ export async function buildOnce(
   }
 }
 
-/** The Kubernetes version from go.mod. The programs report it, and clients cannot parse an unset version. */
-function kubernetesVersion(): string {
-  const version = /k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/.exec(readFileSync(join(sources, "go.mod"), "utf8"))?.[1];
-  if (version === undefined) throw new Error("test/controlplane/go.mod requires no k8s.io/kubernetes");
+/** Names and contents of the files that a build depends on. */
+export const moduleFiles = (): [string, string][] =>
+  readdirSync(sources)
+    .filter((name) => /\.go$|^go\.(mod|sum)$/.test(name))
+    .map((name) => [name, readFileSync(join(sources, name), "utf8")]);
+
+/** The version of a module that go.mod requires. */
+export function versionOf(module: string): string {
+  const words = readFileSync(join(sources, "go.mod"), "utf8").split(/\s+/);
+  const version = words[words.indexOf(module) + 1];
+  if (version === undefined || !/^v\d+\.\d+\.\d+$/.test(version))
+    throw new Error(`test/controlplane/go.mod requires no ${module}`);
   return version;
 }
 
@@ -173,7 +183,8 @@ function contentOf(file: string): string | undefined {
 
 async function run(command: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: sources, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, ...compilerEnvironment };
+    const child = spawn(command, args, { cwd: sources, stdio: ["ignore", "pipe", "pipe"], env });
     let output = "";
     let errors = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));

@@ -1,45 +1,42 @@
-// The real helm, built from its sources on first use and kept outside the checkout.
+// The real helm, built from its sources on first use and kept outside the checkout. It is a tool of the control plane's Go module:
+// both use the same libraries of Kubernetes, which Go compiles once.
 import { createHash } from "node:crypto";
-import { mkdtempSync, renameSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { run } from "../realnode/command.ts";
-import { buildOnce, cacheFolder } from "./build.ts";
+import { buildOnce, cacheFolder, compilerEnvironment, moduleFiles, sources, versionOf } from "./build.ts";
 
-const version = "v3.22.0";
-const kubernetes = { major: "1", minor: "36" };
-const settings = [
-  "-s",
-  "-w",
-  `-X helm.sh/helm/v3/internal/version.version=${version}`,
-  // What `helm template` takes for the cluster's version where it asks none.
-  ...["lint/rules", "chartutil"].flatMap((folder) => [
-    `-X helm.sh/helm/v3/pkg/${folder}.k8sVersionMajor=${kubernetes.major}`,
-    `-X helm.sh/helm/v3/pkg/${folder}.k8sVersionMinor=${kubernetes.minor}`,
-  ]),
-];
+const PACKAGE = "helm.sh/helm/v3/cmd/helm";
 
 /** Path of helm, built if it is not there. */
 export async function buildHelm(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Promise<string> {
+  const version = versionOf("helm.sh/helm/v3");
+  const args = ["build", "-trimpath", "-ldflags", settingsOf(version).join(" ")];
   const key = createHash("sha256")
-    .update(JSON.stringify([version, settings]))
+    .update(JSON.stringify([args, moduleFiles()]))
     .digest("hex")
     .slice(0, 16);
   const path = join(cacheFolder(), `helm-${key}`, "helm");
-  await buildOnce(path, { what: `helm ${version}`, minutes: 3, say }, async (unfinished) => {
-    const bin = mkdtempSync(join(dirname(path), "bin-"));
-    try {
-      const install = ["install", "-trimpath", `-ldflags=${settings.join(" ")}`, `helm.sh/helm/v3/cmd/helm@${version}`];
-      // With cgo, as the control plane: both then share what Go has compiled.
-      const env = { GOBIN: bin, GOFLAGS: "" };
-      await run("go", install, { env, cwd: bin, limitMs: 30 * 60_000 });
-      renameSync(join(bin, "helm"), unfinished);
-    } finally {
-      rmSync(bin, { recursive: true, force: true });
-    }
+  await buildOnce(path, { what: `helm ${version}`, minutes: 1, say }, async (unfinished) => {
+    const env = { ...compilerEnvironment, GOFLAGS: "" };
+    await run("go", [...args, "-o", unfinished, PACKAGE], { env, cwd: sources, limitMs: 30 * 60_000 });
   });
   return path;
+}
+
+function settingsOf(version: string): string[] {
+  const [major = "", minor = ""] = versionOf("k8s.io/kubernetes").slice(1).split(".");
+  return [
+    "-s",
+    "-w",
+    `-X helm.sh/helm/v3/internal/version.version=${version}`,
+    // What `helm template` takes for the cluster's version where it asks none.
+    ...["lint/rules", "chartutil"].flatMap((folder) => [
+      `-X helm.sh/helm/v3/pkg/${folder}.k8sVersionMajor=${major}`,
+      `-X helm.sh/helm/v3/pkg/${folder}.k8sVersionMinor=${minor}`,
+    ]),
+  ];
 }
 
 /**
