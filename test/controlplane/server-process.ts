@@ -47,7 +47,8 @@ export class ServerProcess {
     const [file, ...first] = this.#spec.command ?? [this.#binary, this.name];
     const child = spawn(file, [...first, ...this.#spec.args], {
       stdio: ["ignore", log, log],
-      env: { ...process.env, CONTROLPLANE_PARENT: String(process.pid) },
+      // Most of these programs live for a minute: collecting less garbage costs some memory and saves processor time.
+      env: { GOGC: "400", ...process.env, CONTROLPLANE_PARENT: String(process.pid) },
     });
     closeSync(log);
     this.#child = child;
