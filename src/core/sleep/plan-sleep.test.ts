@@ -526,9 +526,8 @@ describe("any cluster", () => {
   type Cluster = typeof cluster extends fc.Arbitrary<infer Value> ? Value : never;
   const planned = ({ nodes, pods, arrivals, current, memory }: Cluster, now: Instant = NOW) =>
     planSleep({ nodes, pods, arrivals, current, settings, memory, now });
-  // A fixed seed: SLP-50 does not hold for about one random cluster in 4,000 (for example seed 2108147756). Once woken nodes count as
-  // waking, pending pods are packed otherwise, and the next pass wakes one more node. To be fixed in the packing.
-  const RUNS = { numRuns: 300, seed: 18 };
+  // The 63rd cluster of this seed is one of few for which a plan changes if it is made again once it is published.
+  const RUNS = { numRuns: 300, seed: 2108147756 };
 
   it("SLP-49 switches a node off only if every rule allows it", () => {
     fc.assert(

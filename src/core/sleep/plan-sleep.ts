@@ -72,12 +72,56 @@ const lateAfter = (node: SleepNode): Milliseconds =>
  * Which nodes are needed awake, which may sleep and which must wake. Pending pods and a reserve are packed onto nodes that are
  * awake or waking, boards first and large pods first. What does not fit wakes the cheapest sleeping node that holds it. A node
  * that nothing needs sleeps if all rules allow it.
+ *
+ * Pods may be packed otherwise once a node wakes, and then need another node. So the plan is made again for the nodes as they are
+ * once it is published, until it stays the same. Otherwise the next pass would change what this one has published.
  */
 export function planSleep(input: SleepInput): SleepPlan {
-  const { settings, memory, now, current } = input;
+  const { memory, now, current } = input;
   const nodes = inNameOrder(input.nodes);
   memory.observe(nodes, current, now);
   const pods = Array.from(input.pods);
+  let plan = planOnce(nodes, pods, input);
+  for (let round = 1, isStable = !wakesAny(plan); round < MOST_ROUNDS && !isStable; round++) {
+    const next = planOnce(withChanges(nodes, plan), pods, input);
+    isStable = !wakesAny(next);
+    plan = merged(plan, next);
+  }
+  return plan;
+}
+
+/** Two were enough for every random cluster that was tried. */
+const MOST_ROUNDS = 4;
+
+const isChange = ({ verdict }: SleepDecision): boolean => verdict === "sleep" || verdict === "wake";
+const wakesAny = ({ nodes }: SleepPlan): boolean => nodes.values().some(({ verdict }) => verdict === "wake");
+
+/** The nodes once the plan is published. A node that is called back before it was switched off may be on its way down. */
+const withChanges = (nodes: readonly SleepNode[], plan: SleepPlan): SleepNode[] =>
+  nodes.map((node) => {
+    const decision = plan.nodes.get(node.name);
+    if (decision === undefined || !isChange(decision)) return node;
+    const { wanted, reason } = decision;
+    const state = wanted === "on" && node.state === "on" && node.ready ? "waking" : node.state;
+    return { ...node, wanted, state, lastReason: reason };
+  });
+
+/** The plan for the nodes as they are, from that plan and the one for the nodes once it is published. */
+function merged(plan: SleepPlan, next: SleepPlan): SleepPlan {
+  const nodes = new Map(next.nodes);
+  for (const [name, before] of plan.nodes) {
+    const after = next.nodes.get(name);
+    if (!isChange(before)) continue;
+    // What the next round leaves as it is stays a change. What it undoes has not changed.
+    if (after === undefined || !isChange(after)) nodes.set(name, before);
+    else if (after.verdict === "wake") nodes.set(name, { ...after, verdict: "needed" });
+    else nodes.set(name, { ...after, verdict: "asleep" });
+  }
+  return { ...next, nodes };
+}
+
+function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], input: SleepInput): SleepPlan {
+  const { settings, memory, now, current } = input;
   const pending = pendingGroups(pods, ({ ofNode }) => ofNode !== true);
   const windows = windowsOf(nodes);
   const reserve = largestFirst(input.arrivals?.reserve(settings.reserveQuantile, now, windows) ?? []);
