@@ -5,6 +5,7 @@ import { instant, milliseconds } from "../../core/units/index.ts";
 import { shiftedClock, VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import {
+  ApiError,
   type ApiResponse,
   clockSkewOf,
   KubeClient,
@@ -14,7 +15,7 @@ import {
 } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { readCluster } from "./cluster-reader.ts";
-import type { ConsoleContext } from "./context.ts";
+import { type ConsoleContext, usageError } from "./context.ts";
 import { doctorText, examineInstallation, needsAction } from "./doctor.ts";
 import { eventsOf, nodeDetailsOf } from "./node-details.ts";
 import { nodeListOf } from "./node-list.ts";
@@ -463,6 +464,15 @@ describe("what --watch prints", () => {
       `NAME  POWER  UPDATED\na     1 W        ${b === "2 W" ? "1s" : "3s"}\nb     ${b}        1s\n`;
     expect(await printedOf([table("2 W"), table("3 W")], true)).toEqual([table("2 W"), "b     3 W        1s\n"]);
   });
+
+  it.each([usageError("--sort-by typo"), new ApiError("badRequest", "unable to parse requirement")])(
+    "CLI-14 ends at a wrong command line: %s",
+    async (error) => {
+      const text = async () => Promise.reject(error);
+      const { signal } = new AbortController();
+      await expect(watchText({ clock, out: () => undefined }, text, signal)).rejects.toThrow(error.message);
+    },
+  );
 
   it("CLI-14 ends at Ctrl-C while the API hangs", async () => {
     const ending = new AbortController();

@@ -34,7 +34,7 @@ export const initialTop = (more: Partial<TopState> = {}): TopState => ({
 export function afterKey(state: TopState, key: string, count: number, page: number): TopState {
   if (key === "\u0003") return { ...state, done: true };
   if (state.typing) return typed(state, key);
-  if (state.help && key !== "q") return { ...state, help: false };
+  if (state.help) return { ...state, help: false };
   const move = (by: number): TopState => ({
     ...state,
     selected: Math.max(0, Math.min(count - 1, Math.min(state.selected, count - 1) + by)),
@@ -66,9 +66,14 @@ export function afterKey(state: TopState, key: string, count: number, page: numb
       return move(-page);
     case "\u001b[6~":
       return move(page);
+    // Home and End: of xterm, of its application mode, and of tmux and the Linux console.
     case "\u001b[H":
+    case "\u001bOH":
+    case "\u001b[1~":
       return move(-count);
     case "\u001b[F":
+    case "\u001bOF":
+    case "\u001b[4~":
       return move(count);
     default:
       return state;
@@ -108,7 +113,7 @@ export interface TopFrame {
   readonly state: TopState;
   readonly screen: Screen;
   readonly rows: number;
-  /** What the last reading said; undefined if it succeeded. */
+  /** Why the last reading failed, as a sentence; undefined if it succeeded. */
   readonly error: string | undefined;
   /** Kinds that are missing or that the user may not list: their columns are unknown. */
   readonly notListed: readonly string[];
@@ -139,7 +144,7 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
     ),
     cut(powerLine(nodes), columns),
     error !== undefined
-      ? paint.yellow(cut(`the API does not answer: ${error}; trying again`, columns))
+      ? paint.yellow(cut(error, columns))
       : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : unknown, columns),
   ];
   const withRacks = state.grouped && hasRacks(ordered);
@@ -181,7 +186,7 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
     }
   }
   if (ordered.length === 0) lines.push(age === undefined ? "reading the cluster" : "no node matches");
-  return lines;
+  return lines.slice(0, rows);
 }
 
 /** Compares only the nodes with a reading with their caps, so that the share is right if some have none. */
