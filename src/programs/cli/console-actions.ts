@@ -271,7 +271,6 @@ async function runBundle(
   return inConsole(named("support-bundle", options), world, async (context, console) => {
     const { service, file } = options;
     const { namespace } = context;
-    const { writeFile } = await import("node:fs/promises");
     const { variableNames } = await import("../../platform/config/index.ts");
     const known = new Set<string>();
     for (const program of programs) for (const name of variableNames(await program.config())) known.add(name);
@@ -284,7 +283,7 @@ async function runBundle(
       findings,
       isPlainVariable: (name) => known.has(name),
     });
-    await writeFile(file, archive, { mode: 0o600 });
+    await console.writePrivately(file, archive);
     context.out(
       `${file}: ${files.length} files, ${Math.ceil(archive.length / 1024)} KiB; look through it before you share it\n`,
     );

@@ -17,7 +17,7 @@ export { measureSavings, type SourcedSavings, savingsCsv, savingsText } from "./
 export { screenOf } from "./screen.ts";
 export { statusOf } from "./status.ts";
 export { setStopped } from "./stop.ts";
-export { supportBundle } from "./support-bundle.ts";
+export { supportBundle, writePrivately } from "./support-bundle.ts";
 export { runTop } from "./top.ts";
 export { watchText } from "./watch.ts";
 export { WatchedCluster } from "./watched-cluster.ts";

@@ -137,7 +137,14 @@ describe("joulie top", () => {
   });
 
   it("takes pasted keys apart, escape sequences together", () => {
-    expect(keysIn("a\u001b[A\u001b[5~\u001bOH\u001bq")).toEqual(["a", "\u001b[A", "\u001b[5~", "\u001bOH", "\u001b", "q"]);
+    expect(keysIn("a\u001b[A\u001b[5~\u001bOH\u001bq")).toEqual([
+      "a",
+      "\u001b[A",
+      "\u001b[5~",
+      "\u001bOH",
+      "\u001b",
+      "q",
+    ]);
   });
 
   it("CLI-09 goes on two seconds after a slow first list and after a call that timed out", async () => {
