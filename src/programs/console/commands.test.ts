@@ -160,7 +160,7 @@ describe("commands on the embedded API", () => {
     expect(statusOf(objects, screen).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
     const text = nodeDetailsOf("a", objects, { events: [], history }, screen).text(false);
-    expect(text).toContain("unknown: the twins cannot be listed; see joulie doctor");
+    expect(text).toContain("the twins are unknown: they cannot be listed; see joulie doctor");
     expect(text).not.toMatch(/has not published|reported/);
     const options = { namespace, service: "s", version: "0.1.0" };
     const checks = (await examineInstallation(context, objects, options)).map(({ check }) => check);

@@ -11,6 +11,7 @@ import {
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { whyUnknown } from "./cluster-reader.ts";
 import { ConsoleError, type Screen } from "./context.ts";
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
@@ -108,7 +109,7 @@ export function nodeDetailsOf(
       for (const warning of warnings.slice(0, 5)) print.line("warning", warning);
       if (objects.notListed?.includes("twins") === true) {
         print.heading("TARGET, TWIN, CONTROL");
-        print.line("", "unknown: the twins cannot be listed; see joulie doctor");
+        print.line("", `the twins are unknown: ${whyUnknown(objects, "twins")}`);
         if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
       } else printTwin(print, summary);
       const endpoint = objects.endpoints.get(name)?.status;
@@ -119,7 +120,10 @@ export function nodeDetailsOf(
           `${endpoint.powerState ?? "unknown"}, wake ${endpoint.wakeProven === true ? "proven" : "not proven"}`,
         );
       }
-      printPods(print, podRows, name);
+      if (podRows === undefined) {
+        print.heading("PODS");
+        print.line("", `unknown: ${whyUnknown(objects, "pods")}`);
+      } else printPods(print, podRows, name);
       print.heading("HISTORY");
       printHistory(print, history);
       const happened = [
@@ -174,13 +178,12 @@ const PODS_LIMIT = 20;
 
 function printPods(
   print: DetailsText,
-  pods: readonly { readonly name: string; readonly workloadClass: string }[] | undefined,
+  pods: readonly { readonly name: string; readonly workloadClass: string }[],
   node: string,
 ): void {
-  print.heading(pods === undefined ? "PODS" : `PODS (${pods.length})`);
-  if (pods === undefined) print.line("", "unknown: the pods cannot be listed; see joulie doctor");
-  for (const pod of pods?.slice(0, PODS_LIMIT) ?? []) print.line(pod.workloadClass, pod.name);
-  const more = (pods?.length ?? 0) - PODS_LIMIT;
+  print.heading(`PODS (${pods.length})`);
+  for (const pod of pods.slice(0, PODS_LIMIT)) print.line(pod.workloadClass, pod.name);
+  const more = pods.length - PODS_LIMIT;
   if (more > 0) print.line("", `and ${more} more: kubectl get pods -A --field-selector spec.nodeName=${node}`);
 }
 

@@ -13,7 +13,7 @@ import {
   savingsReport,
 } from "../../core/report/index.ts";
 import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { withPods } from "./cluster-reader.ts";
+import { withPodsAndTwins } from "./cluster-reader.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { energyText, paintFor, wrap } from "./screen.ts";
@@ -47,7 +47,7 @@ export async function measureSavings(
   let readings = 0;
   for (;;) {
     try {
-      account.add(energySampleOf(withPods(await read()), defaultReportSettings));
+      account.add(energySampleOf(withPodsAndTwins(await read()), defaultReportSettings));
       readings++;
     } catch (error) {
       failure = error;

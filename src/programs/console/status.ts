@@ -5,10 +5,10 @@ import {
   type ClusterTotals,
   defaultReportSettings,
   findProblems,
-  type Installation,
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
+import { whyUnknown } from "./cluster-reader.ts";
 import type { Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
@@ -19,7 +19,7 @@ export function statusOf(objects: ClusterObjects, screen: Screen): Printable {
   const problems = findProblems(objects, defaultReportSettings, summaries);
   const totals = totalsOver(summaries);
   return {
-    text: () => [problemLines(problems, screen), totalLines(totals, objects.installation, screen)].join("\n"),
+    text: () => [problemLines(problems, screen), totalLines(totals, objects, screen)].join("\n"),
     value: () => ({ problems, totals, installation: objects.installation }),
     names: () => problems.map(({ id }) => `problem/${id}`),
   };
@@ -50,7 +50,8 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
 
 const BAR = 20;
 
-function totalLines(totals: ClusterTotals, installation: Installation | undefined, screen: Screen): string {
+function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Screen): string {
+  const { installation } = objects;
   const paint = paintFor(screen);
   const { drawn, budgetWithPower, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
   const lines: [string, string][] = [];
@@ -72,7 +73,7 @@ function totalLines(totals: ClusterTotals, installation: Installation | undefine
   lines.push([
     "PODS",
     podsByClass === undefined
-      ? "unknown: they cannot be listed"
+      ? `unknown: ${whyUnknown(objects, "pods")}`
       : `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`,
   ]);
   const { holder, age } = installation?.operatorLease ?? {};

@@ -115,8 +115,10 @@ export interface TopFrame {
   readonly rows: number;
   /** Why the last reading failed, as a sentence; undefined if it succeeded. */
   readonly error: string | undefined;
-  /** Kinds that are missing or that the user may not list: their columns are unknown. */
+  /** Kinds that are not known: their columns are unknown. */
   readonly notListed: readonly string[];
+  /** Those of them that are still being read. */
+  readonly pending: readonly string[];
   /** Age of the data in seconds; undefined before the first reading. */
   readonly age: number | undefined;
 }
@@ -128,13 +130,14 @@ const SPARK = 12;
 export const pageOf = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
 
 /** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
-export function topFrame({ nodes, history, state, screen, rows, error, notListed, age }: TopFrame): readonly string[] {
+export function topFrame(frame: TopFrame): readonly string[] {
+  const { nodes, history, state, screen, rows, error, age } = frame;
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
   if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
   const ordered = arranged(nodes, state);
   const ageOfData = age === undefined ? "no data yet" : `data ${age} s old`;
-  const unknown = notListed.length === 0 ? "" : `cannot list ${notListed.join(", ")}: see joulie doctor`;
+  const unknown = unknownKinds(frame);
   const lines = [
     paint.bold(
       cut(
@@ -187,6 +190,14 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
   }
   if (ordered.length === 0) lines.push(age === undefined ? "reading the cluster" : "no node matches");
   return lines.slice(0, rows);
+}
+
+function unknownKinds({ notListed, pending }: Pick<TopFrame, "notListed" | "pending">): string {
+  const refused = notListed.filter((kind) => !pending.includes(kind));
+  return [
+    ...(refused.length === 0 ? [] : [`cannot list ${refused.join(", ")}: see joulie doctor`]),
+    ...(pending.length === 0 ? [] : [`reading ${pending.join(", ")}`]),
+  ].join("; ");
 }
 
 /** Compares only the nodes with a reading with their caps, so that the share is right if some have none. */

@@ -37,6 +37,7 @@ const frame = (state: TopState, more: Partial<Parameters<typeof topFrame>[0]> = 
     rows: 12,
     error: undefined,
     notListed: [],
+    pending: [],
     age: 0,
     ...more,
   });
@@ -78,6 +79,10 @@ describe("joulie top", () => {
     expect(lines).toContain("the API does not answer: connection refused; trying again");
     expect(lines).toContain("r1");
     expect(frame(initialTop(), { notListed: ["pods"] })).toContain("cannot list pods: see joulie doctor");
+    expect(frame(initialTop(), { notListed: ["pods"], pending: ["pods"] })).toContain("reading pods");
+    expect(frame(initialTop(), { notListed: ["twins", "pods"], pending: ["pods"] })).toContain(
+      "cannot list twins: see joulie doctor; reading pods",
+    );
     for (const rows of [1, 2, 3, 4, 5]) {
       expect(frame(initialTop(), { rows })).toHaveLength(rows);
       expect(frame(initialTop(), { rows, nodes: [] }).length).toBeLessThanOrEqual(rows);
@@ -155,7 +160,7 @@ describe("joulie top", () => {
       await clock.sleep(milliseconds(5000));
       if (readAt.length === 2) throw new Error("no answer");
       const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
-      return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+      return { now: clock.now(), nodes: [], pods: [], notListed: [], pending: [], ...none };
     };
     const terminal = {
       size: () => ({ columns: 80, rows: 24 }),
@@ -190,7 +195,7 @@ describe("joulie top", () => {
         // From the second call on there is no answer.
         if (++reads > 1) await new Promise(() => undefined);
         const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
-        return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+        return { now: clock.now(), nodes: [], pods: [], notListed: [], pending: [], ...none };
       };
       const { signal } = new AbortController();
       const done = runTop({ clock, screen: { columns: 80, colour: false } }, read, terminal, {}, signal);
@@ -276,6 +281,7 @@ describe("joulie top", () => {
         endpoints: new Map(),
         pods: [],
         notListed: [],
+        pending: [],
       };
     };
     const done = runTop(

@@ -41,7 +41,7 @@ export async function runTop(
   const history = new Map<string, (number | undefined)[]>();
   let state = initialTop(start);
   let nodes: readonly NodeSummary[] = [];
-  let notListed: readonly string[] = [];
+  let unknown: Pick<WatchedObjects, "notListed" | "pending"> = { notListed: [], pending: [] };
   let error: string | undefined;
   let readAt: MonotonicInstant | undefined;
   let crash: { readonly error: unknown } | undefined;
@@ -64,7 +64,7 @@ export async function runTop(
       screen: { ...screen, columns },
       rows,
       error,
-      notListed,
+      ...unknown,
       age: readAt === undefined ? undefined : Math.round(elapsed(readAt, clock.monotonic()) / 1000),
     });
     terminal.write(HOME + lines.map((line) => line + CLEAR_LINE).join("\r\n") + CLEAR_BELOW);
@@ -85,7 +85,7 @@ export async function runTop(
         const objects = await endedBy(stopped, read(stopped));
         began = clock.monotonic();
         nodes = summarizeNodes(objects, defaultReportSettings);
-        ({ notListed } = objects);
+        unknown = { notListed: objects.notListed, pending: objects.pending };
         remember(history, nodes);
         readAt = clock.monotonic();
         error = undefined;

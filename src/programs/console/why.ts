@@ -9,7 +9,7 @@ import {
   summaryInWords,
   verdictInWords,
 } from "../../core/report/index.ts";
-import { withPods } from "./cluster-reader.ts";
+import { withPodsAndTwins } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { readPages } from "./program-pages.ts";
@@ -54,7 +54,7 @@ export interface Why {
 }
 
 export async function explainPod(context: ConsoleContext, found: ClusterObjects, options: WhyOptions): Promise<Why> {
-  const objects = withPods(found);
+  const objects = withPodsAndTwins(found);
   const pod = podNamed(objects, options.pod, options.namespace);
   const { energySettingsOf, extenderConfig, scoringSettingsOf } = await import("../extender/index.ts");
   const { values, source } = await programSettings(context.client, options.installation, "extender", extenderConfig);
