@@ -55,7 +55,7 @@ function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Scre
   const paint = paintFor(screen);
   const { drawn, budgetWithPower, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
   const lines: [string, string][] = [];
-  if (drawn === undefined) lines.push(["POWER", "unknown: no node has a reading"]);
+  if (drawn === undefined) lines.push(["POWER", "unknown: no node that is awake has a reading"]);
   else {
     const share = budgetWithPower > 0 ? drawn / budgetWithPower : undefined;
     lines.push([

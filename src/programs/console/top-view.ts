@@ -1,4 +1,4 @@
-import type { NodeSummary } from "../../core/report/index.ts";
+import { type NodeSummary, totalsOver } from "../../core/report/index.ts";
 import type { Screen } from "./context.ts";
 import { filterOf, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
 import { bar, cut, paintFor, powerText, sparkline, wrap } from "./screen.ts";
@@ -202,12 +202,10 @@ function unknownKinds({ notListed, pending }: Pick<TopFrame, "notListed" | "pend
 
 /** Compares only the nodes with a reading with their caps, so that the share is right if some have none. */
 function powerLine(nodes: readonly NodeSummary[]): string {
-  const read = nodes.filter(({ drawn }) => drawn !== undefined);
-  if (read.length === 0) return "power unknown: no node has a reading";
-  const drawn = read.reduce((sum, node) => sum + (node.drawn ?? 0), 0);
-  const budget = read.reduce((sum, node) => sum + (node.budget ?? 0), 0);
+  const { drawn, budgetWithPower: budget, managed, withPower } = totalsOver(nodes);
+  if (drawn === undefined) return "power unknown: no node that is awake has a reading";
   const share = budget > 0 ? drawn / budget : undefined;
-  const missing = nodes.length - read.length;
+  const missing = managed - withPower;
   return [
     `${powerText(drawn)} of ${budget > 0 ? powerText(budget) : "-"} ${bar(share, 30)}`,
     ...(share === undefined ? [] : [`${Math.round(share * 100)} %`]),

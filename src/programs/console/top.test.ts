@@ -128,9 +128,16 @@ describe("joulie top", () => {
 
   it("CLI-09 says that power is unknown without readings, and compares only nodes with a reading with their caps", () => {
     const [, none] = frame(initialTop(), { nodes: [node("a", { drawn: undefined, budget: undefined })] });
-    expect(none).toBe("power unknown: no node has a reading");
+    expect(none).toBe("power unknown: no node that is awake has a reading");
     const [, some] = frame(initialTop(), { nodes: [node("a"), node("b", { drawn: undefined })] });
     expect(some).toMatch(/^100 W of 400 W .* 25 % {2}1 node has no reading$/);
+    const unmanaged = node("c", { drawn: undefined, eligibility: "unmanaged" });
+    const [, managed] = frame(initialTop(), { nodes: [node("a"), unmanaged] });
+    expect(managed).not.toContain("no reading");
+    const asleep = node("d", { drawn: 0 as never, powerState: "off" });
+    const [, stale] = frame(initialTop(), { nodes: [node("a", { drawn: undefined }), asleep] });
+    expect(stale).toBe("power unknown: no node that is awake has a reading");
+    expect(frame(initialTop(), { nodes: [asleep] })[1]).toMatch(/^0 W of 400 W/);
   });
 
   it("CLI-09 says before the first reading that it reads, not that the API does not answer", () => {

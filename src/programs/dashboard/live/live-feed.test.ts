@@ -4,6 +4,9 @@ import { type LiveClient, LiveFeed } from "./live-feed.ts";
 
 const totals: Delta["totals"] = {
   power: 1,
+  expected: 1,
+  withPower: 1,
+  stale: 0,
   cap: null,
   capacity: null,
   counterfactual: null,
