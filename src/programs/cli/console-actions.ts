@@ -217,12 +217,18 @@ async function savingsOf(
   console: Console,
 ): Promise<SourcedSavings> {
   const { price, currency, carbon, pue } = options;
-  const { client, clock, namespace } = context;
+  const { clock, namespace } = context;
   const factors = { pricePerKilowattHour: price, currency, gramsCo2PerKilowattHour: carbon, pue };
   const watch = async (length: Milliseconds) => {
-    const read = async () => console.readCluster({ client, clock, namespace });
+    const cluster = await watchedCluster(context, console, undefined);
     const asked = { window: length, interval, factors };
-    return console.measureSavings(context, read, asked, console.untilInterrupted());
+    cluster.start();
+    try {
+      const read = async (signal: AbortSignal) => cluster.read(signal);
+      return await console.measureSavings(context, read, asked, console.untilInterrupted());
+    } finally {
+      await cluster.stop();
+    }
   };
   if (window !== undefined) return watch(window);
   if (prometheus !== undefined) {

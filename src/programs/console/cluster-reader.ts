@@ -123,10 +123,10 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
   const unknown = kinds.find((kind) => notListed.includes(kind) || (kind === "pods" && pods === undefined));
   if (unknown === undefined) return;
   const name = resourceNames[unknown];
-  if (pending.includes(unknown)) throw new ConsoleError(`the ${name} of the cluster are not read yet`);
+  if (pending.includes(unknown)) throw new Error(`the ${name} of the cluster are not read yet`);
   const why = installation?.unreadable.find((text) => text.startsWith(`${name}: `));
   throw new ConsoleError(
-    `the ${name} of the cluster cannot be listed (${why ?? "the API server has none"}), and without them there is no answer; joulie doctor shows what is missing`,
+    `the ${name} of the cluster cannot be listed (${why ?? "you may not, or the API server has none"}), and without them there is no answer; joulie doctor shows what is missing`,
   );
 }
 

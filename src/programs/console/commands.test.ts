@@ -295,11 +295,16 @@ describe("commands on the embedded API", () => {
       if (++calls === 2) throw new Error("gone");
       return read();
     };
-    const done = measureSavings({ clock }, flaky, {
-      window: milliseconds(20_000),
-      interval: milliseconds(5000),
-      factors: { pricePerKilowattHour: 0.3 },
-    });
+    const done = measureSavings(
+      { clock },
+      flaky,
+      {
+        window: milliseconds(20_000),
+        interval: milliseconds(5000),
+        factors: { pricePerKilowattHour: 0.3 },
+      },
+      new AbortController().signal,
+    );
     for (let step = 0; step < 120; step++) await clock.advanceAsync(milliseconds(250));
     const savings = await done;
     expect(savings.report.totals.used).toBeCloseTo(200 * 20, -1);
@@ -309,6 +314,44 @@ describe("commands on the embedded API", () => {
     const csv = savingsCsv(savings);
     expect(csv).toMatch(/^# Energy used is /);
     expect(csv).toMatch(/\nnode,a,4000,/);
+  });
+
+  it("SAV-05 savings ends at once at a missing right and at Ctrl-C, also while the API hangs", async () => {
+    const asked = { window: milliseconds(60_000), interval: milliseconds(5000), factors: {} };
+    const refused = async () => Promise.reject(new ApiError("forbidden", "nodes is forbidden"));
+    await expect(measureSavings({ clock }, refused, asked, new AbortController().signal)).rejects.toThrow("forbidden");
+    const quit = new AbortController();
+    const done = measureSavings({ clock }, async () => new Promise(() => undefined), asked, quit.signal);
+    quit.abort();
+    await expect(done).rejects.toThrow("it was interrupted before the first reading");
+  });
+
+  it("CLI-11 node NAME asks for the Events of this node only", async () => {
+    const asked: string[] = [];
+    const transport: Transport = {
+      ...context.transport,
+      request: async (request) => {
+        asked.push(decodeURIComponent(request.path));
+        return context.transport.request(request);
+      },
+    };
+    const client = new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" });
+    const event = (name: string, node: string) => ({
+      metadata: { name },
+      regarding: { kind: "Node", name: node },
+      reason: name,
+      note: "",
+      reportingController: "joulie.io/operator",
+      eventTime: new Date(NOW).toISOString(),
+    });
+    for (const [name, node] of [
+      ["of-a", "a"],
+      ["of-b", "b"],
+    ] as const)
+      await client.create(resources.events, event(name, node), { namespace: "default" });
+    asked.length = 0;
+    expect((await eventsOf(client, "a"))?.map(({ reason }) => reason)).toEqual(["of-a"]);
+    expect(asked).toEqual([expect.stringContaining("fieldSelector=regarding.name=a")]);
   });
 
   it("CLI-13 doctor checks kinds, permissions, the extender's calls and the clock, each with a fix", async () => {

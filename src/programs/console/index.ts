@@ -2,7 +2,7 @@ export { readCluster, readInstallation } from "./cluster-reader.ts";
 export { type ConsoleContext, ConsoleError, type PagedProgram, type Screen } from "./context.ts";
 export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
 export { installationNamespace } from "./installation.ts";
-export { untilInterrupted } from "./interrupt.ts";
+export { endedBy, untilInterrupted } from "./interrupt.ts";
 export { eventsOf, nodeDetailsOf } from "./node-details.ts";
 export { nodeHistoryOf } from "./node-history.ts";
 export { checkSortKey, nodeListOf } from "./node-list.ts";

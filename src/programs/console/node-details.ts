@@ -27,7 +27,6 @@ export interface NodeEvent {
 
 type EventObject = KubeObject & {
   readonly metadata: { readonly creationTimestamp?: string };
-  readonly regarding?: { readonly kind?: string; readonly name?: string };
   readonly reason?: string;
   readonly note?: string;
   readonly eventTime?: string;
@@ -42,11 +41,13 @@ export const EVENT_NAMESPACE = "default";
 /** Joulie's last Events about the node, the newest first; undefined if they cannot be listed. */
 export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[] | undefined> {
   try {
-    const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
+    const { items } = await client.listAll<EventObject>(resources.events, {
+      namespace: EVENT_NAMESPACE,
+      // A large cluster has thousands of Events, and --watch asks every two seconds.
+      fieldSelector: `regarding.name=${node}`,
+    });
     return items
-      .filter(
-        ({ regarding, reportingController = "" }) => regarding?.name === node && reportingController.includes("joulie"),
-      )
+      .filter(({ reportingController = "" }) => reportingController.includes("joulie"))
       .map((event) => ({
         at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
         reason: event.reason ?? "",

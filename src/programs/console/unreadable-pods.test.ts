@@ -31,6 +31,7 @@ const known = clusterOf(
 );
 const unknown: ClusterObjects = { ...known, pods: undefined };
 let context: ConsoleContext;
+const { signal } = new AbortController();
 
 beforeEach(() => {
   const clock = new VirtualClock(NOW);
@@ -121,8 +122,8 @@ describe("pods that cannot be read", () => {
     const message = /^the pods of the cluster cannot be listed \(pods: pods is forbidden\), .* joulie doctor/;
     const options = { pod: "p", namespace: "default", installation: namespace };
     await expect(explainPod(context, unknown, options)).rejects.toThrow(message);
-    const window = { window: milliseconds(0), interval: milliseconds(1000), factors: {} };
-    await expect(measureSavings(context, async () => unknown, window)).rejects.toThrow(message);
+    const window = { window: milliseconds(60_000), interval: milliseconds(1000), factors: {} };
+    await expect(measureSavings(context, async () => unknown, window, signal)).rejects.toThrow(message);
   });
 
   it("CLI-03 CLI-04 SAV-05 plan, why and savings do not invent an answer without twins", async () => {
@@ -136,10 +137,10 @@ describe("pods that cannot be read", () => {
     const message =
       /^the nodetwins of the cluster cannot be listed \(nodetwins: nodetwins is forbidden\), .* joulie doctor/;
     const options = { pod: "p", namespace: "default", installation: namespace };
-    const window = { window: milliseconds(0), interval: milliseconds(1000), factors: {} };
+    const window = { window: milliseconds(60_000), interval: milliseconds(1000), factors: {} };
     await expect(planOf(context, blind, namespace)).rejects.toThrow(message);
     await expect(explainPod(context, blind, options)).rejects.toThrow(message);
-    await expect(measureSavings(context, async () => blind, window)).rejects.toThrow(message);
+    await expect(measureSavings(context, async () => blind, window, signal)).rejects.toThrow(message);
     await expect(planOf(context, { ...blind, pending: ["twins"] }, namespace)).rejects.toThrow("are not read yet");
   });
 
