@@ -1,7 +1,7 @@
 // Options that the commands of the console share, spelt as kubectl spells them.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { PagedProgram } from "../console/index.ts";
-import { kubeconfigOption } from "./cluster-command.ts";
+import { contextOption, kubeconfigOption } from "./cluster-command.ts";
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
@@ -23,7 +23,7 @@ export interface WatchOptions extends PrintOptions {
 export const clusterOptions = (command: Command): Command =>
   command
     .addOption(new Option("-n, --namespace <name>", "namespace of the installation; found if not given"))
-    .addOption(new Option("--context <name>", "context of the kubeconfig"))
+    .addOption(contextOption())
     .addOption(kubeconfigOption());
 
 /** The address of a program's pages, for those who forward its port themselves. */

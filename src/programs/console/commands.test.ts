@@ -14,6 +14,7 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
+import { advised } from "./advice.ts";
 import { readCluster } from "./cluster-reader.ts";
 import { type ConsoleContext, usageError } from "./context.ts";
 import { doctorText, examineInstallation, needsAction } from "./doctor.ts";
@@ -114,7 +115,7 @@ describe("commands on the embedded API", () => {
     await createNode("a");
     await createNode("b", { lastUpdated: new Date(NOW - 600_000).toISOString() });
     await createPod("p", "a");
-    const printable = statusOf(await read(), screen);
+    const printable = statusOf(await read(), { screen });
     const text = printable.text(false);
     expect(text.split("\n")[0]).toBe("2 PROBLEMS");
     expect(text).toContain("WARNING  node b: The operator has not refreshed the twin for 10m.");
@@ -157,9 +158,9 @@ describe("commands on the embedded API", () => {
       value: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [operator] },
     };
     const objects = await read();
-    expect(statusOf(objects, screen).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
+    expect(statusOf(objects, { screen }).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
-    const text = nodeDetailsOf("a", objects, { events: [], history }, screen).text(false);
+    const text = nodeDetailsOf("a", objects, { events: [], history }, { screen }).text(false);
     expect(text).toContain("the twins are unknown: they cannot be listed; see joulie doctor");
     expect(text).not.toMatch(/has not published|reported/);
     const options = { namespace, service: "s", version: "0.1.0" };
@@ -186,22 +187,22 @@ describe("commands on the embedded API", () => {
       why: undefined,
     };
     const events = [{ at: new Date(NOW - 60_000).toISOString(), reason: "ProfileEco", note: "eco" }];
-    const text = nodeDetailsOf("b", objects, { events, history }, screen).text(false);
+    const text = nodeDetailsOf("b", objects, { events, history }, { screen }).text(false);
     expect(text.slice(text.indexOf("HISTORY"))).toBe(
       "HISTORY\npower       █ ▁ 200 W to 350 W in 60m\n60s ago     ProfileEco: eco\n10m ago     cap 600 W → 400 W, drew 350 W\n",
     );
     const unknown = { ...history, power: [], capChanges: [], why: "it is not installed" };
     const past = { events: await eventsOf(context.client, "b"), history: unknown };
-    expect(nodeDetailsOf("b", objects, past, screen).text(false)).toContain(
+    expect(nodeDetailsOf("b", objects, past, { screen }).text(false)).toContain(
       "power       caps and power over time are unknown: it is not installed\n            no Events of Joulie",
     );
     extra["/apis/events.k8s.io/v1/namespaces/default/events"] = { status: 403, value: { kind: "Status" } };
     const unlisted = { events: await eventsOf(context.client, "b"), history };
-    expect(nodeDetailsOf("b", objects, unlisted, screen).text(false)).toContain("Events are unknown");
+    expect(nodeDetailsOf("b", objects, unlisted, { screen }).text(false)).toContain("Events are unknown");
     expect(text).toContain("cpu         applied by rapl 0s ago, reads -\n            150 W per package");
     expect(text).toContain("performance default/p");
     expect(text).toContain("WARNING     1 performance pod runs on this eco node.");
-    expect(() => nodeDetailsOf("x", objects, past, screen)).toThrow("there is no node x; joulie node lists all");
+    expect(() => nodeDetailsOf("x", objects, past, { screen })).toThrow("there is no node x; joulie node lists all");
   });
 
   it("CLI-03 why finds the pod, explains every node, and names another namespace that has it", async () => {
@@ -213,7 +214,7 @@ describe("commands on the embedded API", () => {
     const why = await explainPod(context, objects, options);
     const text = whyText(why, undefined, screen).text(true);
     expect(text).toContain("Pod default/p (performance) is on b.");
-    expect(text).toContain("b ranks first of 1 nodes that take the pod.");
+    expect(text).toContain("b ranks first of 1 node that takes the pod.");
     expect(text).toContain("a\n  The node is capped to save energy (class eco)");
     expect(whyText(why, "a", screen).names()).toEqual(["node/a"]);
     await expect(explainPod(context, objects, { ...options, namespace: "other" })).rejects.toThrow(
@@ -382,10 +383,17 @@ describe("commands on the embedded API", () => {
     extra[`${proxy}/readyz`] = { status: 503, value: "" };
     extra[review] = { status: 201, value: { metadata: {}, status: { allowed: false } } };
     expect(await severityOf("extender")).toMatchObject({ severity: "warning" });
-    expect((await severityOf("permissions"))?.what).toBe(
-      "You may not list nodes, list pods, list nodetwins, list nodehardwares, list nodepowerprofiles, list powerendpoints, create nodepowerprofiles, patch nodepowerprofiles, delete nodepowerprofiles, patch namespaces, get leases, list deployments, list events, create pods/portforward.",
-    );
-    expect((await severityOf("agents"))?.what).toBe("agents of 1 nodes report");
+    expect((await findings()).filter(({ check }) => check === "permissions")).toMatchObject([
+      {
+        severity: "warning",
+        what: "You may not get/list/watch nodes, list/watch pods, list/watch nodetwins, list/watch nodehardwares, get/list/watch nodepowerprofiles, list/watch powerendpoints, get namespaces, get leases in joulie-system, list leases in kube-node-lease, list deployments in joulie-system, list daemonsets in joulie-system, list statefulsets in joulie-system, list events in default, create pods/portforward in joulie-system, get pods/log in joulie-system, get pods/proxy in joulie-system, get services/proxy in joulie-system.",
+      },
+      {
+        severity: "notice",
+        what: "You may not create/patch/delete nodepowerprofiles, patch namespaces, which joulie pin, unpin, stop and resume need.",
+      },
+    ]);
+    expect((await severityOf("agents"))?.what).toBe("agents of 1 node report");
     await createNode("b", { power: { state: "off" }, controlStatus: {} });
     expect((await severityOf("agents"))?.what).toBe("agents of 1 of 2 nodes report");
     await clock.advanceAsync(milliseconds(90_000));
@@ -526,6 +534,51 @@ describe("what --watch prints", () => {
 });
 
 describe("what the doctor examines besides", () => {
+  it("CLI-13 asks about the installation's namespace by name, and a console that only shows needs no action", async () => {
+    const asked: Record<string, string>[] = [];
+    const inner = context.transport;
+    const transport: Transport = {
+      ...inner,
+      request: async (request) => {
+        if (!request.path.includes("/selfsubjectaccessreviews")) return inner.request(request);
+        const { spec } = JSON.parse(request.body ?? "{}") as { spec: { resourceAttributes: Record<string, string> } };
+        asked.push(spec.resourceAttributes);
+        const isChange = /create|patch|delete/.test(spec.resourceAttributes["verb"] ?? "");
+        const allowed = !isChange || spec.resourceAttributes["subresource"] === "portforward";
+        return answer(201, { metadata: {}, status: { allowed } });
+      },
+    };
+    const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
+    context = {
+      ...context,
+      transport,
+      client: new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test", limit }),
+    };
+    expect(await find("permissions")).toMatchObject({ severity: "notice" });
+    expect(asked.filter(({ resource }) => resource === "namespaces")).toEqual([
+      { verb: "get", group: "", resource: "namespaces", name: namespace },
+      { verb: "patch", group: "", resource: "namespaces", name: namespace },
+    ]);
+    expect(asked.filter(({ verb }) => verb === "watch")).toHaveLength(6);
+  });
+
+  it("CLI-13 does not say that twins are in order while Joulie is stopped and refreshes none", async () => {
+    await createNode("a", { lastUpdated: new Date(NOW - 600_000).toISOString(), controlStatus: {} });
+    await setStopped(context, namespace, true);
+    expect([await find("twins"), await find("agents")]).toEqual([undefined, undefined]);
+  });
+
+  it("CLI-10 CLI-13 advises commands for the cluster that the user named", async () => {
+    await createNode("a", { power: { state: "failed" } });
+    context = { ...context, target: { context: "prod eu", kubeconfig: "/k" } };
+    const command = "joulie wake a --context 'prod eu' --kubeconfig /k";
+    expect(statusOf(await read(), context).text(false)).toContain(`-> ${command}\n`);
+    expect(await find("wake-failed")).toMatchObject({ fix: command });
+    expect(advised("helm upgrade joulie", { context: "prod" })).toBe("helm upgrade joulie --kube-context prod");
+    expect(advised("chronyc tracking", { context: "prod" })).toBe("chronyc tracking");
+    expect(advised("joulie doctor")).toBe("joulie doctor");
+  });
+
   const workload = (component: string, env: Readonly<Record<string, string>> = {}) => ({
     metadata: {
       name: `joulie-${component}`,
@@ -664,7 +717,7 @@ describe("what the doctor examines besides", () => {
       await context.client.create(resources.leases, { metadata: { name }, spec }, { namespace: "kube-node-lease" });
     };
     await lease("fine", 9000);
-    expect((await find("node-clocks"))?.what).toBe("the clocks of 1 nodes agree with the API server's");
+    expect((await find("node-clocks"))?.what).toBe("the clocks of 1 node agree with the API server's");
     await lease("early", -120_000);
     await lease("late", 200_000);
     expect(await find("node-clocks")).toMatchObject({

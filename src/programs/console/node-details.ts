@@ -11,6 +11,7 @@ import {
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { type AdvisingContext, advised } from "./advice.ts";
 import { whyUnknown } from "./cluster-reader.ts";
 import { ConsoleError, type Screen } from "./context.ts";
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
@@ -72,7 +73,7 @@ export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
   { events, history }: NodePast,
-  screen: Screen,
+  { screen, target }: AdvisingContext,
 ): Printable {
   const node = objects.nodes.find(({ metadata }) => metadata.name === name);
   if (node === undefined) throw new ConsoleError(`there is no node ${name}; joulie node lists all`);
@@ -96,7 +97,7 @@ export function nodeDetailsOf(
       if (summary.rack !== undefined) print.line("RACK", summary.rack);
       for (const { severity, what, meaning, command } of problems) {
         print.line(severity.toUpperCase(), `${what} ${meaning}`);
-        print.line("", `-> ${command}`);
+        print.line("", `-> ${advised(command, target)}`);
       }
       print.heading("HARDWARE");
       const { cpu, gpu } = hardware;

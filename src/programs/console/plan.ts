@@ -1,6 +1,7 @@
 import {
   ageText,
   type ClusterObjects,
+  counted,
   type PlannedChange,
   type PlanReport,
   planReport,
@@ -88,9 +89,9 @@ export function planText(
     text: (wide) => {
       const { changes, unchanged, performanceNodes, performancePods, podsReadable, sleepBlocked } = report;
       const pods = podsReadable
-        ? `${performancePods} performance pods`
+        ? counted(performancePods, "performance pod")
         : "The pods cannot be read, so no node is downgraded";
-      const head = `${pods}; the policy asks for ${performanceNodes} performance nodes. ${unchanged} nodes stay as they are.`;
+      const head = `${pods}; the policy asks for ${counted(performanceNodes, "performance node")}. ${counted(unchanged, "node")} ${unchanged === 1 ? "stays as it is" : "stay as they are"}.`;
       const table =
         changes.length === 0 ? "Nothing changes.\n" : changesTable(changes, screen.columns, { wide, headers });
       const note = [

@@ -3,20 +3,25 @@ import {
   type ClusterObjects,
   type ClusterProblem,
   type ClusterTotals,
+  counted,
   defaultReportSettings,
   findProblems,
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
+import { type AdvisingContext, advised } from "./advice.ts";
 import { whyUnknown } from "./cluster-reader.ts";
 import type { Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
 
 /** `joulie status`: one screen, problems first. */
-export function statusOf(objects: ClusterObjects, screen: Screen): Printable {
+export function statusOf(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {
   const summaries = summarizeNodes(objects, defaultReportSettings);
-  const problems = findProblems(objects, defaultReportSettings, summaries);
+  const problems = findProblems(objects, defaultReportSettings, summaries).map((problem) => ({
+    ...problem,
+    command: advised(problem.command, target),
+  }));
   const totals = totalsOver(summaries);
   return {
     text: () => [problemLines(problems, screen), totalLines(totals, objects, screen)].join("\n"),
@@ -64,7 +69,7 @@ function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Scre
     ]);
     const saved = uncapped > 0 ? `, ${Math.round((100 * budget) / uncapped)} % of ${powerText(uncapped)} uncapped` : "";
     lines.push(["LIMIT", `${powerText(budget)}${saved}`]);
-    lines.push(["READINGS", `${withPower} of ${managed} nodes, ${measured} of them measured`]);
+    lines.push(["READINGS", `${withPower} of ${counted(managed, "node")}, ${measured} of them measured`]);
   }
   const classes = (["performance", "eco", "draining", "asleep", "unknown"] as const)
     .filter((name) => byClass[name] > 0 || name === "performance" || name === "eco")

@@ -69,8 +69,8 @@ describe("pods that cannot be read", () => {
   });
 
   it("CLI-10 status says that they are unknown, and does not count 0", () => {
-    expect(statusOf(known, screen).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
-    expect(statusOf(unknown, screen).text(false)).toContain(
+    expect(statusOf(known, { screen }).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
+    expect(statusOf(unknown, { screen }).text(false)).toContain(
       "PODS      unknown: they cannot be listed; see joulie doctor\n",
     );
   });
@@ -98,7 +98,7 @@ describe("pods that cannot be read", () => {
 
   it("CLI-11 node NAME says that they are unknown", () => {
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
-    const details = (objects: ClusterObjects) => nodeDetailsOf("a", objects, { events: [], history }, screen);
+    const details = (objects: ClusterObjects) => nodeDetailsOf("a", objects, { events: [], history }, { screen });
     expect(details(known).text(false)).toContain("PODS (1)\nstandard    default/p\n");
     expect(details(unknown).text(false)).toContain(
       "PODS\n            unknown: they cannot be listed; see joulie doctor\n",

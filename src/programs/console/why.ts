@@ -92,10 +92,13 @@ async function recordOf(
   const found = answers.flatMap(({ value }) => (value as { decisions?: RecordedDecision[] } | null)?.decisions ?? []);
   if (found.length > 0)
     return { record: found.toSorted((one, other) => (one.at > other.at ? -1 : 1)), noRecord: undefined };
-  return {
-    record: undefined,
-    noRecord: answers.length > 0 ? "it does not remember this pod" : (why ?? "it did not answer"),
-  };
+  if (answers.length === 0) return { record: undefined, noRecord: why ?? "it did not answer" };
+  // Any replica may have the record, also the one that did not answer.
+  const noRecord =
+    why === undefined
+      ? "it does not remember this pod"
+      : `the replicas that answered do not remember this pod, and not all answered: ${why}`;
+  return { record: undefined, noRecord };
 }
 
 /** More nodes are only in -o wide and -o json. */
