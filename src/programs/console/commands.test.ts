@@ -519,7 +519,9 @@ describe("what --watch prints", () => {
   it.each([usageError("--sort-by typo"), new ApiError("badRequest", "unable to parse requirement")])(
     "CLI-14 ends at a wrong command line: %s",
     async (error) => {
-      const text = async () => Promise.reject(error);
+      const text = async () => {
+        throw error;
+      };
       const { signal } = new AbortController();
       await expect(watchText({ clock, out: () => undefined }, text, signal)).rejects.toThrow(error.message);
     },
