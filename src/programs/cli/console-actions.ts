@@ -180,7 +180,6 @@ async function runTopCommand(options: TopOptions, world: CliEnvironment): Promis
   return inConsole(named("top", options), world, async (context, console) => {
     const { selector: nodeSelector, sortBy, filter, once } = options;
     const { client, clock, out, screen, namespace } = context;
-    console.checkSortKey(sortBy);
     if (once || !world.machine.isTerminal) {
       const objects = await console.readCluster({ client, clock, namespace, nodeSelector });
       out(console.nodeListOf(objects, { sortBy, headers: true, screen, filter }).text(false));

@@ -45,4 +45,28 @@ export const outputOption = () => new Option("-o, --output <format>", "wide, jso
 export const headersOption = () => new Option("--no-headers", "print tables without their first line").default(true);
 export const watchOption = () => new Option("-w, --watch", "print again when something changes").default(false);
 export const selectorOption = () => new Option("-l, --selector <labels>", "only nodes with these labels");
-export const sortOption = () => new Option("--sort-by <column>", "column in lower case, or label:KEY").default("name");
+export const sortOption = () =>
+  new Option("--sort-by <column>", "column in lower case, or label:KEY").argParser(sortKeyOf).default("name");
+
+/** Those of the console, which is loaded only when a command runs. A test compares them. */
+export const knownSortKeys: readonly string[] = [
+  "name",
+  "class",
+  "power",
+  "cap",
+  "used",
+  "headroom",
+  "cooling",
+  "psu",
+  "pods",
+  "cpus",
+  "gpus",
+  "rack",
+  "updated",
+];
+
+function sortKeyOf(text: string): string {
+  if (!knownSortKeys.includes(text) && !/^label:./.test(text))
+    throw new InvalidArgumentError(`Use ${knownSortKeys.join(", ")} or label:KEY.`);
+  return text;
+}

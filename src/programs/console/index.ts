@@ -5,7 +5,7 @@ export { installationNamespace } from "./installation.ts";
 export { endedBy, untilInterrupted } from "./interrupt.ts";
 export { eventsOf, nodeDetailsOf } from "./node-details.ts";
 export { nodeHistoryOf } from "./node-history.ts";
-export { checkSortKey, nodeListOf } from "./node-list.ts";
+export { nodeListOf, sortKeys } from "./node-list.ts";
 export { type OutputFormat, outputFormatOf, type Printable, rendered } from "./output.ts";
 export { savingsFromDashboard, savingsFromPrometheus } from "./past-savings.ts";
 export { pinNode, unpinNode } from "./pin.ts";

@@ -89,19 +89,11 @@ const byValue: Readonly<Record<string, (node: NodeSummary) => number | string | 
 };
 export const sortKeys: readonly string[] = Object.keys(byValue);
 
-/** Refuses a key that no column has, before a command begins to read. */
-export function checkSortKey(key: string): void {
-  if (!sortKeys.includes(key) && !LABEL_KEY.test(key))
-    throw usageError(`--sort-by ${key}: use ${sortKeys.join(", ")} or label:KEY`);
-}
-
-const LABEL_KEY = /^label:(.+)$/;
-
 /** Texts ascending, numbers descending; unknown ones last. `key` is a column, or a label for `label:KEY`. */
 export function sortedBy(nodes: readonly NodeSummary[], key: string, reversed = false): NodeSummary[] {
-  checkSortKey(key);
-  const label = LABEL_KEY.exec(key)?.[1];
-  const valueOf = (node: NodeSummary) => (label === undefined ? byValue[key]?.(node) : node.labels[label]);
+  const label = /^label:(.+)$/.exec(key)?.[1];
+  const valueOf = label === undefined ? byValue[key] : ({ labels }: NodeSummary) => labels[label];
+  if (valueOf === undefined) throw usageError(`--sort-by ${key}: use ${sortKeys.join(", ")} or label:KEY`);
   const order = (a: number | string, b: number | string): number =>
     typeof a === "number" && typeof b === "number" ? b - a : String(a) < String(b) ? -1 : Number(a !== b);
   return nodes
