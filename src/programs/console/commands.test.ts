@@ -566,6 +566,7 @@ describe("what the doctor examines besides", () => {
 
   it("CLI-13 does not say that twins are in order while Joulie is stopped and refreshes none", async () => {
     await createNode("a", { lastUpdated: new Date(NOW - 600_000).toISOString(), controlStatus: {} });
+    await createNode("b");
     await setStopped(context, namespace, true);
     expect([await find("twins"), await find("agents")]).toEqual([undefined, undefined]);
   });
