@@ -8,7 +8,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { DashboardHarness } from "../../src/programs/dashboard/testing/dashboard-harness.ts";
-import { classNames, type Snapshot } from "../../src/programs/dashboard/wire.ts";
+import { classNames, type NodeAnswer, type Snapshot } from "../../src/programs/dashboard/wire.ts";
 import { DEMO_NAMESPACE } from "../../src/programs/demo/demo-cluster.ts";
 import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { type OpenBrowser, openBrowser } from "./browser.ts";
@@ -166,6 +166,32 @@ describe("the dashboard of the demo", () => {
         { timeout: SOON },
       )
       .toBe(true);
+  });
+
+  it("DSH-11 groups by nothing if the reader chooses that, also in the table", async () => {
+    await page.getByLabel("Group by").selectOption("");
+    await openTable();
+    await page.getByRole("button", { name: "Group", exact: true }).waitFor();
+    const groups = page
+      .getByRole("region", { name: "Table of nodes" })
+      .locator("tbody tr:not(.spacer) td:nth-child(3)");
+    await expect.poll(async () => new Set(await groups.allTextContents()), { timeout: SOON }).toEqual(new Set(["–"]));
+  });
+
+  it("DSH-11 says that a node has no reading, instead of a curve of 0 W", async () => {
+    await page.route("**/api/node/*", async (route) => {
+      const answer = (await (await route.fetch()).json()) as NodeAnswer;
+      const history = { at: [1000, 2000], power: [null, null], cap: [null, null] };
+      await route.fulfill({ json: { ...answer, history } });
+    });
+    try {
+      await openTable();
+      await names().getByText("sim-004", { exact: true }).click();
+      await drawer().getByText("No reading of this node.").waitFor();
+      expect(await drawer().locator(".spark").count()).toBe(0);
+    } finally {
+      await page.unroute("**/api/node/*");
+    }
   });
 
   it("DSH-11 zooms and pans", async () => {
@@ -368,6 +394,7 @@ describe("hostile names", () => {
 describe("a demo that ends", () => {
   it("DSH-14 leaves the last data on the page with its age, and the page continues with the next demo", async () => {
     await status().getByText(/^Live/).waitFor();
+    await page.getByLabel("Group by").selectOption("");
     const last = await power();
     await demo.stop();
     await status()
@@ -380,5 +407,6 @@ describe("a demo that ends", () => {
     // The numbers of the former server mean nothing to the next one: the page has read everything again.
     await expect.poll(power, { timeout: SOON }).not.toBe(last);
     await shown().getByText(String(NODES), { exact: true }).waitFor({ timeout: SOON });
+    expect(await page.getByLabel("Group by").inputValue()).toBe("");
   });
 });

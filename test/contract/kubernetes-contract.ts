@@ -187,6 +187,11 @@ export function kubernetesContract(hand: () => Hand): void {
       involvedObject: { kind: "Node", name: `${name}-node` },
       reportingComponent: "joulie.io/operator",
     });
+    const byNode = async (node: string) => {
+      const query = new URLSearchParams({ fieldSelector: `regarding.name=${node}` }).toString();
+      return ok(await hand().get(`${paths.events}?${query}`)).items.length;
+    };
+    expect([await byNode(`${name}-node`), await byNode("another")]).toEqual([1, 0]);
     const series = { series: { count: 3, lastObservedTime: "2030-01-31T12:01:00.000000Z" } };
     ok(await hand().patch(`${paths.events}/${name}`, series));
     expect(ok(await hand().get(`${paths.events}/${name}`)).series.count).toBe(3);

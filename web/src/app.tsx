@@ -11,6 +11,7 @@ import { Savings } from "./savings-panel.tsx";
 import { clusterName, statusText } from "./status-text.ts";
 import {
   type ColorMode,
+  chosenGroup,
   cluster,
   colorMode,
   connection,
@@ -134,7 +135,7 @@ function FleetPanel() {
           </label>
           <label>
             Group by
-            <select value={groupKey.value} onChange={(event) => (groupKey.value = event.currentTarget.value)}>
+            <select value={groupKey.value} onChange={(event) => (chosenGroup.value = event.currentTarget.value)}>
               <option value="">nothing</option>
               {labelKeys.value.map((key) => (
                 <option key={key} value={key}>

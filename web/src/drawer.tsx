@@ -1,8 +1,8 @@
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { NodeAnswer } from "../../src/programs/dashboard/wire.ts";
 import { ApiFailure, get } from "./api.ts";
-import { age, clock, percent, plural, watts } from "./format.ts";
+import { age, percent, plural, watts } from "./format.ts";
 import { classColors } from "./palette.ts";
 import { ScoreForm } from "./score-form.tsx";
 import { Sparkline } from "./sparkline.tsx";
@@ -54,9 +54,6 @@ function NodeDrawer({ name }: { name: string }) {
       clearInterval(timer);
     };
   }, []);
-  useSignalEffect(() => {
-    void version.value;
-  });
 
   void version.value;
   const close = () => (selected.value = undefined);
@@ -148,7 +145,7 @@ function Details({ found }: { found: NodeAnswer }) {
               <th scope="col" class="number">
                 GPUs
               </th>
-              <th scope="col">Since</th>
+              <th scope="col">Age</th>
             </tr>
           </thead>
           <tbody>
@@ -160,7 +157,9 @@ function Details({ found }: { found: NodeAnswer }) {
                 <td>{pod.workloadClass}</td>
                 <td class="number">{Math.round(pod.cpus * 10) / 10}</td>
                 <td class="number">{pod.gpus}</td>
-                <td>{pod.startedAt === null ? pod.phase : clock(pod.startedAt)}</td>
+                <td title={pod.startedAt === null ? undefined : new Date(pod.startedAt).toLocaleString()}>
+                  {pod.startedAt === null ? pod.phase : age(pod.startedAt, found.at)}
+                </td>
               </tr>
             ))}
           </tbody>

@@ -4,7 +4,7 @@ import { groupOf } from "./filter.ts";
 import { percent, plural, watts } from "./format.ts";
 import { drawMap, type MapView } from "./map-canvas.ts";
 import { type Direction, LARGEST_TILE, layoutOf, type MapLayout, neighbour } from "./map-layout.ts";
-import { colorMode, fleet, groupKey, groupLabels, heard, isDark, selected, version, visible } from "./store.ts";
+import { colorMode, fleet, groups, heard, isDark, selected, version, visible } from "./store.ts";
 
 const LARGEST_ZOOM = 120;
 const MARGIN = 6;
@@ -48,8 +48,8 @@ export function FleetMap() {
 
   /** The same nodes in the same groups keep their places, whatever their values. */
   const places = useComputed(() => {
-    const groups = groupLabels.value?.key === groupKey.value ? groupLabels.value : undefined;
-    return visible.value.map((slot) => `${slot} ${groupOf(groups, slot)}`).join("\n");
+    const { value } = groups;
+    return visible.value.map((slot) => `${slot} ${groupOf(value, slot)}`).join("\n");
   });
   const layout = useComputed<MapLayout>(() => {
     const { width, height } = size.value;

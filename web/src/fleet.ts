@@ -15,7 +15,7 @@ export class Fleet {
   epoch = "";
   seq = -1;
   topology = 0;
-  /** Increases with each change, so that pages know when to draw. */
+  /** By the names of nodes. */
   readonly #slots = new Map<string, number>();
 
   load(snapshot: Snapshot): void {

@@ -4,7 +4,7 @@ import { type ColumnName, controlNames } from "../../src/programs/dashboard/wire
 import { groupOf } from "./filter.ts";
 import { age, percent, UNKNOWN, watts } from "./format.ts";
 import { classColors } from "./palette.ts";
-import { fleet, groupKey, groupLabels, heard, isDark, selected, version, visible } from "./store.ts";
+import { fleet, groupKey, groups, heard, isDark, selected, version, visible } from "./store.ts";
 
 interface TableColumn {
   readonly title: string;
@@ -28,8 +28,8 @@ const columns: readonly TableColumn[] = [
   {
     title: "Group",
     isNumber: false,
-    key: (slot) => groupOf(groupLabels.value, slot),
-    text: (slot) => groupOf(groupLabels.value, slot) || UNKNOWN,
+    key: (slot) => groupOf(groups.value, slot),
+    text: (slot) => groupOf(groups.value, slot) || UNKNOWN,
   },
   number("Power", "power", watts),
   number("Cap", "cap", watts),

@@ -75,6 +75,11 @@ export function Figures() {
         <p class="detail">
           {watts(now?.cap)} allowed, {watts(now?.capacity)} capacity
         </p>
+        {now !== undefined && now.withPower < now.expected && (
+          <p class="detail" data-testid="readings">
+            {`${now.withPower} of ${plural(now.expected, "node")} ${now.withPower === 1 ? "has" : "have"} a reading`}
+          </p>
+        )}
       </div>
       <div class="figure">
         <h2>Nodes</h2>

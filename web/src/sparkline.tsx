@@ -10,7 +10,10 @@ export function Sparkline({ history }: { history: NodeAnswer["history"] }) {
   const [first, last] = [at[0], at.at(-1)];
   if (first === undefined || last === undefined || at.length < 2)
     return <p class="empty">The history of this node begins now.</p>;
-  const highest = Math.max(1, ...power.map(Number), ...cap.map(Number));
+  const known = power.filter((value) => value !== null);
+  if (known.length === 0) return <p class="empty">No reading of this node.</p>;
+  const caps = cap.filter((value) => value !== null);
+  const highest = Math.max(1, ...known, ...caps);
   const pathOf = (values: readonly (number | null)[]): string => {
     let isOpen = false;
     return at
@@ -27,8 +30,8 @@ export function Sparkline({ history }: { history: NodeAnswer["history"] }) {
       })
       .join("");
   };
-  const known = power.filter((value) => value !== null);
-  const label = `Power from ${clock(first)} to ${clock(last)}: ${watts(Math.min(...known))} to ${watts(Math.max(...known))}; cap at most ${watts(Math.max(...cap.map(Number)))}.`;
+  const capText = caps.length === 0 ? "no cap known" : `cap at most ${watts(Math.max(...caps))}`;
+  const label = `Power from ${clock(first)} to ${clock(last)}: ${watts(Math.min(...known))} to ${watts(Math.max(...known))}; ${capText}.`;
   return (
     <figure class="spark">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label} preserveAspectRatio="none">

@@ -35,8 +35,22 @@ export const connection = signal<Connection>({ state: "connecting" });
 export const tick = signal(performance.now());
 
 export const colorMode = signal<ColorMode>("class");
-export const groupKey = signal("joulie.io/rack");
-export const groupLabels = signal<LabelColumn | undefined>(undefined);
+const RACK = "joulie.io/rack";
+/** The label that the reader chose; empty for no groups, undefined before a choice. */
+export const chosenGroup = signal<string | undefined>(undefined);
+/** The label that groups the nodes; empty for none. */
+export const groupKey = computed(() => {
+  const chosen = chosenGroup.value;
+  const keys = labelKeys.value;
+  if (chosen === "" || (chosen !== undefined && keys.includes(chosen))) return chosen;
+  return keys.includes(RACK) ? RACK : (keys[0] ?? "");
+});
+const labelColumn = signal<LabelColumn | undefined>(undefined);
+/** The values of that label; undefined without groups, and until they are read. */
+export const groups = computed(() => {
+  const column = labelColumn.value;
+  return column?.key === groupKey.value ? column : undefined;
+});
 export const filterText = signal("");
 export const view = signal<"map" | "table">("map");
 export const selected = signal<string | undefined>(undefined);
@@ -65,7 +79,6 @@ const live = new Live({
       topology.value = snapshot.topology;
       hear(snapshot);
       version.value++;
-      if (!snapshot.labelKeys.includes(groupKey.value)) groupKey.value = snapshot.labelKeys[0] ?? "";
       void loadHistory();
     }),
   delta: (delta) => {
@@ -119,12 +132,17 @@ export const visible = computed<readonly number[]>(() => {
   if (filterText.value.trim() === "") return all;
   // Subscribes to changes of the fleet, which is not a signal itself.
   void version.value;
-  return all.filter(filterOf(filterText.value, fleet, groupLabels.value));
+  return all.filter(filterOf(filterText.value, fleet, groups.value));
 });
 
+let labelRequest = 0;
+let labelAnswer = 0;
+
 let historyRequest = 0;
+let historyAskedAt = 0;
 async function loadHistory(): Promise<void> {
   const request = ++historyRequest;
+  historyAskedAt = performance.now();
   const answer = await get<HistoryAnswer>(`/api/history?hours=${hours.value}`).catch(() => undefined);
   if (answer !== undefined && request === historyRequest) history.value = answer;
 }
@@ -137,6 +155,12 @@ async function loadSavings(): Promise<void> {
 }
 
 const HISTORY_EVERY = 5000;
+
+/** What Prometheus has changes once per step, and asking it for a month is expensive. */
+function isHistoryDue(): boolean {
+  const { source, step } = history.peek() ?? {};
+  return source !== "prometheus" || performance.now() - historyAskedAt >= Number(step);
+}
 
 /** Starts everything that runs as long as the page. */
 export function startStore(): void {
@@ -155,9 +179,13 @@ export function startStore(): void {
     // Read again when nodes or labels change.
     const wanted = topology.value;
     if (key === "" || wanted === 0) return;
+    const request = ++labelRequest;
     void get<LabelColumn>(`/api/labels?key=${encodeURIComponent(key)}`)
       .then((column) => {
-        if (groupKey.peek() === key) groupLabels.value = column;
+        // An answer that an older request gets later has the values of an older topology.
+        if (request < labelAnswer) return;
+        labelAnswer = request;
+        labelColumn.value = column;
       })
       .catch(() => undefined);
   });
@@ -172,7 +200,7 @@ export function startStore(): void {
   setInterval(() => (tick.value = performance.now()), 1000);
   setInterval(() => {
     if (connection.value.state !== "live" || document.hidden) return;
-    void loadHistory();
+    if (isHistoryDue()) void loadHistory();
     void loadSavings();
   }, HISTORY_EVERY);
   void live.run();

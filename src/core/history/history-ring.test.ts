@@ -37,6 +37,26 @@ describe("the history ring", () => {
     expect(values).toEqual({ power: [100, null], cap: [null, 300] });
   });
 
+  it("DSH-05 has a row of null where a restart or a pause left time without samples, also in the next file", () => {
+    const before = ring();
+    for (let sample = 0; sample < 3; sample++) before.record(second(sample * 10), { power: 100 });
+    const history = ring();
+    history.restore(before.save());
+    history.record(second(600), { power: 200 });
+    const powerOf = (of: typeof history, length: number) => of.read(instant(second(600) - length * HOUR), second(600));
+    expect(powerOf(history, 1).values.power).toEqual([100, 100, 100, null, 200]);
+    expect(powerOf(history, 1).at.at(3)).toBe(second(30));
+    expect(powerOf(history, 24).values.power).toEqual([100, null, 200]);
+    const again = ring();
+    again.restore(history.save());
+    again.record(second(610), { power: 300 });
+    // The second restart was over before a bucket was missed.
+    expect(again.read(second(0), second(610)).values.power).toEqual([100, 100, 100, null, 200, 300]);
+    again.interrupt();
+    again.record(second(700), { power: 400 });
+    expect(again.read(second(0), second(700)).values.power).toEqual([100, 100, 100, null, 200, 300, null, 400]);
+  });
+
   it("averages the values that a bucket has", () => {
     const history = ring();
     history.record(second(0), { power: 100, cap: 5 });

@@ -99,6 +99,12 @@ export class HistoryRing<const Series extends string> {
         tier.record(Number(number) * step, picked);
       }
     }
+    this.interrupt();
+  }
+
+  /** Says that time without samples lies before the next one. A row of null then stands for it: no line crosses it. */
+  interrupt(): void {
+    for (const tier of this.#tiers) tier.interrupt();
   }
 }
 
@@ -117,6 +123,7 @@ class Tier {
   /** How many samples the newest bucket has, per series. */
   readonly #counts: Uint32Array;
   #newest = EMPTY;
+  #isInterrupted = false;
 
   constructor({ step, length }: HistoryTier, width: number) {
     this.step = step;
@@ -137,13 +144,11 @@ class Tier {
       if (this.#newest - number <= LATE) return;
       this.#forgetAfter(number);
     }
+    // A bucket that no sample met is no gap: samples come a little later each time, and rarely in a simulated time.
+    if (this.#isInterrupted && this.#newest !== EMPTY && number > this.#newest + 1) this.#open(this.#newest + 1);
+    this.#isInterrupted = false;
+    if (number !== this.#newest) this.#open(number);
     const place = number % this.#length;
-    if (number !== this.#newest) {
-      this.#newest = number;
-      this.#numbers[place] = number;
-      this.#means.fill(Number.NaN, place * this.#width, (place + 1) * this.#width);
-      this.#counts.fill(0);
-    }
     for (const [index, value] of values.entries()) {
       if (!Number.isFinite(value)) continue;
       const count = (this.#counts[index] ?? 0) + 1;
@@ -152,6 +157,19 @@ class Tier {
       this.#counts[index] = count;
       this.#means[cell] = mean + (value - mean) / count;
     }
+  }
+
+  interrupt(): void {
+    this.#isInterrupted = true;
+  }
+
+  /** A new bucket without values. */
+  #open(number: number): void {
+    const place = number % this.#length;
+    this.#newest = number;
+    this.#numbers[place] = number;
+    this.#means.fill(Number.NaN, place * this.#width, (place + 1) * this.#width);
+    this.#counts.fill(0);
   }
 
   between(from: number, to: number): Bucket[] {

@@ -20,8 +20,10 @@ export interface ClusterObjects {
   readonly endpoints: ReadonlyMap<string, PowerEndpoint>;
   /** Undefined if they cannot be read, which is not the same as no pods. */
   readonly pods: readonly Pod[] | undefined;
-  /** Kinds that are missing, or that the reader may not list: none of their objects is known. */
+  /** Kinds that are missing, that the reader may not list, or has not listed yet: none of their objects is known. */
   readonly notListed?: readonly ClusterKind[] | undefined;
+  /** Those of `notListed` that the reader has not listed yet, but may list. */
+  readonly pending?: readonly ClusterKind[] | undefined;
   /** Absent if the reader looked at nodes and pods only. */
   readonly installation?: Installation | undefined;
 }

@@ -1,6 +1,7 @@
 import type { EnergyBreakdown, ScoredBreakdown } from "../scoring/index.ts";
 import { formatWatts } from "../units/index.ts";
 import type { NodeVerdict, PlacementExplanation } from "./explain.ts";
+import { counted } from "./problem.ts";
 
 const points = (value: number): string => `${value >= 0 ? "+" : "−"}${Number(Math.abs(value).toFixed(1))}`;
 const joulesText = (value: number): string =>
@@ -98,7 +99,7 @@ export function summaryInWords(explanation: PlacementExplanation): readonly stri
   const criterion = formula === "energy" ? "adds the fewest joules there" : "leaves the most room in the power budget";
   if (better.length === 0 && equal.length === 1)
     return [
-      `${boundTo} ranks first of ${feasible.length} nodes that take the pod${criterionText(chosen, feasible, criterion)}.`,
+      `${boundTo} ranks first of ${counted(feasible.length, "node")} that ${feasible.length === 1 ? "takes" : "take"} the pod${criterionText(chosen, feasible, criterion)}.`,
     ];
   if (better.length === 0)
     return [
@@ -124,13 +125,13 @@ function pendingWords(nodes: readonly NodeVerdict[], feasible: readonly NodeVerd
   const [best] = feasible;
   if (best !== undefined)
     return [
-      `The pod has no node yet. ${feasible.length} of ${nodes.length} nodes take it; ${best.node} ranks first.`,
+      `The pod has no node yet. ${feasible.length} of ${counted(nodes.length, "node")} ${feasible.length === 1 ? "takes" : "take"} it; ${best.node} ranks first.`,
       "If it waits longer than some seconds, a check that Joulie does not know keeps it back: kubectl describe pod shows kube-scheduler's reason.",
     ];
   const rejected = nodes.filter(({ rejection }) => rejection !== undefined);
   const blocked = nodes.filter(({ blockers }) => blockers.length > 0);
   const onlyJoulie = rejected.filter(({ blockers }) => blockers.length === 0);
-  const sentences = [`The pod is pending: none of ${nodes.length} nodes takes it.`];
+  const sentences = [`The pod is pending: none of ${counted(nodes.length, "node")} takes it.`];
   if (blocked.length > 0) sentences.push(`kube-scheduler's own checks keep it off ${blocked.length}.`);
   if (onlyJoulie.length > 0)
     sentences.push(

@@ -50,7 +50,7 @@ export {
 } from "./node-summary.ts";
 export { type PlannedChange, type PlanReport, planReport } from "./plan-changes.ts";
 export { replan } from "./plan-snapshot.ts";
-export { ageText, byUrgency, type ClusterProblem, type Severity, severities, subjectOf } from "./problem.ts";
+export { ageText, byUrgency, type ClusterProblem, counted, type Severity, severities, subjectOf } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {
   type EnergyFactors,

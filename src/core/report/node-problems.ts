@@ -223,7 +223,12 @@ const nothingManaged = (nodes: number): ClusterProblem => ({
   severity: "warning",
   subject: "cluster",
   nodes: [],
-  what: nodes === 0 ? "The cluster has no nodes." : `None of the ${nodes} nodes has the label ${labels.managed}=true.`,
+  what:
+    nodes === 0
+      ? "The cluster has no nodes."
+      : nodes === 1
+        ? `The node lacks the label ${labels.managed}=true.`
+        : `None of the ${nodes} nodes has the label ${labels.managed}=true.`,
   meaning: "Joulie plans and caps nothing.",
   command: `kubectl label node NODE ${labels.managed}=true`,
 });

@@ -49,6 +49,12 @@ describe("power of a node", () => {
     });
   });
 
+  it("CLI-10 is unknown in total if no node that is awake has a reading, although others are off", () => {
+    const off = twinObject("a", { ...stale, power: { state: "off" } });
+    expect(totalsOf(off, twinObject("b", stale))).toMatchObject({ drawn: undefined, withPower: 1, managed: 2 });
+    expect(totalsOf(off, twinObject("b"))).toMatchObject({ drawn: 200, withPower: 2 });
+  });
+
   it("CLI-10 of a machine that is off is 0 W, however old its twin is", () => {
     expect(totalsOf(twinObject("a", { ...stale, power: { state: "off" } }))).toMatchObject({ drawn: 0, withPower: 1 });
   });

@@ -227,7 +227,7 @@ export function timeOf(text: string | undefined): Instant | undefined {
 export interface ClusterTotals {
   readonly managed: number;
   readonly byClass: Readonly<Record<SchedulableClass, number>>;
-  /** Sum of the nodes with a reading; undefined if none has one. */
+  /** Sum of the nodes with a reading; undefined if nodes are awake and none of those has one. A node that is off reads 0. */
   readonly drawn: Watts | undefined;
   /** What the nodes with a reading may draw under their caps, to compare with `drawn`. */
   readonly budgetWithPower: Watts;
@@ -250,12 +250,15 @@ export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {
   const byClass = { performance: 0, eco: 0, draining: 0, asleep: 0, unknown: 0 };
   const withPower = managed.filter((node) => node.drawn !== undefined);
   for (const node of managed) byClass[node.schedulableClass]++;
+  // Nodes that are off would make a sum of 0 W when the operator refreshes no twin any more.
+  const isOff = ({ powerState }: NodeSummary) => powerState === "off";
+  const isKnown = withPower.length > 0 && (managed.every(isOff) || !withPower.every(isOff));
   const sum = (of: readonly NodeSummary[], figure: "drawn" | "budget" | "uncapped"): Watts =>
     watts(of.reduce((total, node) => total + (node[figure] ?? 0), 0));
   return {
     managed: managed.length,
     byClass,
-    drawn: withPower.length === 0 ? undefined : sum(withPower, "drawn"),
+    drawn: isKnown ? sum(withPower, "drawn") : undefined,
     budgetWithPower: sum(withPower, "budget"),
     budget: sum(managed, "budget"),
     uncapped: sum(managed, "uncapped"),

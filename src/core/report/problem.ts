@@ -40,6 +40,9 @@ export function subjectOf(nodes: readonly string[]): string {
   return `${nodes.length} nodes (${shown}${nodes.length > 3 ? ", …" : ""})`;
 }
 
+/** `1 node`, `3 nodes`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 /** `45s`, `12m`, `3h`, `2d`: the largest unit alone, as kubectl shows ages. */
 export function ageText(age: Milliseconds | undefined): string {
   if (age === undefined || Number.isNaN(age)) return "unknown";

@@ -10,4 +10,4 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
-export { redactText } from "./redact.ts";
+export { HIDDEN, redactText } from "./redact.ts";

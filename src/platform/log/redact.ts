@@ -4,7 +4,7 @@
  * or encoded (base64 of a whole header, percent signs in a parameter name); `Basic …` without its header name; the rest of an
  * unquoted password after a space; and in escaped text, the part of a password after its own quote.
  */
-const HIDDEN = "***";
+export const HIDDEN = "***";
 
 const NAMES = String.raw`tokens?|secrets?|passwords?|passwd|passphrase|pwd|credentials?|(?:api|private|secret|access|signing|encryption|shared)[-_]?keys?|client[-_]?key[-_]?data`;
 

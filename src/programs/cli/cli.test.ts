@@ -16,6 +16,7 @@ import {
 } from "../../platform/config/index.ts";
 import { type Program, programs } from "../index.ts";
 import { run } from "./cli.ts";
+import { knownSortKeys } from "./console-options.ts";
 
 const about = "Something.";
 const config = configOf({
@@ -78,10 +79,17 @@ describe("the options of the console", () => {
     [["savings", "--since", "0s"], "shorter than a second"],
     [["pin", "n1", "--profile", "eco", "--for", "0s"], "shorter than a second"],
     [["why", "p", "--extender-weight", "heavy"], "not a whole number above 0"],
+    [["top", "--sort-by", "typo"], "Use name, class, power"],
+    [["node", "-w", "--sort-by", "label:"], "Use name, class, power"],
   ])("refuses %j before it asks a cluster", async (args, message) => {
     const { code, err } = await joulie(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
+});
+
+it("CLI-09 --sort-by knows the columns that the console sorts by", async () => {
+  const { sortKeys } = await import("../console/index.ts");
+  expect(knownSortKeys).toEqual(sortKeys);
 });
 
 describe("starting a program", () => {

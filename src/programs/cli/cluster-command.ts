@@ -17,6 +17,7 @@ export const namespaceOption = () =>
   new Option("--namespace <name>", "namespace of the installation").default("joulie-system");
 export const kubeconfigOption = () =>
   new Option("--kubeconfig <file>", "how to reach the cluster; in a pod its service account");
+export const contextOption = () => new Option("--context <name>", "context of the kubeconfig");
 export const timeoutOption = (about: string, byDefault: string, flag = "--timeout") =>
   new Option(`${flag} <duration>`, about).argParser(durationOf).default(durationOf(byDefault), byDefault);
 

@@ -216,12 +216,18 @@ async function savingsOf(
   console: Console,
 ): Promise<SourcedSavings> {
   const { price, currency, carbon, pue } = options;
-  const { client, clock, namespace } = context;
+  const { clock, namespace } = context;
   const factors = { pricePerKilowattHour: price, currency, gramsCo2PerKilowattHour: carbon, pue };
   const watch = async (length: Milliseconds) => {
-    const read = async () => console.readCluster({ client, clock, namespace });
+    const cluster = await watchedCluster(context, console, undefined);
     const asked = { window: length, interval, factors };
-    return console.measureSavings(context, read, asked, console.untilInterrupted());
+    cluster.start();
+    try {
+      const read = async (signal: AbortSignal) => cluster.read(signal);
+      return await console.measureSavings(context, read, asked, console.untilInterrupted());
+    } finally {
+      await cluster.stop();
+    }
   };
   if (window !== undefined) return watch(window);
   if (prometheus !== undefined) {
@@ -270,7 +276,6 @@ async function runBundle(
   return inConsole(named("support-bundle", options), world, async (context, console) => {
     const { service, file } = options;
     const { namespace } = context;
-    const { writeFile } = await import("node:fs/promises");
     const { variableNames } = await import("../../platform/config/index.ts");
     const known = new Set<string>();
     for (const program of programs) for (const name of variableNames(await program.config())) known.add(name);
@@ -283,7 +288,7 @@ async function runBundle(
       findings,
       isPlainVariable: (name) => known.has(name),
     });
-    await writeFile(file, archive, { mode: 0o600 });
+    await console.writePrivately(file, archive);
     context.out(
       `${file}: ${files.length} files, ${Math.ceil(archive.length / 1024)} KiB; look through it before you share it\n`,
     );

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ClusterObjects } from "../../core/report/index.ts";
 import type * as consoleFunctions from "../console/index.ts";
 import type { ConsoleContext, OutputFormat, Printable, WatchedCluster } from "../console/index.ts";
-import { onCluster } from "./cluster-command.ts";
+import { contextOption, onCluster } from "./cluster-command.ts";
 import {
   type ClusterOptions,
   clusterOptions,
@@ -67,7 +67,9 @@ export async function inConsole(
     const forwards = new ForwardCache(kubectlForwarder({ clock: cluster.clock, kubeconfig, context }));
     const { forward } = forwards;
     try {
-      return await work({ ...cluster, clock, skew, forward, urls, out: world.out, screen, namespace }, console);
+      const { out } = world;
+      const target = { context, kubeconfig };
+      return await work({ ...cluster, clock, skew, forward, urls, target, out, screen, namespace }, console);
     } finally {
       await forwards.close();
     }
@@ -138,7 +140,7 @@ export function addReadingCommands(add: Add, exit: Exit): void {
       .action(async (options: WatchOptions) =>
         exit(
           await inConsole(named("status", options), world, async (context, console) =>
-            print(context, console, options, (objects) => console.statusOf(objects, context.screen)),
+            print(context, console, options, (objects) => console.statusOf(objects, context)),
           ),
         ),
       );
@@ -166,7 +168,7 @@ export function addReadingCommands(add: Add, exit: Exit): void {
           weightOf,
         ),
       )
-      .addOption(new Option("--context <name>", "context of the kubeconfig"))
+      .addOption(contextOption())
       .addOption(new Option("--kubeconfig <file>", "how to reach the cluster"))
       .addOption(outputOption())
       .action(async (pod: string, node: string | undefined, options: WhyCommandOptions) =>
@@ -233,7 +235,7 @@ async function runNode(name: string | undefined, options: NodeOptions, world: Cl
       const { client, screen, namespace } = context;
       if (name === undefined) return console.nodeListOf(objects, { sortBy, headers, screen });
       const history = await console.nodeHistoryOf(context, namespace, name);
-      return console.nodeDetailsOf(name, objects, { events: await console.eventsOf(client, name), history }, screen);
+      return console.nodeDetailsOf(name, objects, { events: await console.eventsOf(client, name), history }, context);
     }),
   );
 }

@@ -1,7 +1,7 @@
 // Options that the commands of the console share, spelt as kubectl spells them.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { PagedProgram } from "../console/index.ts";
-import { kubeconfigOption } from "./cluster-command.ts";
+import { contextOption, kubeconfigOption } from "./cluster-command.ts";
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;
@@ -23,7 +23,7 @@ export interface WatchOptions extends PrintOptions {
 export const clusterOptions = (command: Command): Command =>
   command
     .addOption(new Option("-n, --namespace <name>", "namespace of the installation; found if not given"))
-    .addOption(new Option("--context <name>", "context of the kubeconfig"))
+    .addOption(contextOption())
     .addOption(kubeconfigOption());
 
 /** The address of a program's pages, for those who forward its port themselves. */
@@ -45,4 +45,28 @@ export const outputOption = () => new Option("-o, --output <format>", "wide, jso
 export const headersOption = () => new Option("--no-headers", "print tables without their first line").default(true);
 export const watchOption = () => new Option("-w, --watch", "print again when something changes").default(false);
 export const selectorOption = () => new Option("-l, --selector <labels>", "only nodes with these labels");
-export const sortOption = () => new Option("--sort-by <column>", "column in lower case, or label:KEY").default("name");
+export const sortOption = () =>
+  new Option("--sort-by <column>", "column in lower case, or label:KEY").argParser(sortKeyOf).default("name");
+
+/** Those of the console, which is loaded only when a command runs. A test compares them. */
+export const knownSortKeys: readonly string[] = [
+  "name",
+  "class",
+  "power",
+  "cap",
+  "used",
+  "headroom",
+  "cooling",
+  "psu",
+  "pods",
+  "cpus",
+  "gpus",
+  "rack",
+  "updated",
+];
+
+function sortKeyOf(text: string): string {
+  if (!knownSortKeys.includes(text) && !/^label:./.test(text))
+    throw new InvalidArgumentError(`Use ${knownSortKeys.join(", ")} or label:KEY.`);
+  return text;
+}

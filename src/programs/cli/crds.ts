@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { kubeconfigOption, onCluster } from "./cluster-command.ts";
+import { contextOption, kubeconfigOption, onCluster } from "./cluster-command.ts";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
 
@@ -11,14 +11,20 @@ version by server-side apply. Existing objects stay. The chart runs it before an
 export function defineCrds(command: Command, { prepare, world, exit }: CommandTools): void {
   prepare(command.command("apply").helpCommand(false), "joulie crds apply")
     .description("Applies the CustomResourceDefinitions of this version.")
+    .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addHelpText("after", HELP)
-    .action(async ({ kubeconfig }: { readonly kubeconfig?: string }) => exit(await apply(kubeconfig, world)));
+    .action(async (options: ApplyOptions) => exit(await apply(options, world)));
 }
 
-async function apply(kubeconfig: string | undefined, world: CliEnvironment): Promise<number> {
+interface ApplyOptions {
+  readonly context?: string;
+  readonly kubeconfig?: string;
+}
+
+async function apply({ context, kubeconfig }: ApplyOptions, world: CliEnvironment): Promise<number> {
   const { applyCrds } = await import("../crds/index.ts");
-  const command = { name: "crds apply", fieldManager: "joulie-crds", kubeconfig };
+  const command = { name: "crds apply", fieldManager: "joulie-crds", kubeconfig, context };
   return onCluster(command, world, async ({ client }) => {
     world.out(`joulie crds apply: applied ${(await applyCrds(client)).join(", ")}\n`);
     return undefined;

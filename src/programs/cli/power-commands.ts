@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ErrorCode } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
-import { type Cluster, kubeconfigOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import { type Cluster, contextOption, kubeconfigOption, onCluster, timeoutOption } from "./cluster-command.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 
@@ -18,6 +18,7 @@ export function defineWake(command: Command, { world, exit }: CommandTools): voi
     .addOption(new Option("--all", "every node with a PowerEndpoint").default(false))
     .addOption(new Option("--release", "let the nodes sleep again").default(false))
     .addOption(timeoutOption("how long to wait", "35m"))
+    .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addHelpText("after", WAKE_HELP)
     .action(async (nodes: readonly string[], options: WakeOptions) => exit(await runWake(nodes, options, world)));
@@ -25,6 +26,7 @@ export function defineWake(command: Command, { world, exit }: CommandTools): voi
 
 interface CommandOptions {
   readonly timeout: Milliseconds;
+  readonly context?: string;
   readonly kubeconfig?: string;
 }
 
@@ -57,6 +59,7 @@ export function definePowerTest(command: Command, { world, exit }: CommandTools)
   command
     .argument("<node>", "name of the node")
     .addOption(timeoutOption("how long to wait", "45m"))
+    .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addHelpText("after", TEST_HELP)
     .action(async (node: string, options: CommandOptions) => exit(await runTest(node, options, world)));
@@ -82,11 +85,11 @@ async function runTest(node: string, options: CommandOptions, world: CliEnvironm
 /** Runs `work`, which returns what failed. */
 const withCluster = async (
   name: string,
-  { kubeconfig }: CommandOptions,
+  { kubeconfig, context }: CommandOptions,
   world: CliEnvironment,
   work: (cluster: Cluster) => Promise<string | undefined>,
 ): Promise<number> =>
-  onCluster({ name, fieldManager: "joulie-cli", kubeconfig }, world, async (cluster) => {
+  onCluster({ name, fieldManager: "joulie-cli", kubeconfig, context }, world, async (cluster) => {
     const problem = await work(cluster);
     return problem && `${problem} (${POWER_TEST})`;
   });

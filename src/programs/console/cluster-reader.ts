@@ -15,13 +15,14 @@ import {
   type ResourceKind,
   readObject,
 } from "../../core/api/index.ts";
-import type {
-  ClusterKind,
-  ClusterObjects,
-  ClusterObjectsWithPods,
-  Installation,
-  InstalledWorkload,
-  WorkloadKind,
+import {
+  type ClusterKind,
+  type ClusterObjects,
+  type ClusterObjectsWithPods,
+  type Installation,
+  type InstalledWorkload,
+  resourceNames,
+  type WorkloadKind,
 } from "../../core/report/index.ts";
 import { between, type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -110,15 +111,28 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
   };
 }
 
-/** For commands that have no answer without pods. */
-export function withPods(objects: ClusterObjects): ClusterObjectsWithPods {
-  const { pods, installation } = objects;
-  if (pods !== undefined) return { ...objects, pods };
-  const why = installation?.unreadable.find((text) => text.startsWith("pods: ")) ?? "the API server has none";
+/** For commands that have no answer without pods and twins. */
+export function withPodsAndTwins(objects: ClusterObjects): ClusterObjectsWithPods {
+  requireKinds(objects, ["pods", "twins"]);
+  return { ...objects, pods: objects.pods ?? [] };
+}
+
+/** Throws if one of the kinds cannot be listed: without its objects a command would invent an answer. */
+export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKind[]): void {
+  const { pods, notListed = [], pending = [], installation } = objects;
+  const unknown = kinds.find((kind) => notListed.includes(kind) || (kind === "pods" && pods === undefined));
+  if (unknown === undefined) return;
+  const name = resourceNames[unknown];
+  if (pending.includes(unknown)) throw new Error(`the ${name} of the cluster are not read yet`);
+  const why = installation?.unreadable.find((text) => text.startsWith(`${name}: `));
   throw new ConsoleError(
-    `the pods of the cluster cannot be listed (${why}), and without them there is no answer; joulie doctor shows which rights are missing`,
+    `the ${name} of the cluster cannot be listed (${why ?? "you may not, or the API server has none"}), and without them there is no answer; joulie doctor shows what is missing`,
   );
 }
+
+/** Why objects of a kind are unknown, in words. */
+export const whyUnknown = ({ pending = [] }: ClusterObjects, kind: ClusterKind): string =>
+  pending.includes(kind) ? "they are not read yet" : "they cannot be listed; see joulie doctor";
 
 interface WorkloadContainer {
   readonly image?: string;

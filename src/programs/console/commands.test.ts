@@ -5,6 +5,7 @@ import { instant, milliseconds } from "../../core/units/index.ts";
 import { shiftedClock, VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import {
+  ApiError,
   type ApiResponse,
   clockSkewOf,
   KubeClient,
@@ -13,8 +14,9 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
+import { advised } from "./advice.ts";
 import { readCluster } from "./cluster-reader.ts";
-import type { ConsoleContext } from "./context.ts";
+import { type ConsoleContext, usageError } from "./context.ts";
 import { doctorText, examineInstallation, needsAction } from "./doctor.ts";
 import { eventsOf, nodeDetailsOf } from "./node-details.ts";
 import { nodeListOf } from "./node-list.ts";
@@ -113,7 +115,7 @@ describe("commands on the embedded API", () => {
     await createNode("a");
     await createNode("b", { lastUpdated: new Date(NOW - 600_000).toISOString() });
     await createPod("p", "a");
-    const printable = statusOf(await read(), screen);
+    const printable = statusOf(await read(), { screen });
     const text = printable.text(false);
     expect(text.split("\n")[0]).toBe("2 PROBLEMS");
     expect(text).toContain("WARNING  node b: The operator has not refreshed the twin for 10m.");
@@ -156,10 +158,10 @@ describe("commands on the embedded API", () => {
       value: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [operator] },
     };
     const objects = await read();
-    expect(statusOf(objects, screen).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
+    expect(statusOf(objects, { screen }).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
-    const text = nodeDetailsOf("a", objects, { events: [], history }, screen).text(false);
-    expect(text).toContain("unknown: the twins cannot be listed; see joulie doctor");
+    const text = nodeDetailsOf("a", objects, { events: [], history }, { screen }).text(false);
+    expect(text).toContain("the twins are unknown: they cannot be listed; see joulie doctor");
     expect(text).not.toMatch(/has not published|reported/);
     const options = { namespace, service: "s", version: "0.1.0" };
     const checks = (await examineInstallation(context, objects, options)).map(({ check }) => check);
@@ -185,22 +187,22 @@ describe("commands on the embedded API", () => {
       why: undefined,
     };
     const events = [{ at: new Date(NOW - 60_000).toISOString(), reason: "ProfileEco", note: "eco" }];
-    const text = nodeDetailsOf("b", objects, { events, history }, screen).text(false);
+    const text = nodeDetailsOf("b", objects, { events, history }, { screen }).text(false);
     expect(text.slice(text.indexOf("HISTORY"))).toBe(
       "HISTORY\npower       █ ▁ 200 W to 350 W in 60m\n60s ago     ProfileEco: eco\n10m ago     cap 600 W → 400 W, drew 350 W\n",
     );
     const unknown = { ...history, power: [], capChanges: [], why: "it is not installed" };
     const past = { events: await eventsOf(context.client, "b"), history: unknown };
-    expect(nodeDetailsOf("b", objects, past, screen).text(false)).toContain(
+    expect(nodeDetailsOf("b", objects, past, { screen }).text(false)).toContain(
       "power       caps and power over time are unknown: it is not installed\n            no Events of Joulie",
     );
     extra["/apis/events.k8s.io/v1/namespaces/default/events"] = { status: 403, value: { kind: "Status" } };
     const unlisted = { events: await eventsOf(context.client, "b"), history };
-    expect(nodeDetailsOf("b", objects, unlisted, screen).text(false)).toContain("Events are unknown");
+    expect(nodeDetailsOf("b", objects, unlisted, { screen }).text(false)).toContain("Events are unknown");
     expect(text).toContain("cpu         applied by rapl 0s ago, reads -\n            150 W per package");
     expect(text).toContain("performance default/p");
     expect(text).toContain("WARNING     1 performance pod runs on this eco node.");
-    expect(() => nodeDetailsOf("x", objects, past, screen)).toThrow("there is no node x; joulie node lists all");
+    expect(() => nodeDetailsOf("x", objects, past, { screen })).toThrow("there is no node x; joulie node lists all");
   });
 
   it("CLI-03 why finds the pod, explains every node, and names another namespace that has it", async () => {
@@ -212,7 +214,7 @@ describe("commands on the embedded API", () => {
     const why = await explainPod(context, objects, options);
     const text = whyText(why, undefined, screen).text(true);
     expect(text).toContain("Pod default/p (performance) is on b.");
-    expect(text).toContain("b ranks first of 1 nodes that take the pod.");
+    expect(text).toContain("b ranks first of 1 node that takes the pod.");
     expect(text).toContain("a\n  The node is capped to save energy (class eco)");
     expect(whyText(why, "a", screen).names()).toEqual(["node/a"]);
     await expect(explainPod(context, objects, { ...options, namespace: "other" })).rejects.toThrow(
@@ -294,11 +296,16 @@ describe("commands on the embedded API", () => {
       if (++calls === 2) throw new Error("gone");
       return read();
     };
-    const done = measureSavings({ clock }, flaky, {
-      window: milliseconds(20_000),
-      interval: milliseconds(5000),
-      factors: { pricePerKilowattHour: 0.3 },
-    });
+    const done = measureSavings(
+      { clock },
+      flaky,
+      {
+        window: milliseconds(20_000),
+        interval: milliseconds(5000),
+        factors: { pricePerKilowattHour: 0.3 },
+      },
+      new AbortController().signal,
+    );
     for (let step = 0; step < 120; step++) await clock.advanceAsync(milliseconds(250));
     const savings = await done;
     expect(savings.report.totals.used).toBeCloseTo(200 * 20, -1);
@@ -308,6 +315,44 @@ describe("commands on the embedded API", () => {
     const csv = savingsCsv(savings);
     expect(csv).toMatch(/^# Energy used is /);
     expect(csv).toMatch(/\nnode,a,4000,/);
+  });
+
+  it("SAV-05 savings ends at once at a missing right and at Ctrl-C, also while the API hangs", async () => {
+    const asked = { window: milliseconds(60_000), interval: milliseconds(5000), factors: {} };
+    const refused = async () => Promise.reject(new ApiError("forbidden", "nodes is forbidden"));
+    await expect(measureSavings({ clock }, refused, asked, new AbortController().signal)).rejects.toThrow("forbidden");
+    const quit = new AbortController();
+    const done = measureSavings({ clock }, async () => new Promise(() => undefined), asked, quit.signal);
+    quit.abort();
+    await expect(done).rejects.toThrow("it was interrupted before the first reading");
+  });
+
+  it("CLI-11 node NAME asks for the Events of this node only", async () => {
+    const asked: string[] = [];
+    const transport: Transport = {
+      ...context.transport,
+      request: async (request) => {
+        asked.push(decodeURIComponent(request.path));
+        return context.transport.request(request);
+      },
+    };
+    const client = new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" });
+    const event = (name: string, node: string) => ({
+      metadata: { name },
+      regarding: { kind: "Node", name: node },
+      reason: name,
+      note: "",
+      reportingController: "joulie.io/operator",
+      eventTime: new Date(NOW).toISOString(),
+    });
+    for (const [name, node] of [
+      ["of-a", "a"],
+      ["of-b", "b"],
+    ] as const)
+      await client.create(resources.events, event(name, node), { namespace: "default" });
+    asked.length = 0;
+    expect((await eventsOf(client, "a"))?.map(({ reason }) => reason)).toEqual(["of-a"]);
+    expect(asked).toEqual([expect.stringContaining("fieldSelector=regarding.name=a")]);
   });
 
   it("CLI-13 doctor checks kinds, permissions, the extender's calls and the clock, each with a fix", async () => {
@@ -338,10 +383,17 @@ describe("commands on the embedded API", () => {
     extra[`${proxy}/readyz`] = { status: 503, value: "" };
     extra[review] = { status: 201, value: { metadata: {}, status: { allowed: false } } };
     expect(await severityOf("extender")).toMatchObject({ severity: "warning" });
-    expect((await severityOf("permissions"))?.what).toBe(
-      "You may not list nodes, list pods, list nodetwins, list nodehardwares, list nodepowerprofiles, list powerendpoints, create nodepowerprofiles, patch nodepowerprofiles, delete nodepowerprofiles, patch namespaces, get leases, list deployments, list events, create pods/portforward.",
-    );
-    expect((await severityOf("agents"))?.what).toBe("agents of 1 nodes report");
+    expect((await findings()).filter(({ check }) => check === "permissions")).toMatchObject([
+      {
+        severity: "warning",
+        what: "You may not get/list/watch nodes, list/watch pods, list/watch nodetwins, list/watch nodehardwares, get/list/watch nodepowerprofiles, list/watch powerendpoints, get namespaces, get leases in joulie-system, list leases in kube-node-lease, list deployments in joulie-system, list daemonsets in joulie-system, list statefulsets in joulie-system, list events in default, create pods/portforward in joulie-system, get pods/log in joulie-system, get pods/proxy in joulie-system, get services/proxy in joulie-system.",
+      },
+      {
+        severity: "notice",
+        what: "You may not create/patch/delete nodepowerprofiles, patch namespaces, which joulie pin, unpin, stop and resume need.",
+      },
+    ]);
+    expect((await severityOf("agents"))?.what).toBe("agents of 1 node report");
     await createNode("b", { power: { state: "off" }, controlStatus: {} });
     expect((await severityOf("agents"))?.what).toBe("agents of 1 of 2 nodes report");
     await clock.advanceAsync(milliseconds(90_000));
@@ -464,6 +516,17 @@ describe("what --watch prints", () => {
     expect(await printedOf([table("2 W"), table("3 W")], true)).toEqual([table("2 W"), "b     3 W        1s\n"]);
   });
 
+  it.each([usageError("--sort-by typo"), new ApiError("badRequest", "unable to parse requirement")])(
+    "CLI-14 ends at a wrong command line: %s",
+    async (error) => {
+      const text = async () => {
+        throw error;
+      };
+      const { signal } = new AbortController();
+      await expect(watchText({ clock, out: () => undefined }, text, signal)).rejects.toThrow(error.message);
+    },
+  );
+
   it("CLI-14 ends at Ctrl-C while the API hangs", async () => {
     const ending = new AbortController();
     const done = watchText({ clock, out: () => undefined }, async () => new Promise(() => undefined), ending.signal);
@@ -473,6 +536,52 @@ describe("what --watch prints", () => {
 });
 
 describe("what the doctor examines besides", () => {
+  it("CLI-13 asks about the installation's namespace by name, and a console that only shows needs no action", async () => {
+    const asked: Record<string, string>[] = [];
+    const inner = context.transport;
+    const transport: Transport = {
+      ...inner,
+      request: async (request) => {
+        if (!request.path.includes("/selfsubjectaccessreviews")) return inner.request(request);
+        const { spec } = JSON.parse(request.body ?? "{}") as { spec: { resourceAttributes: Record<string, string> } };
+        asked.push(spec.resourceAttributes);
+        const isChange = /create|patch|delete/.test(spec.resourceAttributes["verb"] ?? "");
+        const allowed = !isChange || spec.resourceAttributes["subresource"] === "portforward";
+        return answer(201, { metadata: {}, status: { allowed } });
+      },
+    };
+    const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
+    context = {
+      ...context,
+      transport,
+      client: new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test", limit }),
+    };
+    expect(await find("permissions")).toMatchObject({ severity: "notice" });
+    expect(asked.filter(({ resource }) => resource === "namespaces")).toEqual([
+      { verb: "get", group: "", resource: "namespaces", name: namespace },
+      { verb: "patch", group: "", resource: "namespaces", name: namespace },
+    ]);
+    expect(asked.filter(({ verb }) => verb === "watch")).toHaveLength(6);
+  });
+
+  it("CLI-13 does not say that twins are in order while Joulie is stopped and refreshes none", async () => {
+    await createNode("a", { lastUpdated: new Date(NOW - 600_000).toISOString(), controlStatus: {} });
+    await createNode("b");
+    await setStopped(context, namespace, true);
+    expect([await find("twins"), await find("agents")]).toEqual([undefined, undefined]);
+  });
+
+  it("CLI-10 CLI-13 advises commands for the cluster that the user named", async () => {
+    await createNode("a", { power: { state: "failed" } });
+    context = { ...context, target: { context: "prod eu", kubeconfig: "/k" } };
+    const command = "joulie wake a --context 'prod eu' --kubeconfig /k";
+    expect(statusOf(await read(), context).text(false)).toContain(`-> ${command}\n`);
+    expect(await find("wake-failed")).toMatchObject({ fix: command });
+    expect(advised("helm upgrade joulie", { context: "prod" })).toBe("helm upgrade joulie --kube-context prod");
+    expect(advised("chronyc tracking", { context: "prod" })).toBe("chronyc tracking");
+    expect(advised("joulie doctor")).toBe("joulie doctor");
+  });
+
   const workload = (component: string, env: Readonly<Record<string, string>> = {}) => ({
     metadata: {
       name: `joulie-${component}`,
@@ -611,7 +720,7 @@ describe("what the doctor examines besides", () => {
       await context.client.create(resources.leases, { metadata: { name }, spec }, { namespace: "kube-node-lease" });
     };
     await lease("fine", 9000);
-    expect((await find("node-clocks"))?.what).toBe("the clocks of 1 nodes agree with the API server's");
+    expect((await find("node-clocks"))?.what).toBe("the clocks of 1 node agree with the API server's");
     await lease("early", -120_000);
     await lease("late", 200_000);
     expect(await find("node-clocks")).toMatchObject({

@@ -16,6 +16,8 @@ export interface ConsoleContext {
   readonly forward?: PortForwarder | undefined;
   /** Addresses that the user names instead. */
   readonly urls?: Readonly<Partial<Record<PagedProgram, string | undefined>>> | undefined;
+  /** The cluster that the user named on the command line: commands that the console advises name it as well. */
+  readonly target?: { readonly context?: string | undefined; readonly kubeconfig?: string | undefined } | undefined;
   readonly out: (text: string) => void;
   readonly screen: Screen;
 }

@@ -1,4 +1,4 @@
-import { type ClusterObjects, type Severity } from "../../core/report/index.ts";
+import { type ClusterObjects, counted, type Severity } from "../../core/report/index.ts";
 import { between, instant, milliseconds } from "../../core/units/index.ts";
 import {
   clockSkewOf,
@@ -187,7 +187,7 @@ export async function machineClock({ transport, clock, skew }: ConsoleContext): 
   ];
 }
 
-const NODE_LEASES = "kube-node-lease";
+export const NODE_LEASES = "kube-node-lease";
 /** A kubelet renews its Lease every 10 seconds; the node lifecycle controller takes the node as lost after 40. */
 const MAX_LATE = milliseconds(90_000);
 
@@ -210,12 +210,13 @@ export async function nodeClocks(
     else if (late > MAX_LATE) wrong.push(`${metadata.name} ${Math.round(late / 1000)} s behind`);
   }
   if (known === 0) return [];
-  if (wrong.length === 0) return [fine("node-clocks", `the clocks of ${known} nodes agree with the API server's`)];
+  if (wrong.length === 0)
+    return [fine("node-clocks", `the clocks of ${counted(known, "node")} agree with the API server's`)];
   return [
     bad(
       "node-clocks",
       "warning",
-      `The clocks of ${wrong.length} nodes differ from the API server's, for example ${wrong[0]}. Their agents' reports look too old or too new.`,
+      `The clocks of ${counted(wrong.length, "node")} differ from the API server's, for example ${wrong[0]}. Their agents' reports look too old or too new.`,
       "synchronise the clocks of these nodes: chronyc tracking",
     ),
   ];

@@ -1,6 +1,7 @@
 import { apiGroup, kinds } from "../../core/api/index.ts";
 import {
   type ClusterObjects,
+  counted,
   defaultReportSettings,
   findProblems,
   isManaged,
@@ -11,6 +12,7 @@ import {
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeObject, resources } from "../../platform/kube/index.ts";
 import { type ExaminedCluster, missingDefinitions, missingPermissions } from "../check/index.ts";
+import { advised } from "./advice.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import {
   bad,
@@ -21,6 +23,7 @@ import {
   installedAccounts,
   machineClock,
   missing,
+  NODE_LEASES,
   nodeClocks,
 } from "./doctor-checks.ts";
 import { EVENT_NAMESPACE } from "./node-details.ts";
@@ -63,7 +66,7 @@ export async function examineInstallation(
     Promise.resolve(mounts(objects)),
     Promise.resolve(consoleVersion(objects, options.version)),
   ]);
-  return [...found.flat(), ...problemsAsFindings(objects)];
+  return [...found.flat(), ...problemsAsFindings(objects, context.target)];
 }
 
 /** Of each program's ServiceAccount; nothing without programs, as in the demo. */
@@ -82,57 +85,79 @@ async function definitions(context: ConsoleContext): Promise<readonly DoctorFind
     : [missing("crds", lacking)];
 }
 
-interface Question {
-  readonly verb: string;
+/** A right that commands of this console need. */
+interface NeededRight {
+  readonly verbs: readonly string[];
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
   readonly namespace?: string;
+  readonly name?: string;
+  /** Only `joulie pin`, `unpin`, `stop` and `resume` need it. */
+  readonly changes?: true;
 }
 
-/** What the commands of this console need; with fewer rights some of them fail. */
-const questionsIn = (namespace: string): readonly Question[] => [
-  { verb: "list", group: "", resource: "nodes" },
-  { verb: "list", group: "", resource: "pods" },
-  { verb: "list", group: apiGroup, resource: "nodetwins" },
-  { verb: "list", group: apiGroup, resource: "nodehardwares" },
-  { verb: "list", group: apiGroup, resource: "nodepowerprofiles" },
-  { verb: "list", group: apiGroup, resource: "powerendpoints" },
-  { verb: "create", group: apiGroup, resource: "nodepowerprofiles" },
-  { verb: "patch", group: apiGroup, resource: "nodepowerprofiles" },
-  { verb: "delete", group: apiGroup, resource: "nodepowerprofiles" },
-  { verb: "patch", group: "", resource: "namespaces" },
-  { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace },
-  { verb: "list", group: "apps", resource: "deployments", namespace },
-  { verb: "list", group: "events.k8s.io", resource: "events", namespace: EVENT_NAMESPACE },
-  { verb: "create", group: "", resource: "pods", subresource: "portforward", namespace },
+/** With fewer rights some commands fail or know less. */
+const neededRights = (namespace: string): readonly NeededRight[] => [
+  { verbs: ["get", "list", "watch"], group: "", resource: "nodes" },
+  { verbs: ["list", "watch"], group: "", resource: "pods" },
+  { verbs: ["list", "watch"], group: apiGroup, resource: "nodetwins" },
+  { verbs: ["list", "watch"], group: apiGroup, resource: "nodehardwares" },
+  { verbs: ["get", "list", "watch"], group: apiGroup, resource: "nodepowerprofiles" },
+  { verbs: ["list", "watch"], group: apiGroup, resource: "powerendpoints" },
+  { verbs: ["get"], group: "", resource: "namespaces", name: namespace },
+  { verbs: ["get"], group: "coordination.k8s.io", resource: "leases", namespace },
+  { verbs: ["list"], group: "coordination.k8s.io", resource: "leases", namespace: NODE_LEASES },
+  { verbs: ["list"], group: "apps", resource: "deployments", namespace },
+  { verbs: ["list"], group: "apps", resource: "daemonsets", namespace },
+  { verbs: ["list"], group: "apps", resource: "statefulsets", namespace },
+  { verbs: ["list"], group: "events.k8s.io", resource: "events", namespace: EVENT_NAMESPACE },
+  { verbs: ["create"], group: "", resource: "pods", subresource: "portforward", namespace },
+  { verbs: ["get"], group: "", resource: "pods", subresource: "log", namespace },
+  { verbs: ["get"], group: "", resource: "pods", subresource: "proxy", namespace },
+  { verbs: ["get"], group: "", resource: "services", subresource: "proxy", namespace },
+  { verbs: ["create", "patch", "delete"], group: apiGroup, resource: "nodepowerprofiles", changes: true },
+  { verbs: ["patch"], group: "", resource: "namespaces", name: namespace, changes: true },
 ];
 
 async function permissions({ client }: ConsoleContext, namespace: string): Promise<readonly DoctorFinding[]> {
+  const isAllowed = async (resourceAttributes: object): Promise<boolean> => {
+    const { status } = await client.create<KubeObject & { readonly status?: { readonly allowed?: boolean } }>(
+      resources.selfSubjectAccessReviews,
+      { metadata: {}, spec: { resourceAttributes } },
+      { timeout: CALL_TIMEOUT },
+    );
+    return status?.allowed === true;
+  };
   const answers = await Promise.all(
-    questionsIn(namespace).map(async (resourceAttributes) => {
-      const { verb, resource, subresource } = resourceAttributes;
-      const spec = { resourceAttributes };
-      const { status } = await client.create<KubeObject & { readonly status?: { readonly allowed?: boolean } }>(
-        resources.selfSubjectAccessReviews,
-        { metadata: {}, spec },
-        { timeout: CALL_TIMEOUT },
-      );
+    neededRights(namespace).map(async ({ verbs, changes = false, ...attributes }) => {
+      const allowed = await Promise.all(verbs.map(async (verb) => isAllowed({ verb, ...attributes })));
+      const refused = verbs.filter((_, at) => allowed[at] !== true);
+      const { resource, subresource, namespace: within } = attributes;
       const what = subresource === undefined ? resource : `${resource}/${subresource}`;
-      return status?.allowed === true ? [] : [`${verb} ${what}`];
+      const where = within === undefined ? "" : ` in ${within}`;
+      return refused.length === 0 ? [] : [{ changes, text: `${refused.join("/")} ${what}${where}` }];
     }),
   );
-  const missing = answers.flat();
-  return missing.length === 0
-    ? [fine("permissions", "you may read and change what this console needs")]
-    : [
-        bad(
-          "permissions",
-          "warning",
-          `You may not ${missing.join(", ")}.`,
-          "ask an administrator for a ClusterRole with these verbs",
-        ),
-      ];
+  const refused = answers.flat();
+  if (refused.length === 0) return [fine("permissions", "you may read and change what this console needs")];
+  const textOf = (changes: boolean) => refused.filter((one) => one.changes === changes).map(({ text }) => text);
+  const fix = "ask an administrator for a ClusterRole with these verbs";
+  const [reading, changing] = [textOf(false), textOf(true)];
+  return [
+    ...(reading.length === 0 ? [] : [bad("permissions", "warning", `You may not ${reading.join(", ")}.`, fix)]),
+    // A console that only shows is usual.
+    ...(changing.length === 0
+      ? []
+      : [
+          bad(
+            "permissions",
+            "notice",
+            `You may not ${changing.join(", ")}, which joulie pin, unpin, stop and resume need.`,
+            fix,
+          ),
+        ]),
+  ];
 }
 
 const BLOCKED_BY_MOUNT = /read-only|permission denied|EROFS|EACCES/i;
@@ -150,7 +175,7 @@ function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly D
       bad(
         "mounts",
         "warning",
-        `Agents of ${affected.length} nodes cannot write to the host, for example ${affected[0]?.metadata.name}.`,
+        `Agents of ${counted(affected.length, "node")} cannot write to the host, for example ${affected[0]?.metadata.name}.`,
         "mount /sys writable into the agent: see docs/guides/security.md",
       ),
     ];
@@ -159,7 +184,7 @@ function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly D
         bad(
           "mounts",
           "notice",
-          `Agents of ${withoutControl.length} nodes found no way to cap the CPU, for example ${withoutControl[0]?.metadata.name}.`,
+          `Agents of ${counted(withoutControl.length, "node")} found no way to cap the CPU, for example ${withoutControl[0]?.metadata.name}.`,
           `joulie node ${withoutControl[0]?.metadata.name}`,
         ),
       ]
@@ -169,29 +194,31 @@ function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly D
 }
 
 /** The rest are the problems of `joulie status`, without those that are checked above. */
-function problemsAsFindings(objects: ClusterObjects): readonly DoctorFinding[] {
+function problemsAsFindings(objects: ClusterObjects, target: ConsoleContext["target"]): readonly DoctorFinding[] {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).filter(({ id }) => id !== "kinds-missing");
   const ids = new Set(problems.map(({ id }) => id));
   const managed = summaries.filter(isManaged);
   // Nodes that sleep or started a moment ago are no problem, and do not count as reporting either.
   const ofNodes = (count: number): string =>
-    count === managed.length ? `${count} nodes` : `${count} of ${managed.length} nodes`;
+    count === managed.length ? counted(count, "node") : `${count} of ${counted(managed.length, "node")}`;
   const reporting = managed.filter(({ receipts }) =>
     receipts.some(({ age }) => age !== undefined && age <= defaultReportSettings.agentSilentAfter),
   );
   const parts: DoctorFinding[] = [];
-  const isTwinKnown = managed.length > 0 && objects.notListed?.includes("twins") !== true;
-  if (isTwinKnown && !ids.has("agent-silent"))
+  // While Joulie is stopped, nothing refreshes them: that none is fresh is no problem, and not in order either.
+  const isChecked = objects.installation?.stopped !== true && objects.notListed?.includes("twins") !== true;
+  const fresh = managed.filter(({ stale }) => !stale);
+  if (isChecked && reporting.length > 0 && !ids.has("agent-silent"))
     parts.push(fine("agents", `agents of ${ofNodes(reporting.length)} report`));
-  if (isTwinKnown && !ids.has("twin-stale") && !ids.has("twin-missing"))
-    parts.push(fine("twins", `twins of ${ofNodes(managed.filter(({ stale }) => !stale).length)} are fresh`));
+  if (isChecked && fresh.length > 0 && !ids.has("twin-stale") && !ids.has("twin-missing"))
+    parts.push(fine("twins", `twins of ${ofNodes(fresh.length)} are fresh`));
   if (!ids.has("versions-differ") && (objects.installation?.programs.length ?? 0) > 0)
     parts.push(fine("versions", "all programs have one version"));
   return [
     ...parts,
     ...problems.map(({ id, severity, subject, what, meaning, command }) =>
-      bad(id, severity, `${subject}: ${what} ${meaning}`, command),
+      bad(id, severity, `${subject}: ${what} ${meaning}`, advised(command, target)),
     ),
   ];
 }

@@ -29,7 +29,9 @@ export async function installationNamespace(client: KubeClient, named: string | 
   if (found.length === 0 || found.includes(USUAL_NAMESPACE)) return USUAL_NAMESPACE;
   const [first = USUAL_NAMESPACE, ...others] = found;
   if (others.length > 0)
-    throw new ConsoleError(`Joulie is installed in several namespaces (${found.join(", ")}); name one with -n`);
+    throw new ConsoleError(
+      `Joulie is installed in several namespaces (${found.join(", ")}); name one with -n, or for joulie why with --installation`,
+    );
   return first;
 }
 

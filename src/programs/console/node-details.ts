@@ -11,6 +11,8 @@ import {
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { type AdvisingContext, advised } from "./advice.ts";
+import { whyUnknown } from "./cluster-reader.ts";
 import { ConsoleError, type Screen } from "./context.ts";
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
@@ -26,7 +28,6 @@ export interface NodeEvent {
 
 type EventObject = KubeObject & {
   readonly metadata: { readonly creationTimestamp?: string };
-  readonly regarding?: { readonly kind?: string; readonly name?: string };
   readonly reason?: string;
   readonly note?: string;
   readonly eventTime?: string;
@@ -41,11 +42,13 @@ export const EVENT_NAMESPACE = "default";
 /** Joulie's last Events about the node, the newest first; undefined if they cannot be listed. */
 export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[] | undefined> {
   try {
-    const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
+    const { items } = await client.listAll<EventObject>(resources.events, {
+      namespace: EVENT_NAMESPACE,
+      // A large cluster has thousands of Events, and --watch asks every two seconds.
+      fieldSelector: `regarding.name=${node}`,
+    });
     return items
-      .filter(
-        ({ regarding, reportingController = "" }) => regarding?.name === node && reportingController.includes("joulie"),
-      )
+      .filter(({ reportingController = "" }) => reportingController.includes("joulie"))
       .map((event) => ({
         at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
         reason: event.reason ?? "",
@@ -70,7 +73,7 @@ export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
   { events, history }: NodePast,
-  screen: Screen,
+  { screen, target }: AdvisingContext,
 ): Printable {
   const node = objects.nodes.find(({ metadata }) => metadata.name === name);
   if (node === undefined) throw new ConsoleError(`there is no node ${name}; joulie node lists all`);
@@ -94,7 +97,7 @@ export function nodeDetailsOf(
       if (summary.rack !== undefined) print.line("RACK", summary.rack);
       for (const { severity, what, meaning, command } of problems) {
         print.line(severity.toUpperCase(), `${what} ${meaning}`);
-        print.line("", `-> ${command}`);
+        print.line("", `-> ${advised(command, target)}`);
       }
       print.heading("HARDWARE");
       const { cpu, gpu } = hardware;
@@ -108,7 +111,7 @@ export function nodeDetailsOf(
       for (const warning of warnings.slice(0, 5)) print.line("warning", warning);
       if (objects.notListed?.includes("twins") === true) {
         print.heading("TARGET, TWIN, CONTROL");
-        print.line("", "unknown: the twins cannot be listed; see joulie doctor");
+        print.line("", `the twins are unknown: ${whyUnknown(objects, "twins")}`);
         if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
       } else printTwin(print, summary);
       const endpoint = objects.endpoints.get(name)?.status;
@@ -119,7 +122,10 @@ export function nodeDetailsOf(
           `${endpoint.powerState ?? "unknown"}, wake ${endpoint.wakeProven === true ? "proven" : "not proven"}`,
         );
       }
-      printPods(print, podRows, name);
+      if (podRows === undefined) {
+        print.heading("PODS");
+        print.line("", `unknown: ${whyUnknown(objects, "pods")}`);
+      } else printPods(print, podRows, name);
       print.heading("HISTORY");
       printHistory(print, history);
       const happened = [
@@ -174,13 +180,12 @@ const PODS_LIMIT = 20;
 
 function printPods(
   print: DetailsText,
-  pods: readonly { readonly name: string; readonly workloadClass: string }[] | undefined,
+  pods: readonly { readonly name: string; readonly workloadClass: string }[],
   node: string,
 ): void {
-  print.heading(pods === undefined ? "PODS" : `PODS (${pods.length})`);
-  if (pods === undefined) print.line("", "unknown: the pods cannot be listed; see joulie doctor");
-  for (const pod of pods?.slice(0, PODS_LIMIT) ?? []) print.line(pod.workloadClass, pod.name);
-  const more = (pods?.length ?? 0) - PODS_LIMIT;
+  print.heading(`PODS (${pods.length})`);
+  for (const pod of pods.slice(0, PODS_LIMIT)) print.line(pod.workloadClass, pod.name);
+  const more = pods.length - PODS_LIMIT;
   if (more > 0) print.line("", `and ${more} more: kubectl get pods -A --field-selector spec.nodeName=${node}`);
 }
 

@@ -1,12 +1,14 @@
 import {
   ageText,
   type ClusterObjects,
+  counted,
   type PlannedChange,
   type PlanReport,
   planReport,
   replan,
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
+import { requireKinds, whyUnknown } from "./cluster-reader.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { readPages } from "./program-pages.ts";
@@ -35,12 +37,16 @@ export async function planOf(
       const age = between(instant(Date.parse(value.at)), objects.now);
       return { report: value, source: `The operator's own plan (${from}), ${ageText(age)} old.` };
     }
+  // Without the twins every node would look new.
+  requireKinds(objects, ["twins"]);
   const { operatorConfig, settingsOf } = await import("../operator/index.ts");
   const { values, source } = await programSettings(context.client, namespace, "operator", operatorConfig);
   const reason = why ?? (answers.length > 0 ? "it has no plan yet, or does not lead" : "it did not answer");
+  const isPinKnown = objects.notListed?.includes("profiles") !== true;
+  const pins = isPinKnown ? "" : ` Pins are unknown and left out: ${whyUnknown(objects, "profiles")}.`;
   return {
     report: planReport(replan(objects, settingsOf(values, catalogue))),
-    source: `Computed now from the API with ${source}, without the operator's memory of arrivals, trends and sleep. The operator was not asked: ${reason}.`,
+    source: `Computed now from the API with ${source}, without the operator's memory of arrivals, trends and sleep. The operator was not asked: ${reason}.${pins}`,
   };
 }
 
@@ -83,9 +89,9 @@ export function planText(
     text: (wide) => {
       const { changes, unchanged, performanceNodes, performancePods, podsReadable, sleepBlocked } = report;
       const pods = podsReadable
-        ? `${performancePods} performance pods`
+        ? counted(performancePods, "performance pod")
         : "The pods cannot be read, so no node is downgraded";
-      const head = `${pods}; the policy asks for ${performanceNodes} performance nodes. ${unchanged} nodes stay as they are.`;
+      const head = `${pods}; the policy asks for ${counted(performanceNodes, "performance node")}. ${counted(unchanged, "node")} ${unchanged === 1 ? "stays as it is" : "stay as they are"}.`;
       const table =
         changes.length === 0 ? "Nothing changes.\n" : changesTable(changes, screen.columns, { wide, headers });
       const note = [

@@ -23,7 +23,7 @@ export const processTerminal: Terminal = {
 };
 
 const ESCAPE = String.fromCharCode(27);
-const KEY = new RegExp(`${ESCAPE}(?:\\[[0-9;]*[A-Za-z~])?|[\\s\\S]`, "g");
+const KEY = new RegExp(`${ESCAPE}(?:\\[[0-9;]*[A-Za-z~]|O[A-Z])?|[\\s\\S]`, "g");
 
 /** Escape sequences are one key; everything else is one key per character. */
 export const keysIn = (text: string): readonly string[] => text.match(KEY) ?? [];

@@ -173,11 +173,20 @@ describe("pages of programs", () => {
     };
     pages["/debug/decisions"] = { decisions: [] };
     expect(await words()).toContain("There is no record of the extender: it does not remember this pod.");
+    const { forward } = context;
+    const isDown = async () => Promise.reject(new Error("ext-2 is down"));
+    context = {
+      ...context,
+      forward: async (target) => (target.pod === "ext-2" ? isDown() : forward?.(target)) as never,
+    };
+    expect(await words()).toContain("do not remember this pod, and not all answered: ext-2 is down.");
+    context = { ...context, forward };
+    forwarded = [];
     const decision = { at: "2030-01-01T00:00:00Z", verb: "prioritize", nodes: [{ node: "b", score: 77 }] };
     pages["/debug/decisions"] = { decisions: [decision] };
     expect(await words()).toContain("recorded: score 77 at 2030-01-01T00:00:00Z");
     expect(asked.at(-1)).toBe("/debug/decisions?pod=default%2Fp");
-    expect(forwarded.map(({ pod }) => pod)).toEqual(["ext-1", "ext-2", "ext-1", "ext-2"]);
+    expect(forwarded.map(({ pod }) => pod)).toEqual(["ext-1", "ext-2"]);
     const filtered = (rejection: string | null) => ({ ...decision, verb: "filter", nodes: [{ node: "b", rejection }] });
     pages["/debug/decisions"] = { decisions: [filtered(null)] };
     expect(await words()).toContain("recorded: accepted at 2030-01-01T00:00:00Z");

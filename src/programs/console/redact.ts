@@ -1,33 +1,21 @@
-/** What stands in place of a value that may be a secret. */
-export const REDACTED = "(redacted)";
+import { HIDDEN, redactText as redactLogText } from "../../platform/log/index.ts";
+
+/** What stands in place of a value that may be a secret: the mark that the programs use in their logs. */
+export const REDACTED = HIDDEN;
 
 /** Names of fields, variables and annotations whose values may be secrets. */
 const SECRET_NAME =
-  /(pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|private[-_]?key|bearer|auth(orization)?$|cookie|signature|tls\.key|client[-_]?key|\.dockerconfig)/i;
-/** Texts that are secrets whatever their name is. */
-const SECRET_TEXTS: readonly RegExp[] = [
-  /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, // JSON web tokens
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi,
-  /\b(gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b/g,
+  /(pass(word|wd|phrase)?|pwd|secret|token|credential|(api|private|access|signing|encryption|shared)[-_]?key|bearer|jwt|auth(orization)?$|cookie|signature|tls\.key|client[-_]?key|\.dockerconfig)/i;
+/** What the redaction of logs does not know: values that are secrets whatever their name is, and short names. */
+const MORE_SECRETS: readonly RegExp[] = [
+  /()\b(?:gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b/g,
+  /\b(basic\s{1,8})[\w.~+/=-]{8,}/gi,
+  /\b(pass=)[^\s"',;&}]+/gi,
 ];
-/** User and password in an URL, or a token alone. Up to the last @ before the path: a password may contain one. */
-const URL_CREDENTIALS = /([a-z][a-z0-9+.-]*:\/\/)[^/\s"'<>?#]+@/gi;
-const SECRET_WORD = "(?:pass(?:word|wd|phrase)?|secret|token|api[-_]?key|credential)s?";
-/** `"token": "…"` in a text such as a log line, up to the closing quote; also in JSON within JSON, with escaped quotes. */
-const QUOTED = new RegExp(`(${SECRET_WORD}\\\\*["']?\\s*[:=]\\s*(\\\\*["']))(?:(?!\\2)[^\\n])+`, "gi");
-/** `password=…`. */
-const ASSIGNMENT = new RegExp(`(${SECRET_WORD}\\\\*["']?\\s*[:=]\\s*)(?![\\\\"'])[^\\s"',;&}]+`, "gi");
 
 /** A text without what may be a secret in it. */
-export function redactText(text: string): string {
-  let clean = text;
-  for (const pattern of SECRET_TEXTS) clean = clean.replaceAll(pattern, REDACTED);
-  return clean
-    .replaceAll(URL_CREDENTIALS, `$1${REDACTED}@`)
-    .replaceAll(QUOTED, `$1${REDACTED}`)
-    .replaceAll(ASSIGNMENT, `$1${REDACTED}`);
-}
+export const redactText = (text: string): string =>
+  MORE_SECRETS.reduce((clean, secret) => clean.replaceAll(secret, `$1${REDACTED}`), redactLogText(text));
 
 /** Annotations that repeat the whole object, with what was removed elsewhere: kubectl's, and those of other tools. */
 const repeatsObject = (key: string, value: unknown): boolean =>

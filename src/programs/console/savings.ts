@@ -13,8 +13,10 @@ import {
   savingsReport,
 } from "../../core/report/index.ts";
 import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { withPods } from "./cluster-reader.ts";
-import type { ConsoleContext, Screen } from "./context.ts";
+import { isApiError } from "../../platform/kube/index.ts";
+import { withPodsAndTwins } from "./cluster-reader.ts";
+import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
+import { endedBy } from "./interrupt.ts";
 import type { Printable } from "./output.ts";
 import { energyText, paintFor, wrap } from "./screen.ts";
 import { renderColumns, type TableColumn } from "./table.ts";
@@ -34,12 +36,15 @@ export interface SourcedSavings {
   readonly notes: readonly string[];
 }
 
-/** Watches the cluster for a while. A failed reading is skipped: its time is not covered. */
+/**
+ * Watches the cluster for a while. A failed reading is skipped: its time is not covered. If the first one fails for a reason that
+ * stays, such as a missing right, it ends at once.
+ */
 export async function measureSavings(
   { clock }: Pick<ConsoleContext, "clock">,
-  read: () => Promise<ClusterObjects>,
+  read: (signal: AbortSignal) => Promise<ClusterObjects>,
   { window, interval, factors }: SavingsOptions,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<SourcedSavings> {
   const account = new EnergyAccount();
   const started = clock.monotonic();
@@ -47,18 +52,22 @@ export async function measureSavings(
   let readings = 0;
   for (;;) {
     try {
-      account.add(energySampleOf(withPods(await read()), defaultReportSettings));
+      account.add(energySampleOf(withPodsAndTwins(await endedBy(signal, read(signal))), defaultReportSettings));
       readings++;
     } catch (error) {
-      failure = error;
+      if (readings === 0 && isPermanent(error)) throw error;
+      failure = signal.aborted ? new ConsoleError("it was interrupted before the first reading") : error;
     }
-    if (signal?.aborted === true || elapsed(started, clock.monotonic()) >= window) break;
+    if (signal.aborted || elapsed(started, clock.monotonic()) >= window) break;
     await clock.sleep(interval, signal).catch(() => undefined);
   }
   if (readings === 0) throw failure;
   const source = `${readings} readings of the twins in the API, from now on`;
   return { report: savingsReport(account.totals, factors), source, notes: [] };
 }
+
+const isPermanent = (error: unknown): boolean =>
+  error instanceof ConsoleError || isApiError(error, "forbidden", "unauthorized", "badRequest", "notFound");
 
 interface EnergyRow {
   readonly name: string;

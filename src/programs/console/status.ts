@@ -3,23 +3,28 @@ import {
   type ClusterObjects,
   type ClusterProblem,
   type ClusterTotals,
+  counted,
   defaultReportSettings,
   findProblems,
-  type Installation,
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
+import { type AdvisingContext, advised } from "./advice.ts";
+import { whyUnknown } from "./cluster-reader.ts";
 import type { Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
 
 /** `joulie status`: one screen, problems first. */
-export function statusOf(objects: ClusterObjects, screen: Screen): Printable {
+export function statusOf(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {
   const summaries = summarizeNodes(objects, defaultReportSettings);
-  const problems = findProblems(objects, defaultReportSettings, summaries);
+  const problems = findProblems(objects, defaultReportSettings, summaries).map((problem) => ({
+    ...problem,
+    command: advised(problem.command, target),
+  }));
   const totals = totalsOver(summaries);
   return {
-    text: () => [problemLines(problems, screen), totalLines(totals, objects.installation, screen)].join("\n"),
+    text: () => [problemLines(problems, screen), totalLines(totals, objects, screen)].join("\n"),
     value: () => ({ problems, totals, installation: objects.installation }),
     names: () => problems.map(({ id }) => `problem/${id}`),
   };
@@ -50,11 +55,12 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
 
 const BAR = 20;
 
-function totalLines(totals: ClusterTotals, installation: Installation | undefined, screen: Screen): string {
+function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Screen): string {
+  const { installation } = objects;
   const paint = paintFor(screen);
   const { drawn, budgetWithPower, budget, uncapped, managed, byClass, measured, withPower, pods, podsByClass } = totals;
   const lines: [string, string][] = [];
-  if (drawn === undefined) lines.push(["POWER", "unknown: no node has a reading"]);
+  if (drawn === undefined) lines.push(["POWER", "unknown: no node that is awake has a reading"]);
   else {
     const share = budgetWithPower > 0 ? drawn / budgetWithPower : undefined;
     lines.push([
@@ -63,7 +69,7 @@ function totalLines(totals: ClusterTotals, installation: Installation | undefine
     ]);
     const saved = uncapped > 0 ? `, ${Math.round((100 * budget) / uncapped)} % of ${powerText(uncapped)} uncapped` : "";
     lines.push(["LIMIT", `${powerText(budget)}${saved}`]);
-    lines.push(["READINGS", `${withPower} of ${managed} nodes, ${measured} of them measured`]);
+    lines.push(["READINGS", `${withPower} of ${counted(managed, "node")}, ${measured} of them measured`]);
   }
   const classes = (["performance", "eco", "draining", "asleep", "unknown"] as const)
     .filter((name) => byClass[name] > 0 || name === "performance" || name === "eco")
@@ -72,7 +78,7 @@ function totalLines(totals: ClusterTotals, installation: Installation | undefine
   lines.push([
     "PODS",
     podsByClass === undefined
-      ? "unknown: they cannot be listed"
+      ? `unknown: ${whyUnknown(objects, "pods")}`
       : `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`,
   ]);
   const { holder, age } = installation?.operatorLease ?? {};

@@ -1,3 +1,4 @@
+import { open } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import type { Pod } from "../../core/api/index.ts";
 import { type ClusterObjects, defaultReportSettings, findProblems, summarizeNodes } from "../../core/report/index.ts";
@@ -7,7 +8,8 @@ import { type KubeObject, type Resource, resources } from "../../platform/kube/i
 import { reasonOf } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { DoctorFinding } from "./doctor-checks.ts";
-import { workloadResources } from "./installation.ts";
+import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
+import { EVENT_NAMESPACE } from "./node-details.ts";
 import { redactObject, redactText } from "./redact.ts";
 import { type ArchivedFile, tarOf } from "./tar.ts";
 
@@ -20,7 +22,9 @@ export interface BundleOptions {
 }
 
 const LOG_LINES = 500;
+/** Of pods. */
 const LOGS_LIMIT = 30;
+const HEALTHY_AGENTS = 5;
 const CALL_TIMEOUT = milliseconds(10_000);
 
 /** What of the installation's namespace is collected. Secrets are not read at all. */
@@ -58,20 +62,22 @@ export async function supportBundle(
       ? { name: "pods.error.txt", content: "The pods could not be listed; installation.json says why.\n" }
       : json("pods.json", objects.pods.map(podOutline)),
   ];
-  for (const [name, resource] of Object.entries(collected)) {
+  const add = async (name: string, read: () => Promise<readonly KubeObject[]>): Promise<void> => {
     try {
-      const { items } = await client.listAll<KubeObject>(resource, { namespace });
-      files.push(json(`${name}.json`, items));
+      files.push(json(`${name}.json`, await read()));
     } catch (error) {
       files.push({ name: `${name}.error.txt`, content: `${redactText(reasonOf(error))}\n` });
     }
-  }
+  };
+  for (const [name, resource] of Object.entries(collected))
+    await add(name, async () => (await client.listAll<KubeObject>(resource, { namespace })).items);
+  await add("node-events", async () => nodeEventsOf(context));
   files.push(...(await logsOf(context, namespace)));
   return { archive: gzipSync(tarOf(files, clock.now())), files };
 }
 
 const README = `A support bundle of Joulie. It contains what Joulie's commands show, the objects of its kinds, its workloads, and the
-ends of its log files. Secrets were not read. Values that may be credentials are replaced by (redacted). It names nodes
+ends of its log files. Secrets were not read. Values that may be credentials are replaced by ***. It names nodes
 and pods: look through it before you share it.
 `;
 
@@ -88,18 +94,63 @@ function podOutline(pod: Pod): unknown {
   };
 }
 
+type LoggedPod = KubeObject & {
+  readonly spec?: { readonly containers?: readonly { readonly name: string }[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly { readonly name: string; readonly restartCount?: number }[];
+  };
+};
+
+const hasRestarted = ({ status }: LoggedPod): boolean =>
+  status?.containerStatuses?.some(({ restartCount = 0 }) => restartCount > 0) ?? false;
+
+/** There are as many agents as nodes, so the other programs come first, then agents in trouble, then some that are well. */
+function podsToLog(pods: readonly LoggedPod[]): readonly LoggedPod[] {
+  const isAgent = ({ metadata }: LoggedPod) => metadata.labels?.[COMPONENT] === "agent";
+  const isReady = ({ status }: LoggedPod) =>
+    status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+  const isWell = (pod: LoggedPod) => isReady(pod) && !hasRestarted(pod);
+  const agents = pods.filter(isAgent);
+  const chosen = [
+    ...pods.filter((pod) => !isAgent(pod)),
+    ...agents.filter((pod) => !isWell(pod)),
+    ...agents.filter(isWell).slice(0, HEALTHY_AGENTS),
+  ];
+  return chosen.slice(0, LOGS_LIMIT);
+}
+
+/** A log that a bundle contains. */
+interface LogRequest {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Each container of a pod, and what it wrote before its last restart, which usually says why it ended. */
+function requestsOf(pod: LoggedPod, namespace: string): readonly LogRequest[] {
+  const { metadata, spec, status } = pod;
+  const containers = spec?.containers ?? [];
+  return containers.flatMap(({ name: container }) => {
+    const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?container=${container}&tailLines=${LOG_LINES}`;
+    // A name in the archive has at most 100 characters. The end of a pod's name tells pods apart.
+    const short = metadata.name.slice(-60) + (containers.length === 1 ? "" : `.${container.slice(-20)}`);
+    const { restartCount = 0 } = status?.containerStatuses?.find(({ name }) => name === container) ?? {};
+    return [
+      { name: `logs/${short}.log`, path },
+      ...(restartCount === 0 ? [] : [{ name: `logs/${short}.previous.log`, path: `${path}&previous=true` }]),
+    ];
+  });
+}
+
 async function logsOf({ client, transport, clock }: ConsoleContext, namespace: string): Promise<ArchivedFile[]> {
-  let pods: readonly KubeObject[];
+  let pods: readonly LoggedPod[];
   try {
-    const selection = { namespace, labelSelector: "app.kubernetes.io/name=joulie" };
-    pods = (await client.listAll<KubeObject>(resources.pods, selection)).items;
-  } catch {
-    return [];
+    pods = (await client.listAll<LoggedPod>(resources.pods, { namespace, labelSelector: INSTALLED })).items;
+  } catch (error) {
+    return [{ name: "logs.error.txt", content: `${redactText(reasonOf(error))}\n` }];
   }
   const files: ArchivedFile[] = [];
-  for (const { metadata } of pods.slice(0, LOGS_LIMIT)) {
-    const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?tailLines=${LOG_LINES}`;
-    const name = `logs/${metadata.name.slice(0, 80)}.log`;
+  for (const { name, path } of podsToLog(pods).flatMap((pod) => requestsOf(pod, namespace))) {
     try {
       const text = await withTimeLimit(clock, CALL_TIMEOUT, async (signal) => {
         const { status, body } = await transport.request({ method: "GET", path, signal });
@@ -114,3 +165,19 @@ async function logsOf({ client, transport, clock }: ConsoleContext, namespace: s
   }
   return files;
 }
+
+/** Joulie's Events about nodes; those of others are none of this bundle's business. */
+async function nodeEventsOf({ client }: ConsoleContext): Promise<readonly KubeObject[]> {
+  type EventObject = KubeObject & { readonly reportingController?: string };
+  const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
+  return items.filter(({ reportingController = "" }) => reportingController.includes("joulie"));
+}
+
+/** Only its owner may read the file. The mode of a new file alone would leave an existing one as readable as it was. */
+export async function writePrivately(file: string, content: Buffer): Promise<void> {
+  await using handle = await open(file, "w", PRIVATE);
+  if ((await handle.stat()).isFile()) await handle.chmod(PRIVATE);
+  await handle.writeFile(content);
+}
+
+const PRIVATE = 0o600;

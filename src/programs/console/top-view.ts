@@ -1,4 +1,4 @@
-import type { NodeSummary } from "../../core/report/index.ts";
+import { type NodeSummary, totalsOver } from "../../core/report/index.ts";
 import type { Screen } from "./context.ts";
 import { filterOf, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
 import { bar, cut, paintFor, powerText, sparkline, wrap } from "./screen.ts";
@@ -34,7 +34,7 @@ export const initialTop = (more: Partial<TopState> = {}): TopState => ({
 export function afterKey(state: TopState, key: string, count: number, page: number): TopState {
   if (key === "\u0003") return { ...state, done: true };
   if (state.typing) return typed(state, key);
-  if (state.help && key !== "q") return { ...state, help: false };
+  if (state.help) return { ...state, help: false };
   const move = (by: number): TopState => ({
     ...state,
     selected: Math.max(0, Math.min(count - 1, Math.min(state.selected, count - 1) + by)),
@@ -66,9 +66,14 @@ export function afterKey(state: TopState, key: string, count: number, page: numb
       return move(-page);
     case "\u001b[6~":
       return move(page);
+    // Home and End: of xterm, of its application mode, and of tmux and the Linux console.
     case "\u001b[H":
+    case "\u001bOH":
+    case "\u001b[1~":
       return move(-count);
     case "\u001b[F":
+    case "\u001bOF":
+    case "\u001b[4~":
       return move(count);
     default:
       return state;
@@ -108,10 +113,12 @@ export interface TopFrame {
   readonly state: TopState;
   readonly screen: Screen;
   readonly rows: number;
-  /** What the last reading said; undefined if it succeeded. */
+  /** Why the last reading failed, as a sentence; undefined if it succeeded. */
   readonly error: string | undefined;
-  /** Kinds that are missing or that the user may not list: their columns are unknown. */
+  /** Kinds that are not known: their columns are unknown. */
   readonly notListed: readonly string[];
+  /** Those of them that are still being read. */
+  readonly pending: readonly string[];
   /** Age of the data in seconds; undefined before the first reading. */
   readonly age: number | undefined;
 }
@@ -123,13 +130,14 @@ const SPARK = 12;
 export const pageOf = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
 
 /** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
-export function topFrame({ nodes, history, state, screen, rows, error, notListed, age }: TopFrame): readonly string[] {
+export function topFrame(frame: TopFrame): readonly string[] {
+  const { nodes, history, state, screen, rows, error, age } = frame;
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
   if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
   const ordered = arranged(nodes, state);
   const ageOfData = age === undefined ? "no data yet" : `data ${age} s old`;
-  const unknown = notListed.length === 0 ? "" : `cannot list ${notListed.join(", ")}: see joulie doctor`;
+  const unknown = unknownKinds(frame);
   const lines = [
     paint.bold(
       cut(
@@ -139,7 +147,7 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
     ),
     cut(powerLine(nodes), columns),
     error !== undefined
-      ? paint.yellow(cut(`the API does not answer: ${error}; trying again`, columns))
+      ? paint.yellow(cut(error, columns))
       : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : unknown, columns),
   ];
   const withRacks = state.grouped && hasRacks(ordered);
@@ -181,17 +189,23 @@ export function topFrame({ nodes, history, state, screen, rows, error, notListed
     }
   }
   if (ordered.length === 0) lines.push(age === undefined ? "reading the cluster" : "no node matches");
-  return lines;
+  return lines.slice(0, rows);
+}
+
+function unknownKinds({ notListed, pending }: Pick<TopFrame, "notListed" | "pending">): string {
+  const refused = notListed.filter((kind) => !pending.includes(kind));
+  return [
+    ...(refused.length === 0 ? [] : [`cannot list ${refused.join(", ")}: see joulie doctor`]),
+    ...(pending.length === 0 ? [] : [`reading ${pending.join(", ")}`]),
+  ].join("; ");
 }
 
 /** Compares only the nodes with a reading with their caps, so that the share is right if some have none. */
 function powerLine(nodes: readonly NodeSummary[]): string {
-  const read = nodes.filter(({ drawn }) => drawn !== undefined);
-  if (read.length === 0) return "power unknown: no node has a reading";
-  const drawn = read.reduce((sum, node) => sum + (node.drawn ?? 0), 0);
-  const budget = read.reduce((sum, node) => sum + (node.budget ?? 0), 0);
+  const { drawn, budgetWithPower: budget, managed, withPower } = totalsOver(nodes);
+  if (drawn === undefined) return "power unknown: no node that is awake has a reading";
   const share = budget > 0 ? drawn / budget : undefined;
-  const missing = nodes.length - read.length;
+  const missing = managed - withPower;
   return [
     `${powerText(drawn)} of ${budget > 0 ? powerText(budget) : "-"} ${bar(share, 30)}`,
     ...(share === undefined ? [] : [`${Math.round(share * 100)} %`]),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { NodeSummary } from "../../core/report/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
+import { ApiError } from "../../platform/kube/index.ts";
 import { keysIn } from "./process-terminal.ts";
 import { runTop } from "./top.ts";
 import { afterKey, arranged, initialTop, type TopState, topFrame } from "./top-view.ts";
@@ -36,6 +37,7 @@ const frame = (state: TopState, more: Partial<Parameters<typeof topFrame>[0]> = 
     rows: 12,
     error: undefined,
     notListed: [],
+    pending: [],
     age: 0,
     ...more,
   });
@@ -61,9 +63,10 @@ describe("joulie top", () => {
   it("CLI-09 selects with arrows within the list, shows help with ?, and quits with q or Ctrl-C", () => {
     expect(press(["\u001b[B", "\u001b[B", "\u001b[B", "\u001b[B"]).selected).toBe(2);
     expect(press(["\u001b[A"]).selected).toBe(0);
-    expect(press(["\u001b[F"]).selected).toBe(2);
+    for (const end of ["\u001b[F", "\u001b[4~", "\u001bOF"]) expect(press([end]).selected).toBe(2);
+    for (const home of ["\u001b[H", "\u001b[1~", "\u001bOH"]) expect(press([home], { selected: 2 }).selected).toBe(0);
     expect(frame(press(["?"])).join("\n")).toContain("sort by another column");
-    expect(press(["?", "x"]).help).toBe(false);
+    for (const key of ["x", "q"]) expect(press(["?", key])).toMatchObject({ help: false, done: false });
     for (const line of frame(press(["?"]), { screen: { columns: 60, colour: false } }))
       expect(line.length).toBeLessThanOrEqual(60);
     const [, , , head] = frame(initialTop(), { screen: { columns: 80, colour: false } });
@@ -72,10 +75,18 @@ describe("joulie top", () => {
   });
 
   it("CLI-09 keeps every line within the screen and shows racks, bars and an error", () => {
-    const lines = frame(initialTop(), { error: "connection refused" });
-    expect(lines.join("\n")).toContain("the API does not answer: connection refused; trying again");
+    const lines = frame(initialTop(), { error: "the API does not answer: connection refused; trying again" });
+    expect(lines).toContain("the API does not answer: connection refused; trying again");
     expect(lines).toContain("r1");
     expect(frame(initialTop(), { notListed: ["pods"] })).toContain("cannot list pods: see joulie doctor");
+    expect(frame(initialTop(), { notListed: ["pods"], pending: ["pods"] })).toContain("reading pods");
+    expect(frame(initialTop(), { notListed: ["twins", "pods"], pending: ["pods"] })).toContain(
+      "cannot list twins: see joulie doctor; reading pods",
+    );
+    for (const rows of [1, 2, 3, 4, 5]) {
+      expect(frame(initialTop(), { rows })).toHaveLength(rows);
+      expect(frame(initialTop(), { rows, nodes: [] }).length).toBeLessThanOrEqual(rows);
+    }
     for (const columns of [40, 80, 160])
       for (const line of frame(initialTop(), { screen: { columns, colour: false } }))
         expect(line.length).toBeLessThanOrEqual(columns);
@@ -117,9 +128,16 @@ describe("joulie top", () => {
 
   it("CLI-09 says that power is unknown without readings, and compares only nodes with a reading with their caps", () => {
     const [, none] = frame(initialTop(), { nodes: [node("a", { drawn: undefined, budget: undefined })] });
-    expect(none).toBe("power unknown: no node has a reading");
+    expect(none).toBe("power unknown: no node that is awake has a reading");
     const [, some] = frame(initialTop(), { nodes: [node("a"), node("b", { drawn: undefined })] });
     expect(some).toMatch(/^100 W of 400 W .* 25 % {2}1 node has no reading$/);
+    const unmanaged = node("c", { drawn: undefined, eligibility: "unmanaged" });
+    const [, managed] = frame(initialTop(), { nodes: [node("a"), unmanaged] });
+    expect(managed).not.toContain("no reading");
+    const asleep = node("d", { drawn: 0 as never, powerState: "off" });
+    const [, stale] = frame(initialTop(), { nodes: [node("a", { drawn: undefined }), asleep] });
+    expect(stale).toBe("power unknown: no node that is awake has a reading");
+    expect(frame(initialTop(), { nodes: [asleep] })[1]).toMatch(/^0 W of 400 W/);
   });
 
   it("CLI-09 says before the first reading that it reads, not that the API does not answer", () => {
@@ -131,7 +149,14 @@ describe("joulie top", () => {
   });
 
   it("takes pasted keys apart, escape sequences together", () => {
-    expect(keysIn("a\u001b[A\u001b[5~\u001bq")).toEqual(["a", "\u001b[A", "\u001b[5~", "\u001b", "q"]);
+    expect(keysIn("a\u001b[A\u001b[5~\u001bOH\u001bq")).toEqual([
+      "a",
+      "\u001b[A",
+      "\u001b[5~",
+      "\u001bOH",
+      "\u001b",
+      "q",
+    ]);
   });
 
   it("CLI-09 goes on two seconds after a slow first list and after a call that timed out", async () => {
@@ -142,7 +167,7 @@ describe("joulie top", () => {
       await clock.sleep(milliseconds(5000));
       if (readAt.length === 2) throw new Error("no answer");
       const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
-      return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+      return { now: clock.now(), nodes: [], pods: [], notListed: [], pending: [], ...none };
     };
     const terminal = {
       size: () => ({ columns: 80, rows: 24 }),
@@ -177,7 +202,7 @@ describe("joulie top", () => {
         // From the second call on there is no answer.
         if (++reads > 1) await new Promise(() => undefined);
         const none = { twins: new Map(), hardware: new Map(), profiles: new Map(), endpoints: new Map() };
-        return { now: clock.now(), nodes: [], pods: [], notListed: [], ...none };
+        return { now: clock.now(), nodes: [], pods: [], notListed: [], pending: [], ...none };
       };
       const { signal } = new AbortController();
       const done = runTop({ clock, screen: { columns: 80, colour: false } }, read, terminal, {}, signal);
@@ -188,6 +213,55 @@ describe("joulie top", () => {
       expect([reads, written.at(-1)]).toEqual([2, "\u001b[?25h\u001b[?1049l"]);
     },
   );
+
+  it.each(["at the start", "after a key"])(
+    "CLI-09 restores the screen and ends with the error if drawing fails %s",
+    async (when) => {
+      const clock = new VirtualClock(instant(0));
+      const written: string[] = [];
+      let press: (key: string) => void = () => undefined;
+      let isBroken = when === "at the start";
+      const terminal = {
+        size: () => {
+          if (isBroken) throw new Error("the terminal has no size");
+          return { columns: 80, rows: 24 };
+        },
+        write: (text: string) => written.push(text),
+        onKey: (added: (key: string) => void) => {
+          press = added;
+          return () => undefined;
+        },
+      };
+      const screen = { columns: 80, colour: false };
+      const { signal } = new AbortController();
+      const done = runTop({ clock, screen }, async () => new Promise(() => undefined), terminal, {}, signal);
+      isBroken = true;
+      press("g");
+      await expect(done).rejects.toThrow("the terminal has no size");
+      expect([written[0], written.at(-1)]).toEqual(["\u001b[?1049h\u001b[?25l", "\u001b[?25h\u001b[?1049l"]);
+    },
+  );
+
+  it("CLI-09 does not say that the API is away when it refuses a right", async () => {
+    const clock = new VirtualClock(instant(0));
+    const written: string[] = [];
+    const terminal = {
+      size: () => ({ columns: 120, rows: 24 }),
+      write: (text: string) => written.push(text),
+      onKey: () => () => undefined,
+    };
+    const stop = new AbortController();
+    const read = async () => {
+      throw new ApiError("forbidden", "GET /api/v1/nodes: 403 nodes is forbidden");
+    };
+    const done = runTop({ clock, screen: { columns: 120, colour: false } }, read, terminal, {}, stop.signal);
+    await clock.advanceAsync(milliseconds(500));
+    stop.abort();
+    await done;
+    const text = written.join("");
+    expect(text).toContain("the API refuses: GET /api/v1/nodes: 403 nodes is forbidden; see joulie doctor");
+    expect(text).not.toContain("does not answer");
+  });
 
   it("CLI-09 survives API errors, and restores the screen when it ends", async () => {
     const clock = new VirtualClock(instant(0));
@@ -214,6 +288,7 @@ describe("joulie top", () => {
         endpoints: new Map(),
         pods: [],
         notListed: [],
+        pending: [],
       };
     };
     const done = runTop(

@@ -1,6 +1,7 @@
 import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../core/report/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import { isApiError } from "../../platform/kube/index.ts";
 import type { ConsoleContext } from "./context.ts";
 import { endedBy } from "./interrupt.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
@@ -40,10 +41,20 @@ export async function runTop(
   const history = new Map<string, (number | undefined)[]>();
   let state = initialTop(start);
   let nodes: readonly NodeSummary[] = [];
-  let notListed: readonly string[] = [];
+  let unknown: Pick<WatchedObjects, "notListed" | "pending"> = { notListed: [], pending: [] };
   let error: string | undefined;
   let readAt: MonotonicInstant | undefined;
+  let crash: { readonly error: unknown } | undefined;
 
+  /** Whatever fails here has to wait until the terminal is restored: a crash would leave it in the alternate screen. */
+  const guarded = (work: () => void): void => {
+    try {
+      work();
+    } catch (caught) {
+      crash ??= { error: caught };
+      ending.abort();
+    }
+  };
   const draw = (): void => {
     const { columns, rows } = terminal.size();
     const lines = topFrame({
@@ -53,18 +64,20 @@ export async function runTop(
       screen: { ...screen, columns },
       rows,
       error,
-      notListed,
+      ...unknown,
       age: readAt === undefined ? undefined : Math.round(elapsed(readAt, clock.monotonic()) / 1000),
     });
     terminal.write(HOME + lines.map((line) => line + CLEAR_LINE).join("\r\n") + CLEAR_BELOW);
   };
-  const stopKeys = terminal.onKey((key) => {
-    state = afterKey(state, key, arranged(nodes, state).length, pageOf(terminal.size().rows));
-    if (state.done) ending.abort();
-    else draw();
-  });
+  const stopKeys = terminal.onKey((key) =>
+    guarded(() => {
+      state = afterKey(state, key, arranged(nodes, state).length, pageOf(terminal.size().rows));
+      if (state.done) ending.abort();
+      else draw();
+    }),
+  );
   terminal.write(ENTER);
-  const redrawing = redrawUntil(stopped, clock, draw);
+  const redrawing = redrawUntil(stopped, clock, () => guarded(draw));
   try {
     while (!stopped.aborted) {
       let began = clock.monotonic();
@@ -72,16 +85,16 @@ export async function runTop(
         const objects = await endedBy(stopped, read(stopped));
         began = clock.monotonic();
         nodes = summarizeNodes(objects, defaultReportSettings);
-        ({ notListed } = objects);
+        unknown = { notListed: objects.notListed, pending: objects.pending };
         remember(history, nodes);
         readAt = clock.monotonic();
         error = undefined;
       } catch (caught) {
-        error = caught instanceof Error ? caught.message : String(caught);
+        error = readingError(caught);
         began = clock.monotonic();
       }
       if (stopped.aborted) break;
-      draw();
+      guarded(draw);
       const pause: Milliseconds = milliseconds(
         Math.max(INTERVAL, elapsed(began, clock.monotonic()) * PAUSE_PER_COMPUTING),
       );
@@ -93,6 +106,15 @@ export async function runTop(
     await redrawing;
     terminal.write(LEAVE);
   }
+  if (crash !== undefined) throw crash.error;
+}
+
+/** A refusal is an answer: trying again does not help until the rights change. */
+function readingError(caught: unknown): string {
+  const message = caught instanceof Error ? caught.message : String(caught);
+  if (isApiError(caught, "forbidden") || isApiError(caught, "unauthorized"))
+    return `the API refuses: ${message}; see joulie doctor`;
+  return `the API does not answer: ${message}; trying again`;
 }
 
 async function redrawUntil(stopped: AbortSignal, clock: Clock, draw: () => void): Promise<void> {

@@ -31,6 +31,7 @@ const known = clusterOf(
 );
 const unknown: ClusterObjects = { ...known, pods: undefined };
 let context: ConsoleContext;
+const { signal } = new AbortController();
 
 beforeEach(() => {
   const clock = new VirtualClock(NOW);
@@ -68,8 +69,10 @@ describe("pods that cannot be read", () => {
   });
 
   it("CLI-10 status says that they are unknown, and does not count 0", () => {
-    expect(statusOf(known, screen).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
-    expect(statusOf(unknown, screen).text(false)).toContain("PODS      unknown: they cannot be listed\n");
+    expect(statusOf(known, { screen }).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
+    expect(statusOf(unknown, { screen }).text(false)).toContain(
+      "PODS      unknown: they cannot be listed; see joulie doctor\n",
+    );
   });
 
   it("CLI-11 node and top show no figure for pods and for what they request", () => {
@@ -86,6 +89,7 @@ describe("pods that cannot be read", () => {
       rows: 10,
       error: undefined,
       notListed: ["pods"],
+      pending: [],
       age: 0,
     }).join("\n");
     expect(frame).toContain("cannot list pods: see joulie doctor");
@@ -94,10 +98,10 @@ describe("pods that cannot be read", () => {
 
   it("CLI-11 node NAME says that they are unknown", () => {
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
-    const details = (objects: ClusterObjects) => nodeDetailsOf("a", objects, { events: [], history }, screen);
+    const details = (objects: ClusterObjects) => nodeDetailsOf("a", objects, { events: [], history }, { screen });
     expect(details(known).text(false)).toContain("PODS (1)\nstandard    default/p\n");
     expect(details(unknown).text(false)).toContain(
-      "PODS\n            unknown: the pods cannot be listed; see joulie doctor\n",
+      "PODS\n            unknown: they cannot be listed; see joulie doctor\n",
     );
     expect(details(unknown).value()).not.toHaveProperty("pods", expect.anything());
   });
@@ -118,8 +122,34 @@ describe("pods that cannot be read", () => {
     const message = /^the pods of the cluster cannot be listed \(pods: pods is forbidden\), .* joulie doctor/;
     const options = { pod: "p", namespace: "default", installation: namespace };
     await expect(explainPod(context, unknown, options)).rejects.toThrow(message);
-    const window = { window: milliseconds(0), interval: milliseconds(1000), factors: {} };
-    await expect(measureSavings(context, async () => unknown, window)).rejects.toThrow(message);
+    const window = { window: milliseconds(60_000), interval: milliseconds(1000), factors: {} };
+    await expect(measureSavings(context, async () => unknown, window, signal)).rejects.toThrow(message);
+  });
+
+  it("CLI-03 CLI-04 SAV-05 plan, why and savings do not invent an answer without twins", async () => {
+    const refused = { unreadable: ["nodetwins: nodetwins is forbidden"] };
+    const blind: ClusterObjects = {
+      ...known,
+      twins: new Map(),
+      notListed: ["twins"],
+      installation: installation(refused),
+    };
+    const message =
+      /^the nodetwins of the cluster cannot be listed \(nodetwins: nodetwins is forbidden\), .* joulie doctor/;
+    const options = { pod: "p", namespace: "default", installation: namespace };
+    const window = { window: milliseconds(60_000), interval: milliseconds(1000), factors: {} };
+    await expect(planOf(context, blind, namespace)).rejects.toThrow(message);
+    await expect(explainPod(context, blind, options)).rejects.toThrow(message);
+    await expect(measureSavings(context, async () => blind, window, signal)).rejects.toThrow(message);
+    await expect(planOf(context, { ...blind, pending: ["twins"] }, namespace)).rejects.toThrow("are not read yet");
+  });
+
+  it("CLI-04 plan says that pins are unknown if they cannot be listed", async () => {
+    const plan = async (objects: ClusterObjects) => (await planOf(context, objects, namespace)).source;
+    expect(await plan(known)).not.toContain("Pins");
+    expect(await plan({ ...known, notListed: ["profiles"] })).toMatch(
+      /Pins are unknown and left out: they cannot be listed; see joulie doctor\.$/,
+    );
   });
 
   it("CLI-08 support-bundle has no list of pods, and says so", async () => {

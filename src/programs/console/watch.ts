@@ -1,4 +1,6 @@
+import { errorCodeOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { isApiError } from "../../platform/kube/index.ts";
 import type { ConsoleContext } from "./context.ts";
 import { endedBy } from "./interrupt.ts";
 
@@ -13,7 +15,7 @@ export interface WatchTextOptions {
 
 /**
  * Prints again whenever the text changes, until the signal. An API error is one line, and the next attempt comes later; the
- * watch never ends because of it.
+ * watch never ends because of it. A usage error ends it.
  */
 export async function watchText(
   { clock, out }: Pick<ConsoleContext, "clock" | "out">,
@@ -34,6 +36,8 @@ export async function watchText(
       last = new Set(parts.map(withoutAges));
     } catch (error) {
       if (signal.aborted) break;
+      // A wrong command line stays wrong, such as -o typo or a selector that the API server cannot parse.
+      if (errorCodeOf(error) === "JOULIE_E_USAGE" || isApiError(error, "badRequest")) throw error;
       if (failures === 0) out(`# ${error instanceof Error ? error.message : String(error)}; trying again\n`);
       failures++;
     }

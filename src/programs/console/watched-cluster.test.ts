@@ -15,6 +15,19 @@ const refusal = (message: string): ApiResponse => ({
   body: ReadableStream.from([Buffer.from(JSON.stringify({ kind: "Status", reason: "Forbidden", message }))]),
 });
 
+/** The body of a watch that the server ends at the signal. */
+async function* until(signal: AbortSignal, body: ApiResponse["body"]): ApiResponse["body"] {
+  const chunks = body[Symbol.asyncIterator]();
+  const ended = new Promise<{ done: true; value: undefined }>((resolve) =>
+    signal.addEventListener("abort", () => resolve({ done: true, value: undefined })),
+  );
+  for (;;) {
+    const { done, value } = await Promise.race([chunks.next(), ended]);
+    if (done) return;
+    yield value;
+  }
+}
+
 let api: EmbeddedApi;
 let user: KubeClient;
 let lists: string[];
@@ -23,6 +36,10 @@ let isDown: boolean;
 let forbidden: string | undefined;
 /** Answers about these kinds come late. */
 let late: RegExp | undefined;
+/** Requests about this kind are never answered. */
+let held: string | undefined;
+let watching: AbortController;
+const endWatches = () => watching.abort();
 let client: KubeClient;
 let watchedOn: (clock: Clock) => WatchedCluster;
 let cluster: WatchedCluster;
@@ -33,6 +50,8 @@ beforeEach(async () => {
   isDown = false;
   forbidden = undefined;
   late = undefined;
+  held = undefined;
+  watching = new AbortController();
   // One kind is not installed.
   const installed = kinds.filter(({ plural }) => plural !== "powerendpoints");
   api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: installed.map(crdOf) });
@@ -42,10 +61,13 @@ beforeEach(async () => {
     request: async (request) => {
       requests.push(request.path);
       if (isDown) throw new Error("connection refused");
+      if (held !== undefined && request.path.includes(held)) await new Promise(() => undefined);
       if (late?.test(request.path)) await systemClock.sleep(milliseconds(100));
       if (forbidden !== undefined && request.path.includes(forbidden)) return refusal(`${forbidden} is forbidden`);
       if (request.path !== "/version" && !request.path.includes("watch=")) lists.push(request.path.replace(/\?.*/, ""));
-      return inner.request(request);
+      if (!request.path.includes("watch=")) return inner.request(request);
+      const answer = await inner.request(request);
+      return { ...answer, body: until(watching.signal, answer.body) };
     },
   };
   const clientOf = (transport: Transport) =>
@@ -132,6 +154,42 @@ it("CLI-09 top knows no pods of a user who may not list them", async () => {
   expect(await summaries()).toMatchObject([{ name: "a", pods: undefined }]);
 });
 
+it("CLI-09 top reads on while a kind is being listed, and does not call that a missing right", async () => {
+  held = "/pods";
+  await user.create(resources.namespaces, { metadata: { name: "joulie-system" } });
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } } });
+  const clock = new VirtualClock(instant(0));
+  cluster = watchedOn(clock);
+  cluster.start();
+  const reading = cluster.readAll("joulie-system");
+  // The pods do not come within the time that a reading waits for them.
+  for (let step = 0; step < 20; step++) {
+    await systemClock.sleep(milliseconds(20));
+    await clock.advanceAsync(milliseconds(1000));
+  }
+  const { pods, pending, notListed, installation } = await reading;
+  expect([pods, pending, notListed]).toEqual([undefined, ["pods"], ["endpoints", "pods"]]);
+  expect(installation?.unreadable).toEqual(["pods: they are not read yet"]);
+});
+
+it("CLI-09 CLI-14 top and --watch know nothing of a kind that they may not list any more", async () => {
+  await user.create(resources.nodes, { metadata: { name: "a", labels: { "joulie.io/managed": "true" } } });
+  const spec = { nodeName: "a", profile: "eco" };
+  await user.create(resources.nodeTwins, { metadata: { name: "a" }, spec });
+  cluster.start();
+  expect((await cluster.read()).twins.size).toBe(1);
+  forbidden = "nodetwins";
+  endWatches();
+  await expect
+    .poll(async () => {
+      const { twins, notListed, pending } = await cluster.read();
+      return [twins.size, notListed, pending];
+    })
+    .toEqual([0, ["twins", "endpoints"], []]);
+  forbidden = undefined;
+  await expect.poll(async () => (await cluster.read()).twins.size, { timeout: 10_000 }).toBe(1);
+});
+
 it("CLI-09 top says at once why nodes cannot be listed", async () => {
   forbidden = "/nodes";
   cluster.start();
@@ -145,7 +203,7 @@ it("CLI-14 commands with --watch list the large kinds once, and get what is inst
   cluster.start();
   const { installation, notListed } = await cluster.readAll("joulie-system");
   expect(installation).toMatchObject({ stopped: false, missingKinds: ["powerendpoints.joulie.io"] });
-  expect(installation?.unreadable).toEqual(["nodehardwares: you may not list them, or they are not read yet"]);
+  expect(installation?.unreadable).toEqual(["nodehardwares: you may not list and watch them"]);
   expect(notListed).toEqual(["hardware", "endpoints"]);
   lists = [];
   const metadata = { annotations: { "joulie.io/stop": "true" } };

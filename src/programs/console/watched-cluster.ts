@@ -29,9 +29,10 @@ export interface WatchedClusterOptions {
   readonly nodeSelector?: string | undefined;
 }
 
-/** Kinds that are missing or forbidden are empty, and named. Pods are undefined then: no pods is not the same as unknown pods. */
+/** Kinds that are not known are empty, and named. Pods are undefined then: no pods is not the same as unknown pods. */
 export interface WatchedObjects extends ClusterObjects {
   readonly notListed: readonly ClusterKind[];
+  readonly pending: readonly ClusterKind[];
 }
 
 const FIRST_LISTS = milliseconds(30_000);
@@ -105,6 +106,16 @@ export class WatchedCluster {
     return Object.keys(this.#reflectors) as ClusterKind[];
   }
 
+  /** Also after the first list: a right or a CRD may go away, and then the store is history. */
+  #isRefused(kind: ClusterKind): boolean {
+    const { isForbidden, missingDefinition } = this.#reflectors[kind];
+    return isForbidden || missingDefinition !== undefined;
+  }
+
+  #isPending(kind: ClusterKind): boolean {
+    return !this.#reflectors[kind].hasSynced && !this.#isRefused(kind);
+  }
+
   /** The same with what is installed, which is little and read each time. */
   async readAll(namespace: string, signal?: AbortSignal): Promise<ClusterObjects> {
     const objects = await this.read(signal);
@@ -113,11 +124,13 @@ export class WatchedCluster {
     const installed = await readInstallation(client, namespace, clock.now(), (part, error) =>
       unreadable.push(`${part}: ${reasonOf(error)}`),
     );
-    const refused = this.#kinds.filter((kind) => !this.#reflectors[kind].hasSynced);
     const isMissing = (kind: ClusterKind) => this.#reflectors[kind].missingDefinition !== undefined;
-    for (const kind of refused)
-      if (!isMissing(kind)) unreadable.push(`${resourceNames[kind]}: you may not list them, or they are not read yet`);
-    const missingKinds = refused
+    for (const kind of this.#kinds) {
+      if (this.#isPending(kind)) unreadable.push(`${resourceNames[kind]}: they are not read yet`);
+      if (this.#reflectors[kind].isForbidden)
+        unreadable.push(`${resourceNames[kind]}: you may not list and watch them`);
+    }
+    const missingKinds = this.#kinds
       .filter(isMissing)
       .map((kind) => `${resourceNames[kind]}.${apiGroup}`)
       .toSorted();
@@ -134,31 +147,33 @@ export class WatchedCluster {
       if (!isApiError(error, "notFound") && !isApiError(error, "forbidden")) throw error;
     });
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
-    if (!nodes.hasSynced) {
+    if (!nodes.hasSynced || this.#isRefused("nodes")) {
       // Says at once what a reflector would retry silently: a missing right, or a selector that is not one.
       await client.list(resources.nodes, { ...selectionOf(nodeSelector), limit: 1 }, call);
       if (!(await endsWithin(clock, FIRST_LISTS, nodes.synced(), signal)))
         throw new Error("the nodes have not been listed yet");
     }
     const kinds = this.#kinds;
-    const waiting = kinds.filter((kind) => {
-      const { hasSynced, isForbidden, missingDefinition } = this.#reflectors[kind];
-      return !hasSynced && !isForbidden && missingDefinition === undefined;
-    });
+    const waiting = kinds.filter((kind) => this.#isPending(kind));
     const answered = waiting.map(async (kind) =>
       Promise.race([this.#reflectors[kind].synced(), this.#refused[kind].promise]),
     );
     await endsWithin(clock, ALIVE, Promise.all(answered), signal);
-    const published = new Map(twins.store.entries());
+    const pending = kinds.filter((kind) => this.#isPending(kind));
+    const notListed = kinds.filter((kind) => this.#isPending(kind) || this.#isRefused(kind));
+    const known = <Value>(kind: ClusterKind, { store }: Reflector<Value>): ReadonlyMap<string, Value> =>
+      new Map(notListed.includes(kind) ? [] : store.entries());
+    const published = known("twins", twins);
     return {
       now: clusterTime(published, clock.now()),
       nodes: Array.from(nodes.store.values()),
       twins: published,
-      hardware: new Map(hardware.store.entries()),
-      profiles: new Map(profiles.store.entries()),
-      endpoints: new Map(endpoints.store.entries()),
-      pods: pods.hasSynced ? Array.from(pods.store.values()) : undefined,
-      notListed: kinds.filter((kind) => !this.#reflectors[kind].hasSynced),
+      hardware: known("hardware", hardware),
+      profiles: known("profiles", profiles),
+      endpoints: known("endpoints", endpoints),
+      pods: notListed.includes("pods") ? undefined : Array.from(pods.store.values()),
+      notListed,
+      pending,
     };
   }
 }

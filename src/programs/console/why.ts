@@ -9,7 +9,7 @@ import {
   summaryInWords,
   verdictInWords,
 } from "../../core/report/index.ts";
-import { withPods } from "./cluster-reader.ts";
+import { withPodsAndTwins } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { readPages } from "./program-pages.ts";
@@ -54,7 +54,7 @@ export interface Why {
 }
 
 export async function explainPod(context: ConsoleContext, found: ClusterObjects, options: WhyOptions): Promise<Why> {
-  const objects = withPods(found);
+  const objects = withPodsAndTwins(found);
   const pod = podNamed(objects, options.pod, options.namespace);
   const { energySettingsOf, extenderConfig, scoringSettingsOf } = await import("../extender/index.ts");
   const { values, source } = await programSettings(context.client, options.installation, "extender", extenderConfig);
@@ -92,10 +92,13 @@ async function recordOf(
   const found = answers.flatMap(({ value }) => (value as { decisions?: RecordedDecision[] } | null)?.decisions ?? []);
   if (found.length > 0)
     return { record: found.toSorted((one, other) => (one.at > other.at ? -1 : 1)), noRecord: undefined };
-  return {
-    record: undefined,
-    noRecord: answers.length > 0 ? "it does not remember this pod" : (why ?? "it did not answer"),
-  };
+  if (answers.length === 0) return { record: undefined, noRecord: why ?? "it did not answer" };
+  // Any replica may have the record, also the one that did not answer.
+  const noRecord =
+    why === undefined
+      ? "it does not remember this pod"
+      : `the replicas that answered do not remember this pod, and not all answered: ${why}`;
+  return { record: undefined, noRecord };
 }
 
 /** More nodes are only in -o wide and -o json. */

@@ -37,6 +37,7 @@ export interface ReportsOptions {
 export class Reports {
   readonly factors: EnergyFactors;
   readonly settings: ReportSettings;
+  #samples = 0;
   #account = new EnergyAccount();
   #hours = new EnergyHistory();
   readonly #cluster: ClusterWatch;
@@ -60,6 +61,11 @@ export class Reports {
   /** The same by hours, for the last day. */
   get hours(): EnergyHistory {
     return this.#hours;
+  }
+
+  /** Increases with each sample: until then the accounts stay as they are. */
+  get samples(): number {
+    return this.#samples;
   }
 
   /** Continues accounts; before the first sample. */
@@ -89,6 +95,7 @@ export class Reports {
     const sample = energySampleOf({ ...objects, pods }, this.settings, { catalogue: this.#catalogue });
     this.#account.add(sample);
     this.#hours.add(sample);
+    this.#samples++;
     this.#onSample(this.#account.totals);
     let sum = 0;
     let known = 0;

@@ -19,7 +19,7 @@ import { countEnergy, definitions } from "./metrics.ts";
 import { dataPages, PAST_HOURS, RING_HOURS } from "./pages/pages.ts";
 import { ClusterHistory } from "./past/cluster-history.ts";
 import { HistoryFile, type SavedState } from "./past/history-file.ts";
-import { pastOf } from "./past/prometheus-history.ts";
+import { cachedPast, pastOf } from "./past/prometheus-history.ts";
 import { Reports } from "./reports.ts";
 import { DashboardAccess } from "./server/access.ts";
 import { assetsFolder, loadAssets } from "./server/assets.ts";
@@ -163,7 +163,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
         pages: dataPages({
           cluster,
           history,
-          past: prometheus && (async (now, length) => pastOf(prometheus, history, log, now, length)),
+          past: prometheus && cachedPast(async (now, length) => pastOf(prometheus, history, log, now, length)),
           snapshot: () => publisher.snapshot(),
           reasonOf:
             config.OPERATOR_URL === undefined ? async () => undefined : planReasons(pagesOf(config.OPERATOR_URL), log),

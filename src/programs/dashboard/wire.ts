@@ -39,8 +39,14 @@ export type ColumnName = (typeof columnNames)[number];
 export type Columns = Record<ColumnName, (number | null)[]>;
 
 export interface Totals {
-  /** Sum over the nodes with a reading; null if no node has one. */
+  /** Sum over the nodes with a reading; null if nodes are awake and none of those has one. A node that is off reads 0. */
   readonly power: number | null;
+  /** How many nodes have a NodeTwin, so that a reading is expected. */
+  readonly expected: number;
+  /** How many of them have one. */
+  readonly withPower: number;
+  /** How many have none because the operator has not refreshed their NodeTwin. */
+  readonly stale: number;
   /** What the CPUs and GPUs may draw under their caps; null if unknown for every node. */
   readonly cap: number | null;
   /** What they draw uncapped. */

@@ -120,7 +120,7 @@ export class Reflector<Value, Index extends string = never> {
     return this.#hasSynced;
   }
 
-  /** Whether the server refused the permission to list or watch. */
+  /** Whether the server refuses the permission to list or watch. */
   get isForbidden(): boolean {
     return this.#isForbidden;
   }
@@ -233,6 +233,9 @@ export class Reflector<Value, Index extends string = never> {
       const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
       this.#openedAt = clock.monotonic();
       this.#heard();
+      // A right or a CRD that came back while the place was still known needs no new list.
+      this.#defined();
+      this.#isForbidden = false;
       watchdog.opened();
       for await (const batch of events) {
         if (abort.signal.aborted) break;

@@ -4,6 +4,9 @@ import { type LiveClient, LiveFeed } from "./live-feed.ts";
 
 const totals: Delta["totals"] = {
   power: 1,
+  expected: 1,
+  withPower: 1,
+  stale: 0,
   cap: null,
   capacity: null,
   counterfactual: null,
@@ -122,6 +125,10 @@ describe("the live feed", () => {
       return page.events;
     });
     expect(pages).toEqual([["resync"], ["delta"]]);
+    feed.publish({ ...delta(4), labelKeys: [large, large] });
+    const page = new Page();
+    feed.join(page, "a-b-3");
+    expect(page.events).toEqual(["resync"]);
   });
 
   it("DSH-03 drops a page that never reads, so that it keeps no other out", () => {

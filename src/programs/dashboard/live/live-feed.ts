@@ -24,6 +24,8 @@ export interface LiveFeedOptions {
 
 /** Deltas that are retained for clients that come back: two minutes. */
 const RETAINED_LIMIT = 120;
+/** A client that missed more reads the snapshot again, so that more need not be retained. */
+const RETAINED_SIZE = 1_048_576;
 /** A client that has this much unread gets no more until it has read everything. Then it reads the snapshot again. */
 const UNREAD_LIMIT = 1_048_576;
 /** Messages, one or fewer per second, that a page misses before it has to leave: it may never read again, and keeps others out. */
@@ -34,6 +36,7 @@ export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #clients = new Map<LiveClient, ClientState>();
   readonly #retained: { readonly seq: number; readonly text: string }[] = [];
+  #retainedSize = 0;
   #seq = 0;
 
   constructor(options: LiveFeedOptions) {
@@ -56,7 +59,9 @@ export class LiveFeed {
     const seq = ++this.#seq;
     const text = `id: ${this.#options.epoch}-${seq}\nevent: delta\ndata: ${JSON.stringify({ seq, ...delta })}\n\n`;
     this.#retained.push({ seq, text });
-    if (this.#retained.length > RETAINED_LIMIT) this.#retained.shift();
+    this.#retainedSize += text.length;
+    while (this.#retained.length > RETAINED_LIMIT || this.#retainedSize > RETAINED_SIZE)
+      this.#retainedSize -= this.#retained.shift()?.text.length ?? 0;
     for (const [client, state] of this.#clients) this.#send(client, state, text);
   }
 
@@ -71,14 +76,11 @@ export class LiveFeed {
     this.#clients.set(client, { missed: 0 });
     const seen = this.#seqOf(lastId);
     const [oldest] = this.#retained;
-    if (seen === undefined || seen > this.#seq || (seen < this.#seq && seen + 1 < (oldest?.seq ?? 0))) {
+    if (seen === undefined || seen > this.#seq || (seen < this.#seq && seen + 1 < (oldest?.seq ?? Infinity))) {
       this.#resync(client);
       return;
     }
-    const missed = this.#retained.filter(({ seq }) => seq > seen).map(({ text }) => text);
-    // In a large cluster the snapshot is smaller than two minutes of changes.
-    if (missed.reduce((sum, text) => sum + text.length, 0) > UNREAD_LIMIT) this.#resync(client);
-    else for (const text of missed) client.write(text);
+    for (const { seq, text } of this.#retained) if (seq > seen) client.write(text);
   }
 
   leave(client: LiveClient): void {

@@ -1,4 +1,4 @@
-import { milliseconds } from "../../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { ClusterHistory } from "../past/cluster-history.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
@@ -19,6 +19,8 @@ export interface PublisherOptions {
 }
 
 const EVERY = milliseconds(1000);
+/** It publishes every second, so a longer time is no delay. */
+const PAUSE = milliseconds(60_000);
 const BEAT_AFTER = 5;
 /** Problems are found over all nodes and pods: less often than changes are sent. */
 const PROBLEMS_EVERY = 5;
@@ -35,6 +37,7 @@ export class Publisher {
   #lastTopology = 0;
   #lastSyncing = "";
   #savedWatts: number | null = null;
+  #lastAt: MonotonicInstant | undefined;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -85,6 +88,7 @@ export class Publisher {
       this.#savedWatts = savedWatts();
     }
     const totals = this.#totals();
+    this.#noticePause();
     if (isSynced) history.sample(at, totals, table.rows());
     const changes = table.takeChanges();
     const fresh = decisions.takeFresh();
@@ -111,9 +115,17 @@ export class Publisher {
     } else if (++this.#quiet % BEAT_AFTER === 0) feed.beat(at, silence);
   }
 
+  /** The process was suspended, or its machine slept: what happened meanwhile is unknown. */
+  #noticePause(): void {
+    const { ioClock, history } = this.#options;
+    const now = ioClock.monotonic();
+    if (this.#lastAt !== undefined && elapsed(this.#lastAt, now) > PAUSE) history.interrupt();
+    this.#lastAt = now;
+  }
+
   #totals(): Totals {
     const { cluster } = this.#options;
-    return cluster.table.totals(cluster.podCount, cluster.pendingPods, this.#savedWatts);
+    return cluster.totals(this.#savedWatts);
   }
 }
 

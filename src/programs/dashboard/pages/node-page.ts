@@ -8,6 +8,7 @@ import type { PodProjection } from "../state/projections.ts";
 import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
 
 const PODS_LIMIT = 200;
+const TWINS_UNKNOWN = "unknown: the dashboard cannot list NodeTwins";
 
 /** The drawer of one node: receipts, pods, history and the facts behind them. */
 export function nodePage(
@@ -23,7 +24,10 @@ export function nodePage(
     labels: Object.entries(node.metadata.labels).toSorted(([one], [other]) => (one < other ? -1 : 1)),
     hardware: hardwareLines(facts),
     target: targetLines(facts, at),
-    reason: planned ?? reasonOf(classOf(twin), twin, pods && performancePodsIn(pods)),
+    reason:
+      planned ??
+      (facts.areTwinsKnown ? undefined : TWINS_UNKNOWN) ??
+      reasonOf(classOf(twin), twin, pods && performancePodsIn(pods)),
     receipts: receiptsOf(facts),
     pods: pods?.slice(0, PODS_LIMIT).map(podEntry) ?? null,
     morePods: Math.max(0, (pods?.length ?? 0) - PODS_LIMIT),

@@ -1,12 +1,13 @@
 import type { Catalogue } from "../../../core/inventory/index.ts";
 import { type EnergyTotals, energyAccountAnswer } from "../../../core/report/index.ts";
-import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
+import type { Past } from "../past/prometheus-history.ts";
 import type { Reports } from "../reports.ts";
 import { BadRequest, type DataPage } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
-import type { HistoryAnswer, Snapshot } from "../wire.ts";
+import type { Snapshot } from "../wire.ts";
 import { nodePage } from "./node-page.ts";
 import { numberIn } from "./query-number.ts";
 import { savingsPage } from "./savings-page.ts";
@@ -16,7 +17,7 @@ export interface PagesOptions {
   readonly cluster: ClusterWatch;
   readonly history: ClusterHistory;
   /** Reads further back than the ring; undefined without Prometheus. */
-  readonly past: ((now: Instant, length: Milliseconds) => Promise<HistoryAnswer>) | undefined;
+  readonly past: Past | undefined;
   readonly snapshot: () => Snapshot;
   readonly reasonOf: (node: string) => Promise<string | undefined>;
   readonly reports: Reports;
@@ -39,6 +40,7 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
     query.has("hours")
       ? reports.hours.totals(instant(now() - numberIn(query, "hours", RING_HOURS, RING_HOURS) * HOUR))
       : reports.account.totals;
+  const savings = new SavingsCache(reports);
   return {
     "/api/snapshot": () => JSON.stringify(snapshot()),
     "/api/labels": ({ query }) => {
@@ -67,8 +69,32 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
       const answer = scorePage(query, { ...objects, pods }, { extender: options.extender(), catalogue });
       return answer && JSON.stringify(answer);
     },
-    "/api/savings": ({ query }) => JSON.stringify(savingsPage(totalsOf(query), reports.factors)),
+    "/api/savings": ({ query }) =>
+      savings.get(query, () => JSON.stringify(savingsPage(totalsOf(query), reports.factors))),
     // For `joulie savings`: all nodes, in joules.
     "/api/energy-account": ({ query }) => JSON.stringify(energyAccountAnswer(totalsOf(query), reports.factors)),
   };
+}
+
+const CACHED = 16;
+
+/** Every open page asks every few seconds. Adding up the hours of all nodes is needed once per sample, not once per page. */
+class SavingsCache {
+  readonly #reports: Pick<Reports, "samples">;
+  readonly #texts = new Map<string, string>();
+  #samples = -1;
+
+  constructor(reports: Pick<Reports, "samples">) {
+    this.#reports = reports;
+  }
+
+  get(query: URLSearchParams, make: () => string): string {
+    const key = query.get("hours") ?? "";
+    const { samples } = this.#reports;
+    if (samples !== this.#samples || this.#texts.size >= CACHED) this.#texts.clear();
+    this.#samples = samples;
+    const text = this.#texts.get(key) ?? make();
+    this.#texts.set(key, text);
+    return text;
+  }
 }

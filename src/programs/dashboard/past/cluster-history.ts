@@ -10,22 +10,31 @@ const nodeSeries = ["power", "cap"] as const;
 const SAMPLE_EVERY = milliseconds(10_000);
 export const HOUR = milliseconds(3_600_000);
 
+/** While more of the nodes have a stale NodeTwin, the sum of the others would look as if the cluster drew less. */
+const STALE_SHARE = 0.1;
+
 /** The power of the cluster and of each node over the last 24 hours. */
 export class ClusterHistory {
   readonly cluster = new HistoryRing(clusterSeries);
   readonly #nodes = new Map<string, HistoryRing<(typeof nodeSeries)[number]>>();
   #sampledAt: Instant | undefined;
 
+  /** Says that the cluster was not looked at for a while: curves have a gap there. */
+  interrupt(): void {
+    for (const ring of [this.cluster, ...this.#nodes.values()]) ring.interrupt();
+  }
+
   /** Takes a sample if one is due. */
   sample(at: Instant, totals: Totals, rows: Iterable<readonly [string, NodeRow]>): boolean {
     if (this.#sampledAt !== undefined && Math.abs(at - this.#sampledAt) < SAMPLE_EVERY) return false;
     this.#sampledAt = at;
     const { power, cap, capacity, counterfactual } = totals;
+    const isWhole = totals.stale <= totals.expected * STALE_SHARE;
     this.cluster.record(at, {
-      power: power ?? undefined,
+      power: isWhole ? (power ?? undefined) : undefined,
       cap: cap ?? undefined,
       capacity: capacity ?? undefined,
-      counterfactual: counterfactual ?? undefined,
+      counterfactual: isWhole ? (counterfactual ?? undefined) : undefined,
     });
     const present = new Set<string>();
     for (const [name, row] of rows) {

@@ -19,6 +19,37 @@ export interface PastReader {
 const POINTS = 720;
 const FINEST = milliseconds(60_000);
 
+/** Reads the past up to `now`. */
+export type Past = (now: Instant, length: Milliseconds) => Promise<HistoryAnswer>;
+
+function rangeOf(now: Instant, length: Milliseconds): QueryRange {
+  const step = milliseconds(Math.max(FINEST, Math.ceil(length / POINTS / FINEST) * FINEST));
+  const to = instant(Math.floor(now / step) * step);
+  return { from: instant(to - Math.floor(length / step) * step), to, step };
+}
+
+const CACHED = 16;
+const RETRY_AFTER = milliseconds(30_000);
+
+/** Every open page asks again and again, and the answer changes once per step. Requests at the same time share one query. */
+export function cachedPast(past: Past): Past {
+  const answers = new Map<number, { readonly to: Instant; until: Instant; readonly answer: Promise<HistoryAnswer> }>();
+  return async (now, length) => {
+    const { to } = rangeOf(now, length);
+    const known = answers.get(length);
+    if (known?.to === to && now < known.until) return known.answer;
+    const entry = { to, until: instant(Infinity), answer: past(now, length) };
+    answers.delete(length);
+    answers.set(length, entry);
+    const [oldest] = answers.keys();
+    if (answers.size > CACHED && oldest !== undefined) answers.delete(oldest);
+    const { note } = await entry.answer;
+    // Prometheus did not answer: it is asked again soon.
+    if (note !== undefined) entry.until = instant(now + RETRY_AFTER);
+    return entry.answer;
+  };
+}
+
 /** Reads what is older than the ring from Prometheus. If that fails, the ring answers, with a note. */
 export async function pastOf(
   reader: PastReader,
@@ -27,9 +58,8 @@ export async function pastOf(
   now: Instant,
   length: Milliseconds,
 ): Promise<HistoryAnswer> {
-  const step = milliseconds(Math.max(FINEST, Math.ceil(length / POINTS / FINEST) * FINEST));
-  const to = instant(Math.floor(now / step) * step);
-  const range = { from: instant(to - Math.floor(length / step) * step), to, step };
+  const range = rangeOf(now, length);
+  const { step } = range;
   try {
     const [power, cap, capacity] = await Promise.all(
       Object.values(pastQueries).map(async (query) => reader.queryRange(query, range)),

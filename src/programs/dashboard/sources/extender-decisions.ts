@@ -85,7 +85,7 @@ function rankingOf({ best = [], candidates, workloadClass, scoring }: ExtenderAn
   const by = scoring === "energy" ? "adds the fewest joules" : "has the best power headroom";
   return {
     node: first.node,
-    text: `→ ${first.node}`,
+    text: `ranked first: ${first.node}`,
     reason: `${first.node} ${by} of ${candidates} ${candidates === 1 ? "candidate" : "candidates"}: score ${first.score} (${workloadClass} pod)`,
   };
 }

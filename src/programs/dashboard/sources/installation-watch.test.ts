@@ -18,7 +18,7 @@ const statusOf = (status: number, reason: string): ApiResponse => ({
 });
 
 let api: EmbeddedApi;
-let answer: (path: string) => ApiResponse | undefined;
+let answer: (path: string) => ApiResponse | Promise<ApiResponse> | undefined;
 let watch: InstallationWatch;
 
 beforeEach(async () => {
@@ -27,7 +27,7 @@ beforeEach(async () => {
   const inner = api.transport();
   const transport: Transport = {
     close: async () => inner.close(),
-    request: async (request) => answer(request.path) ?? inner.request(request),
+    request: async (request) => (await answer(request.path)) ?? inner.request(request),
   };
   const client = new KubeClient({ transport, clock: systemClock, random: seededRandom(2), fieldManager: "test" });
   const metadata = { name: NAMESPACE, annotations: { [annotations.stop]: "true" } };
@@ -47,6 +47,14 @@ it("DSH-18 keeps what is known while the API server fails", async () => {
   answer = () => statusOf(400, "BadRequest");
   await watch.read();
   expect(watch.installation).toMatchObject({ stopped: true, unreadable: [] });
+});
+
+it("DSH-18 ends at the signal while the API server hangs, so that the history is saved", async () => {
+  answer = async () => new Promise(() => undefined);
+  const stop = new AbortController();
+  const running = watch.run(stop.signal);
+  stop.abort();
+  await expect(running).resolves.toBeUndefined();
 });
 
 it("DSH-18 names what the dashboard may not read, and shows the rest", async () => {

@@ -3,7 +3,7 @@ import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { programSettings, readInstallation } from "../../console/index.ts";
+import { endedBy, programSettings, readInstallation } from "../../console/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../../extender/index.ts";
 
 /** The extender's settings, and where they come from in words. */
@@ -55,13 +55,14 @@ export class InstallationWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     while (!signal.aborted) {
-      await this.read();
+      // A call that hangs must not hold up the end, which saves the history.
+      await endedBy(signal, this.read(signal)).catch(() => undefined);
       // Several dashboards do not ask at the same moment.
       await clock.sleep(milliseconds(EVERY * (0.8 + 0.4 * random.next())), signal).catch(() => undefined);
     }
   }
 
-  async read(): Promise<void> {
+  async read(signal?: AbortSignal): Promise<void> {
     const { client, clock, namespace, assumed, isDemo, log } = this.#options;
     try {
       const unreadable: string[] = [];
@@ -76,6 +77,7 @@ export class InstallationWatch {
       this.#extender = isInstalled ? { values, source } : assumed;
       this.#isFailing = false;
     } catch (error) {
+      if (signal?.aborted === true) return;
       if (!this.#isFailing) log.warn({ err: error }, "cannot read the installation; showing what was read last");
       this.#isFailing = true;
     }

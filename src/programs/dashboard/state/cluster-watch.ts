@@ -19,7 +19,7 @@ import {
   unreadOf,
 } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import type { ClassName } from "../wire.ts";
+import type { ClassName, Totals } from "../wire.ts";
 import { classChange, DecisionLog } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
 import { classOf, hasExpired, rowOf } from "./node-row.ts";
@@ -55,6 +55,8 @@ export interface NodeFacts {
   readonly node: NodeProjection;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
+  /** False if the API server refuses them, or they are not read yet. */
+  readonly areTwinsKnown: boolean;
   readonly hardware: NodeHardware | undefined;
   readonly endpoint: PowerEndpoint | undefined;
   readonly profile: NodePowerProfile | undefined;
@@ -78,7 +80,7 @@ export class ClusterWatch {
   readonly #changed = new Set<string>();
   readonly #classes = new Map<string, ClassName>();
   #pendingPods = 0;
-  #hadPods = false;
+  #lastKnown = "";
   readonly #reflectors: {
     readonly nodes: Reflector<NodeProjection>;
     readonly twins: Reflector<NodeTwin>;
@@ -139,45 +141,63 @@ export class ClusterWatch {
 
   /** The names of the kinds that the API server does not have, and of those that the dashboard may not list. */
   get refused(): { readonly missing: readonly string[]; readonly forbidden: readonly string[] } {
-    const unread = Object.entries(this.#reflectors).filter(([, { hasSynced }]) => !hasSynced);
-    const names = (found: typeof unread) => found.map(([kind]) => resourceNames[kind as ClusterKind]);
+    const names = (isMeant: (kind: ClusterKind) => boolean) =>
+      this.#kinds.filter(isMeant).map((kind) => resourceNames[kind]);
     return {
-      missing: names(unread.filter(([, { missingDefinition }]) => missingDefinition !== undefined)),
-      forbidden: names(unread.filter(([, { isForbidden }]) => isForbidden)),
+      missing: names((kind) => this.#reflectors[kind].missingDefinition !== undefined),
+      forbidden: names((kind) => this.#reflectors[kind].isForbidden),
     };
   }
 
-  /** Time since the API server was last heard, of the resource for which it is longest. */
+  /** Time since the API server was last heard, of the resource for which it is longest. A kind that it refuses is not silence. */
   get silence(): Milliseconds | undefined {
-    const silences = Object.values(this.#reflectors).flatMap(({ silence }) => silence ?? []);
+    const silences = this.#kinds.flatMap((kind) =>
+      this.#isRefused(kind) ? [] : (this.#reflectors[kind].silence ?? []),
+    );
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
 
-  /** Null until the pods are read. */
-  get podCount(): number | null {
-    const { hasSynced, store } = this.#reflectors.pods;
-    return hasSynced ? store.size : null;
+  totals(savedWatts: number | null): Totals {
+    const isKnown = this.#isKnown("pods");
+    return this.table.totals({
+      pods: isKnown ? this.#reflectors.pods.store.size : null,
+      pendingPods: isKnown ? this.#pendingPods : null,
+      savedWatts,
+      freshness: { now: this.#clock.now(), staleAfter: this.#staleAfter },
+    });
   }
 
-  get pendingPods(): number | null {
-    return this.#reflectors.pods.hasSynced ? this.#pendingPods : null;
+  get #kinds(): readonly ClusterKind[] {
+    return Object.keys(this.#reflectors) as ClusterKind[];
+  }
+
+  /** Also after the first list: a right or a CRD may go away, and then the store is history. */
+  #isRefused(kind: ClusterKind): boolean {
+    const { isForbidden, missingDefinition } = this.#reflectors[kind];
+    return isForbidden || missingDefinition !== undefined;
+  }
+
+  #isKnown(kind: ClusterKind): boolean {
+    return this.#reflectors[kind].hasSynced && !this.#isRefused(kind);
   }
 
   /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const isScaled = this.#speed() !== 1;
+    const known = <Value>(kind: ClusterKind, { store }: Reflector<Value>): ReadonlyMap<string, Value> =>
+      new Map(this.#isKnown(kind) ? store.entries() : []);
     return {
       now,
       nodes: Array.from(nodes.store.values(), (node) => (isScaled ? this.#inClusterTime(node, now) : node)),
-      twins: new Map(twins.store.entries()),
-      hardware: new Map(hardware.store.entries()),
-      profiles: new Map(profiles.store.entries()),
-      endpoints: new Map(endpoints.store.entries()),
-      pods: pods.hasSynced
+      twins: known("twins", twins),
+      hardware: known("hardware", hardware),
+      profiles: known("profiles", profiles),
+      endpoints: known("endpoints", endpoints),
+      pods: this.#isKnown("pods")
         ? Array.from(pods.store.values(), ({ pod }) => (isScaled ? this.#inClusterTime(pod, now) : pod))
         : undefined,
-      notListed: (Object.keys(this.#reflectors) as ClusterKind[]).filter((kind) => !this.#reflectors[kind].hasSynced),
+      notListed: this.#kinds.filter((kind) => !this.#isKnown(kind)),
     };
   }
 
@@ -189,13 +209,13 @@ export class ClusterWatch {
   /** Computes the rows of all nodes that changed since the last call. */
   refresh(): void {
     const at = this.#clock.now();
-    // Before the first lists are complete, a class would appear to change from unknown.
-    const isComplete = this.unsynced.length === 0;
+    // Before the first lists are complete, and while twins are refused, a class would appear to change from or to unknown.
+    const isComplete = this.unsynced.length === 0 && !this.#isRefused("twins");
     const freshness = { now: at, staleAfter: this.#staleAfter };
-    // Once the pods are read, also nodes without pods change: from unknown to 0.
-    const hasPods = this.#reflectors.pods.hasSynced;
-    const isNew = hasPods !== this.#hadPods;
-    this.#hadPods = hasPods;
+    // Once a kind is read or refused, also nodes without its objects change: their pods from unknown to 0.
+    const known = this.#kinds.filter((kind) => this.#isKnown(kind)).join();
+    const isNew = known !== this.#lastKnown;
+    this.#lastKnown = known;
     for (const [name, row] of this.table.rows()) if (isNew || hasExpired(row, freshness)) this.#changed.add(name);
     for (const name of this.#changed) {
       const facts = this.node(name);
@@ -214,7 +234,7 @@ export class ClusterWatch {
       if (isComplete) this.#classes.set(name, to);
     }
     // Nodes read before all lists were complete need their class remembered.
-    if (isComplete || this.#changed.size === 0) this.#changed.clear();
+    if (isComplete || this.#isRefused("twins")) this.#changed.clear();
   }
 
   /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
@@ -228,14 +248,17 @@ export class ClusterWatch {
   #factsOf(node: NodeProjection): NodeFacts {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
-    const twin = twins.store.getByKey(name);
+    const found = <Value>(kind: ClusterKind, { store }: Reflector<Value>): Value | undefined =>
+      this.#isKnown(kind) ? store.getByKey(name) : undefined;
+    const twin = found("twins", twins);
     return {
       node,
       twin: twin !== undefined && isTwinOf(node, twin) ? twin : undefined,
-      hardware: hardware.store.getByKey(name),
-      endpoint: endpoints.store.getByKey(name),
-      profile: profiles.store.getByKey(name),
-      pods: pods.hasSynced ? [...pods.store.by("node", name)] : undefined,
+      areTwinsKnown: this.#isKnown("twins"),
+      hardware: found("hardware", hardware),
+      endpoint: found("endpoints", endpoints),
+      profile: found("profiles", profiles),
+      pods: this.#isKnown("pods") ? [...pods.store.by("node", name)] : undefined,
     };
   }
 

@@ -1,7 +1,7 @@
 import { type Labels, labels as ourLabels } from "../../../core/api/index.ts";
 import { SlotTable } from "../../../core/units/index.ts";
 import { type Columns, columnNames, type LabelColumn, type Totals } from "../wire.ts";
-import type { NodeRow } from "./node-row.ts";
+import { type Freshness, isFresh, isOff, type NodeRow } from "./node-row.ts";
 
 interface Entry {
   readonly name: string;
@@ -14,6 +14,15 @@ export interface TableChanges {
   readonly slots: readonly number[];
   readonly names: readonly (string | null)[];
   readonly columns: Columns;
+}
+
+/** What the totals need besides the rows. */
+export interface TotalsFacts {
+  readonly pods: number | null;
+  readonly pendingPods: number | null;
+  /** The watts that the model adds to those drawn. */
+  readonly savedWatts: number | null;
+  readonly freshness: Freshness;
 }
 
 /** More label keys than a person would choose from. */
@@ -107,12 +116,22 @@ export class FleetTable {
     return { key, topology: this.#topology, values, codes };
   }
 
-  totals(pods: number | null, pendingPods: number | null, savedWatts: number | null): Totals {
+  totals({ pods, pendingPods, savedWatts, freshness }: TotalsFacts): Totals {
     const sums = { power: 0, cap: 0, tdp: 0 };
     const counts = { power: 0, cap: 0, tdp: 0 };
     const byClass = [0, 0, 0, 0, 0];
     let measured = 0;
+    let expected = 0;
+    let stale = 0;
+    let awake = 0;
+    let awakeWithPower = 0;
     for (const [, row] of this.rows()) {
+      const isExpected = row.updatedAt !== null;
+      const isAwake = isExpected && !isOff(row);
+      expected += Number(isExpected);
+      awake += Number(isAwake);
+      awakeWithPower += Number(isAwake && row.power !== null);
+      stale += Number(isAwake && !isFresh(row.updatedAt, freshness));
       byClass[row.class ?? 4] = (byClass[row.class ?? 4] ?? 0) + 1;
       measured += Number(row.power !== null && row.measured === 1);
       for (const name of ["power", "cap", "tdp"] as const) {
@@ -123,9 +142,13 @@ export class FleetTable {
       }
     }
     const sum = (name: keyof typeof sums) => (counts[name] === 0 ? null : Math.round(sums[name]));
-    const power = sum("power");
+    // Nodes that are off would make a sum of 0 W when the operator refreshes no twin any more.
+    const power = awake > 0 && awakeWithPower === 0 ? null : sum("power");
     return {
       power,
+      expected,
+      withPower: counts.power,
+      stale,
       cap: sum("cap"),
       capacity: sum("tdp"),
       counterfactual: power === null || savedWatts === null ? null : power + savedWatts,

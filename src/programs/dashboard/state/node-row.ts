@@ -13,7 +13,7 @@ export interface Freshness {
   readonly staleAfter: Milliseconds;
 }
 
-const isFresh = (updatedAt: number | null, { now, staleAfter }: Freshness): boolean =>
+export const isFresh = (updatedAt: number | null, { now, staleAfter }: Freshness): boolean =>
   updatedAt !== null && now - updatedAt <= staleAfter;
 
 export function rowOf(
@@ -55,10 +55,11 @@ export function rowOf(
 }
 
 /** Whether the row shows a reading that has become history since. */
-export const hasExpired = ({ power, state, updatedAt }: NodeRow, freshness: Freshness): boolean =>
-  power !== null && state !== OFF && !isFresh(updatedAt, freshness);
+export const hasExpired = (row: NodeRow, freshness: Freshness): boolean =>
+  row.power !== null && !isOff(row) && !isFresh(row.updatedAt, freshness);
 
 const OFF = stateNames.indexOf("off");
+export const isOff = ({ state }: Pick<NodeRow, "state">): boolean => state === OFF;
 
 export const performancePodsIn = (pods: readonly PodProjection[]): number =>
   pods.filter(({ workloadClass }) => workloadClass === "performance").length;
