@@ -22,8 +22,10 @@ describe("the stop annotation on the operator's namespace", () => {
     const operator = harness.start({ STATIC_HP_FRAC: "0" });
     await harness.advance(5);
     expect(operator.written()).not.toEqual([]);
+    expect(await operator.series("joulie_operator_stopped")).toEqual(["joulie_operator_stopped 0"]);
     await annotate("true");
     await harness.advance(2);
+    expect(await operator.series("joulie_operator_stopped")).toEqual(["joulie_operator_stopped 1"]);
     operator.written();
     await harness.createNode("b");
     await harness.label("a", { "joulie.io/power-profile": null });
