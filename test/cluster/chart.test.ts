@@ -108,6 +108,9 @@ const valueSets: Readonly<Record<string, object>> = {
     crds: { upgrade: true },
     extender: { tls: { enabled: true, secretName: "extender-tls" } },
   },
+  "GPUs in folders with other letters": {
+    agent: { host: { drm: true, drmFolders: ["devices/platform/gpu@fd000000", "devices/soc_0/GPU_1"] } },
+  },
   "OpenShift and a pool": { openshift: { scc: true }, agent: { mode: "pool" } },
 };
 
@@ -215,8 +218,86 @@ describe("the chart", () => {
     [{ agent: { env: { RECONCILE_INTERVALL: "1s" } } }, "RECONCILE_INTERVALL"],
     [{ agent: { env: { NODE_NAME: "x" } } }, "NODE_NAME"],
     [{ agnet: {} }, "agnet"],
+    [{ agent: { daemonset: { maxUnavailable: 0 } } }, "maxUnavailable"],
+    [{ agent: { daemonset: { maxUnavailable: "0%" } } }, "maxUnavailable"],
+    [{ agent: { daemonset: { maxUnavailable: "101%" } } }, "maxUnavailable"],
+    [{ agent: { host: { drmFolders: ["devices/a b"] } } }, "drmFolders"],
+    [{ extender: { service: { port: 70_000 } } }, "port"],
+    [{ uninstall: { timeout: "2 minutes" } }, "timeout"],
   ])("rejects %j", async (values, message) => {
     await expect(render(values)).rejects.toThrow(message);
+  });
+
+  it("fits a release and a namespace whose names are digits", async () => {
+    await plane.kubectl(["create", "namespace", "123"]);
+    const values = {
+      monitoring: { enabled: true, rules: true },
+      power: { enabled: true },
+      scheduler: { enabled: true },
+    };
+    const text = await helm("template", "456", chart, "--namespace", "123", ...jsonFlags(values));
+    const known = objects(text).filter(({ apiVersion }) => !foreign.test(apiVersion));
+    const input = known.map((object) => JSON.stringify(object)).join("\n---\n");
+    const result = await plane.kubectl(["apply", "--dry-run=server", "-f", "-"], { input });
+    expect(result.stderr).toBe("");
+    expect(result.stdout.trim().split("\n")).toHaveLength(known.length);
+  });
+
+  it("replaces a tenth of the agents at once, and at least one", async () => {
+    const [agent] = objects(await render({})).filter(({ kind }) => kind === "DaemonSet");
+    expect(agent).toMatchObject({ spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "10%" } } } });
+  });
+
+  it.each([
+    [{}, { check: 180, uninstall: 2400, uninstalled: 240 }],
+    [{ fleet: { enabled: true } }, { check: 180, uninstall: 2520, uninstalled: 240 }],
+    [
+      { crds: { upgrade: true }, check: { timeout: "1h30m" }, uninstall: { timeout: "90s", wakeTimeout: "1m" } },
+      { check: 5520, crds: 240, uninstall: 330, uninstalled: 210 },
+    ],
+  ])("ends the Jobs of hooks when their programs have waited long enough: %j", async (values, seconds) => {
+    const jobs = objects(await render(values)).filter(({ kind }) => kind === "Job");
+    const spec = (job: Rendered) => job.spec as unknown as { backoffLimit: number; activeDeadlineSeconds: number };
+    expect(
+      Object.fromEntries(
+        jobs.map((job) => [job.metadata.name.replace("joulie-", ""), spec(job).activeDeadlineSeconds]),
+      ),
+    ).toEqual(seconds);
+    // A second pod would wait as long again.
+    expect(jobs.map((job) => spec(job).backoffLimit)).toEqual(jobs.map(() => 0));
+  });
+
+  it.each([
+    [{ openshift: { scc: true } }, true, "container_device_plugin_t"],
+    [{ openshift: { scc: true }, agent: { seLinuxType: "spc_t" } }, true, "spc_t"],
+    [{ openshift: { scc: true }, agent: { mode: "pool" } }, false, undefined],
+    [{ openshift: { scc: true }, agent: { enabled: false } }, false, undefined],
+    [{}, false, undefined],
+  ])("lets agents write sysfs on OpenShift, and asks for no rights without them: %j", async (values, scc, type) => {
+    const rendered = objects(await render(values));
+    expect(rendered.some(({ kind }) => kind === "SecurityContextConstraints")).toBe(scc);
+    const agent = rendered.find(({ metadata }) => metadata.name === "joulie-agent" && scc);
+    const context = rendered.find(({ kind }) => kind === "DaemonSet")?.spec?.template?.spec.securityContext as
+      | { readonly seLinuxOptions?: { readonly type: string } }
+      | undefined;
+    expect(agent !== undefined).toBe(scc);
+    expect(context?.seLinuxOptions?.type).toBe(type);
+  });
+
+  it("lets the power program reach DNS, also OpenShift's, and the API server at its ports", async () => {
+    const egress = [{ ipBlock: { cidr: "10.9.0.0/16" } }];
+    const ports = async (power: object) => {
+      const policy = objects(await render({ power: { enabled: true, egress, ...power } })).find(
+        ({ kind, metadata }) => kind === "NetworkPolicy" && metadata.name === "joulie-power",
+      );
+      const { egress: rules } = policy?.spec as unknown as {
+        egress: [{ ports: { port: number; protocol?: string }[] }];
+      };
+      return rules[0].ports.map(({ port, protocol = "TCP" }) => `${port}/${protocol}`);
+    };
+    const dns = ["53/UDP", "53/TCP", "5353/UDP", "5353/TCP"];
+    expect(await ports({})).toEqual([...dns, "443/TCP", "6443/TCP"]);
+    expect(await ports({ apiServerPorts: [8443] })).toEqual([...dns, "8443/TCP"]);
   });
 
   it("AGT-11 selects managed nodes for agents by default", async () => {
@@ -463,8 +544,9 @@ describe("the chart", () => {
     );
     const args = jobs.map((job) => job.spec?.template?.spec.containers[0].args?.join(" "));
     const start = "uninstall --namespace joulie-system --timeout 2m";
+    const wake = "--wake-timeout 35m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
-      `${start} --labels power/profile,joulie.io/draining --keep-objects`,
+      `${start} ${wake} --labels power/profile,joulie.io/draining --keep-objects`,
       `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator --power-lease joulie-power`,
     ]);
     const withFleet = await render({ fleet: { enabled: true } });
@@ -589,6 +671,17 @@ describe("the chart", () => {
     expect(ofSecond.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name)).toEqual([
       "joulie-gpu-check",
     ]);
+    // A node that sleeps by the first release does not keep the second from its upgrade, which has no power program.
+    await plane.createNodes(["sleeper"]);
+    await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
+    await real("upgrade", "joulie-gpu", ...release.slice(1), "--no-hooks", ...jsonFlags(second ?? {}));
+    await plane.kubectl(["delete", "node", "sleeper"]);
+    // The alert about an unreachable extender is about the one that kube-scheduler asks.
+    const monitored = await render({ ...first, monitoring: { enabled: true, rules: true } });
+    expect(monitored).toContain(
+      'absent(joulie_scheduler_waiting_requests{namespace="joulie-system",service="joulie-scheduler-extender"})',
+    );
+    expect(await render({ monitoring: { rules: true } })).toContain("absent(joulie_scheduler_waiting_requests)");
     for (const name of ["joulie-gpu", "joulie"])
       await real("uninstall", name, "--namespace", "joulie-system", "--no-hooks");
   });
