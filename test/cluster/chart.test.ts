@@ -1,5 +1,5 @@
 // The chart as the real helm renders it and the real API server accepts it.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -8,8 +8,10 @@ import { run } from "../../src/programs/cli/index.ts";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
 import { programs } from "../../src/programs/index.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
+import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { helmOf } from "../controlplane/helm.ts";
+import { buildHelm, helmOf } from "../controlplane/helm.ts";
+import { run as runCommand } from "../realnode/command.ts";
 
 const chart = join(import.meta.dirname, "../../charts/joulie");
 const release = ["joulie", chart, "--namespace", "joulie-system"];
@@ -249,11 +251,11 @@ describe("the chart", () => {
   });
 
   it.each([
-    [{}, { check: 180, uninstall: 2400, uninstalled: 240 }],
-    [{ fleet: { enabled: true } }, { check: 180, uninstall: 2520, uninstalled: 240 }],
+    [{}, { check: 300, uninstall: 2400, uninstalled: 300 }],
+    [{ fleet: { enabled: true } }, { check: 300, uninstall: 2520, uninstalled: 300 }],
     [
       { crds: { upgrade: true }, check: { timeout: "1h30m" }, uninstall: { timeout: "90s", wakeTimeout: "1m" } },
-      { check: 5520, crds: 240, uninstall: 330, uninstalled: 210 },
+      { check: 5640, crds: 240, uninstall: 330, uninstalled: 270 },
     ],
   ])("ends the Jobs of hooks when their programs have waited long enough: %j", async (values, seconds) => {
     const jobs = objects(await render(values)).filter(({ kind }) => kind === "Job");
@@ -637,6 +639,55 @@ describe("the chart", () => {
     expect(upgradedKinds).not.toContain("daemonset.apps/joulie-agent");
     await real("uninstall", "joulie", ...how);
     expect(await kindsLeft()).toEqual([]);
+  });
+
+  it("X-102 gets out of a failed uninstallation as the troubleshooting guide says, and can be uninstalled again", async () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/troubleshooting.md"), "utf8");
+    const section = guide.split("\n### `helm uninstall` fails\n")[1]?.split("\n## ")[0] ?? "";
+    const commands = [...section.matchAll(/^```sh\n(.*?)^```/gms)].at(-1)?.[1] ?? "";
+    expect(commands).toContain("helm rollback joulie");
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    const how = ["--namespace", "joulie-system"];
+    const uninstall = async () => real("uninstall", "joulie", ...how, "--timeout", "3s");
+    const status = async () => (JSON.parse(await real("status", "joulie", ...how, "--output", "json")) as Status).info;
+    interface Status {
+      readonly info: { readonly status: string };
+    }
+    await real("install", ...release, "--no-hooks");
+    // No kubelet runs the Job: it does not end.
+    await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
+    expect(await status()).toMatchObject({ status: "uninstalling" });
+    await expect(real("upgrade", ...release, "--no-hooks")).rejects.toThrow("has no deployed releases");
+    // The Job's first step.
+    await plane.kubectl(["annotate", "namespace", "joulie-system", "joulie.io/stop=true"]);
+    const bin = join(folder, "bin");
+    mkdirSync(bin, { recursive: true });
+    const built = await buildControlPlane();
+    if (!built.available) throw new Error(built.reason);
+    const tools = { kubectl: `${built.path} kubectl`, helm: await buildHelm() };
+    for (const [name, command] of Object.entries(tools))
+      writeFileSync(join(bin, name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, HOME: folder, KUBECONFIG: plane.admin.kubeconfig };
+    await runCommand("sh", ["-exc", commands], { env });
+    expect(await status()).toMatchObject({ status: "deployed" });
+    const { stdout } = await plane.kubectl(["get", "namespace", "joulie-system", "--output", "json"]);
+    expect(stdout).not.toContain("joulie.io/stop");
+    expect((await plane.kubectl(["get", "jobs", ...how])).stdout).not.toContain("joulie-uninstall");
+    await real("upgrade", ...release, "--no-hooks", "--set", "mode=enforce");
+    // A failed attempt is no obstacle to the next one, which gets further.
+    await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
+    await real("uninstall", "joulie", ...how, "--no-hooks");
+    await plane.kubectl(["delete", "job", "joulie-uninstall", ...how, "--ignore-not-found"]);
+  });
+
+  it("has a ResourceQuota for GKE in the guide that the API server accepts", async () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/install.md"), "utf8");
+    const input = /### GKE\n.*?```yaml\n(.*?)```/s.exec(guide)?.[1] ?? "";
+    const { stdout, stderr } = await plane.kubectl(["apply", "--dry-run=server", "-f", "-"], { input });
+    expect([stdout, stderr]).toEqual([expect.stringContaining("joulie-critical-pods"), ""]);
+    // All priority classes of the chart are among those that it allows.
+    const classes = [...(await render({ scheduler: { enabled: true } })).matchAll(/priorityClassName: (.+)/g)];
+    for (const [, name = ""] of classes) expect(input).toContain(name);
   });
 
   it("serves a mixed cluster with the two releases of the install guide, in one namespace", async () => {

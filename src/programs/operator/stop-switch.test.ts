@@ -38,6 +38,18 @@ describe("the stop annotation on the operator's namespace", () => {
     expect((await harness.shown("a")).labels).toBe("eco false");
   });
 
+  it("X-102 does not create a NodeTwin again that the administrator deletes meanwhile", async () => {
+    const operator = harness.start();
+    await harness.advance(5);
+    await annotate("true");
+    await harness.advance(2);
+    operator.written();
+    await harness.user.delete(resources.nodeTwins, { name: "a" });
+    await harness.advance(300);
+    expect(await harness.findTwin("a")).toBeUndefined();
+    expect(operator.written()).toEqual([]);
+  });
+
   it("X-101 applies at the start, before the first write", async () => {
     await annotate("true");
     const operator = harness.start();

@@ -186,6 +186,21 @@ describe("joulie uninstall", () => {
     expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
   });
 
+  it("X-102 ends if the administrator deletes the NodeTwin of a node whose agent cannot confirm", async () => {
+    await createNode("a");
+    await createNode("broken");
+    await report("broken", "applied", "210 W per package");
+    const failed = start();
+    await advance(61);
+    expect(failed.problem).toContain("1 node did not confirm within 1m that its original limits are restored: broken");
+    await client.delete(resources.nodeTwins, { name: "broken" });
+    const result = start();
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await labelsOf("broken")).toEqual({ [labels.managed]: "true", mine: "yes" });
+    expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
+  });
+
   it("X-102 keeps objects when asked to", async () => {
     await createNode("a");
     const result = start({ keepObjects: true });
