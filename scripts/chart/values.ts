@@ -265,7 +265,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       "After an installation or upgrade, a Job runs `joulie check` and prints in one line what is missing.",
       {
         enabled: flag(true, "Whether the Job runs. It changes nothing."),
-        timeout: duration("1m", "How long it waits until nothing is missing. Helm needs a --timeout of 4m more, in which a node may pull the image."),
+        timeout: duration(
+          "1m",
+          "How long it waits until nothing is missing. Helm needs a --timeout of 4m more, in which a node may pull the image.",
+        ),
         strict: flag(
           false,
           "Fail the installation or upgrade if something is missing. Otherwise the Job only reports it.",

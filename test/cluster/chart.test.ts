@@ -279,9 +279,9 @@ describe("the chart", () => {
     const rendered = objects(await render(values));
     expect(rendered.some(({ kind }) => kind === "SecurityContextConstraints")).toBe(scc);
     const agent = rendered.find(({ metadata }) => metadata.name === "joulie-agent" && scc);
-    const context = rendered.find(({ kind }) => kind === "DaemonSet")?.spec?.template?.spec.securityContext as
-      | { readonly seLinuxOptions?: { readonly type: string } }
-      | undefined;
+    const context: { readonly seLinuxOptions?: { readonly type: string } } | undefined = rendered.find(
+      ({ kind }) => kind === "DaemonSet",
+    )?.spec?.template?.spec.securityContext;
     expect(agent !== undefined).toBe(scc);
     expect(context?.seLinuxOptions?.type).toBe(type);
   });
@@ -292,7 +292,7 @@ describe("the chart", () => {
       const policy = objects(await render({ power: { enabled: true, egress, ...power } })).find(
         ({ kind, metadata }) => kind === "NetworkPolicy" && metadata.name === "joulie-power",
       );
-      const { egress: rules } = policy?.spec as unknown as {
+      const { egress: rules } = (policy?.spec ?? {}) as unknown as {
         egress: [{ ports: { port: number; protocol?: string }[] }];
       };
       return rules[0].ports.map(({ port, protocol = "TCP" }) => `${port}/${protocol}`);

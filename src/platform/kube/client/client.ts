@@ -79,19 +79,19 @@ export class KubeClient {
     selection: Selection = {},
     options?: CallOptions & { readonly pageSize?: number },
   ): Promise<Omit<ListPage<Item>, "next">> {
-    return this.listOf<Item, Item>(resource, (item) => item, selection, options);
+    return this.listOf(resource, (item) => item as Item, selection, options);
   }
 
   /** Lists all pages and keeps what `project` makes of each item; of undefined nothing. Frees each page: Nodes are large. */
-  async listOf<Item extends KubeObject, Kept>(
+  async listOf<Kept>(
     resource: Resource,
-    project: (item: Item) => Kept | undefined,
+    project: (item: KubeObject) => Kept | undefined,
     selection: Selection = {},
     options?: CallOptions & { readonly pageSize?: number },
   ): Promise<{ readonly items: Kept[]; readonly resourceVersion: string }> {
     let items: Kept[] = [];
-    const resourceVersion = await readPages<Item>({
-      fetch: async (page) => this.list<Item>(resource, { ...selection, ...page }, options),
+    const resourceVersion = await readPages<KubeObject>({
+      fetch: async (page) => this.list<KubeObject>(resource, { ...selection, ...page }, options),
       begin: () => {
         items = [];
       },
