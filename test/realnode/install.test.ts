@@ -301,10 +301,11 @@ describe("helm install on a real node", () => {
     await joulie.upgrade({ mode: "enforce", agent: { env } });
     await joulie.runs("agent", "extender", "extender", "operator", "operator");
     await joulie.comesToHave(210);
-    const away = JSON.stringify({
-      spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": "none" } } } },
-    });
-    await node.kubectl(["patch", "daemonset/joulie-agent", "--namespace", namespace, "--patch", away]);
+    const select = async (hostname: string | null) => {
+      const patch = { spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": hostname } } } } };
+      await node.kubectl(["patch", "daemonset/joulie-agent", "-n", namespace, "--patch", JSON.stringify(patch)]);
+    };
+    await select("none");
     await joulie.runs("extender", "extender", "operator", "operator");
     expect(joulie.watts()).toBe(210);
     const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/agent.md"), "utf8");
@@ -322,6 +323,7 @@ describe("helm install on a real node", () => {
     expect(output).toContain("rapl package-0: restored");
     expect(joulie.changedFiles()).toEqual([]);
     expect(journalEntries(joulie)).toEqual([]);
+    await select(null);
     await joulie.upgrade({ mode: "enforce" });
     await joulie.comesToHave(210);
   });
