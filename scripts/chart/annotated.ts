@@ -27,11 +27,15 @@ const leaf = (about: string, value: unknown, schema: JsonSchema): Leaf => ({
 
 export const text = (value: string, about: string, schema: JsonSchema = {}) =>
   leaf(about, value, { type: "string", ...schema });
+/** As programs and Helm's templates read them. */
+export const duration = (value: string, about: string) =>
+  text(value, about, { pattern: "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$" });
 export const flag = (value: boolean, about: string) => leaf(about, value, { type: "boolean" });
-export const integer = (value: number, about: string, minimum: number) =>
-  leaf(about, value, { type: "integer", minimum });
+export const integer = (value: number, about: string, minimum: number, maximum?: number) =>
+  leaf(about, value, { type: "integer", minimum, ...(maximum !== undefined && { maximum }) });
+/** From 1 on: a rollout that may replace none would never begin. */
 export const intOrPercent = (value: number | string, about: string) =>
-  leaf(about, value, { type: ["integer", "string"], pattern: "^[0-9]+%$" });
+  leaf(about, value, { type: ["integer", "string"], minimum: 1, pattern: "^([1-9][0-9]?|100)%$" });
 export const choice = (value: string, options: readonly string[], about: string) =>
   leaf(about, value, { type: "string", enum: options });
 export const list = (value: readonly unknown[], about: string, items: JsonSchema = { type: "object" }) =>

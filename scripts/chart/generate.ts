@@ -159,8 +159,11 @@ export function rbacTemplate(
       '\n    {{- include "joulie.labels" (list . "PROGRAM") | nindent 4 }}'.replace("PROGRAM", program),
     )
     .replaceAll(/ "@ANNOTATIONS@"/g, " {{- toYaml .Values.rbac.serviceAccountAnnotations | nindent 4 }}")
-    // Template expressions are quoted in YAML and would be valid so, but names read better without.
-    .replaceAll(/"(\{\{ [^\n]*? \}\}[\w-]*)"(?=\n)/g, (_, text: string) => text.replaceAll('\\"', '"'));
+    // Template expressions are quoted in YAML and would be valid so, but names read better without. A namespace keeps the
+    // quotes: one of digits alone would be a number.
+    .replaceAll(/"(\{\{ (?!\.Release\.Namespace \}\}"\n)[^\n]*? \}\}[\w-]*)"(?=\n)/g, (_, text: string) =>
+      text.replaceAll('\\"', '"'),
+    );
   const origin =
     "{{- /* Written by `npm run generate` from the permissions.ts of each program in src/programs. Change it there. */}}";
   return `${origin}\n{{- if and .Values.rbac.create ${condition} }}\n${body}{{- end }}\n`;

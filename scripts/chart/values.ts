@@ -3,6 +3,7 @@ import type { ConfigSchema } from "../../src/platform/config/index.ts";
 import { longestShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
+  duration,
   flag,
   integer,
   intOrPercent,
@@ -106,7 +107,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ),
       daemonset: section("Settings of mode daemonset.", {
         nodeSelector: stringMap({ "joulie.io/managed": "true" }, "Labels of the nodes that run an agent."),
-        maxUnavailable: intOrPercent(1, "Agents that an update replaces at once: a number or a percentage."),
+        maxUnavailable: intOrPercent(
+          "10%",
+          "Agents that an update replaces at once: a number, or a percentage, which rounds up. Nodes without a working agent count, sleeping ones too.",
+        ),
       }),
       pool: section("Settings of mode pool.", {
         replicas: integer(1, "Number of agents; they share the nodes, and POOL_SHARDS equals it.", 1),
@@ -141,7 +145,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         drmFolders: list(
           ["devices"],
           "Writable folders for GPUs. Where they are differs between machines; devices fits all, but lets an agent write every device's files. Narrower: devices/pci0000:17.",
-          { type: "string", pattern: "^devices(/.+)?$" },
+          { type: "string", pattern: "^devices(/[A-Za-z0-9:._@-]+)*$" },
         ),
         procPath: text("", "The host's procfs; empty = the container's, which has the same cpuinfo."),
         statePath: text(
@@ -158,7 +162,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
           runtimeClassName: text("nvidia", "Runtime class that gives the container NVIDIA's libraries; empty = none."),
         }),
       }),
-      seLinuxType: text("", "SELinux type of agents, for example container_device_plugin_t."),
+      seLinuxType: text(
+        "",
+        "SELinux type of agents. Empty = the runtime's, which may not write sysfs, or with openshift.scc container_device_plugin_t.",
+      ),
       env: env("agent"),
       ...extras("agents"),
     }),
@@ -181,7 +188,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ),
       service: section("The Service that kube-scheduler asks.", {
         name: text("joulie-scheduler-extender", "Its name."),
-        port: integer(9876, "Its port.", 1),
+        port: integer(9876, "Its port.", 1, 65_535),
       }),
       tls: section("HTTPS for kube-scheduler.", {
         enabled: flag(false, "Serve HTTPS."),
@@ -210,7 +217,12 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       ...placement("the power program"),
       egress: list(
         [],
-        "Peers that it may reach, as in a NetworkPolicy: the network of the BMCs. It may also reach DNS, and any address on ports 443 and 6443 because of the API server. Empty = all.",
+        "Peers that it may reach, as in a NetworkPolicy: the network of the BMCs. It may also reach DNS, and any address on apiServerPorts. Empty = all.",
+      ),
+      apiServerPorts: list(
+        [443, 6443],
+        "Ports of the API server, for egress: of the Service and of the hosts behind it.",
+        { type: "integer", minimum: 1, maximum: 65_535 },
       ),
       resources: resources("20m", "100Mi", "256Mi"),
       env: env("power"),
@@ -253,7 +265,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       "After an installation or upgrade, a Job runs `joulie check` and prints in one line what is missing.",
       {
         enabled: flag(true, "Whether the Job runs. It changes nothing."),
-        timeout: text("1m", "How long it waits until nothing is missing."),
+        timeout: duration(
+          "1m",
+          "How long it waits until nothing is missing. Helm needs a --timeout of 4m more, in which a node may pull the image.",
+        ),
         strict: flag(
           false,
           "Fail the installation or upgrade if something is missing. Otherwise the Job only reports it.",
@@ -266,7 +281,14 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     uninstall: section("Before `helm uninstall` a Job restores all original limits and removes what Joulie wrote.", {
       enabled: flag(true, "Whether the Job runs. Without it agents still restore limits when they stop."),
       keepObjects: flag(false, "Keep NodeTwin and NodeHardware objects."),
-      timeout: text("2m", "How long agents may take to confirm. Then `helm uninstall` fails, and nothing is removed."),
+      timeout: duration(
+        "2m",
+        "How long agents may take to confirm. Then `helm uninstall` fails, and nothing is removed.",
+      ),
+      wakeTimeout: duration(
+        "35m",
+        "How long sleeping nodes may take to wake. While nodes sleep, `helm uninstall` needs a --timeout of this, the other timeout and 3m: by default 40m.",
+      ),
     }),
     rbac: section("Access to the Kubernetes API.", {
       create: flag(
@@ -298,7 +320,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       enabled: flag(false, "Create PodMonitors and a ServiceMonitor."),
       interval: text("30s", "How often Prometheus reads metrics."),
       labels: stringMap({}, "Labels by which Prometheus finds the objects."),
-      rules: flag(false, "Create a PrometheusRule with alerts."),
+      rules: flag(false, "Create a PrometheusRule with alerts. Prometheus has to read the metrics: see enabled."),
       grafana: flag(
         false,
         "Create a ConfigMap with the Grafana dashboard, labelled grafana_dashboard for its sidecar.",

@@ -61,27 +61,33 @@ async function run(folder: string, how: readonly string[]): Promise<unknown[]> {
 async function startOn(
   folder: string,
   phase: Phase,
+  variables: Readonly<Record<string, string>> = {},
 ): Promise<{ tree: ReadonlyMap<string, string>; originals: string[] }> {
-  const agent = await startAgent(folder);
+  const agent = await startAgent(folder, variables);
   await agent.enforce(phase);
   await agent.close();
   const journalled = Array.from(agent.journal.entries(), ({ original }) => original);
   return { tree: readTree(join(folder, "sys")), originals: journalled };
 }
 
-/** Differences after a start without a target, and after a start with the target. */
+/** Differences after a start without a target, after one with the target, and after one that only observes it. */
 async function faults(folder: string): Promise<readonly string[]> {
   const index = Number(readFileSync(join(folder, "phase"), "utf8"));
   const still = newMachine(`${basename(folder)}-still`, folder);
+  const seen = newMachine(`${basename(folder)}-seen`, folder);
   const restored = await startOn(folder, noTarget);
+  const observed = await startOn(seen, steps[index] ?? noTarget, { SIMULATE_ONLY: "true" });
   const enforced = await startOn(still, steps[index] ?? noTarget);
   const after = await startOn(still, noTarget);
   rmSync(folder, { recursive: true });
   rmSync(still, { recursive: true });
+  rmSync(seen, { recursive: true });
   const should = undisturbed[index] ?? originals;
   return [
     ...differences(restored.tree, originals).map((what) => `target gone: ${what}`),
     ...restored.originals.map((what) => `target gone: still in the journal: ${what}`),
+    ...differences(observed.tree, originals).map((what) => `observing: ${what}`),
+    ...observed.originals.map((what) => `observing: still in the journal: ${what}`),
     ...differences(enforced.tree, should).map((what) => `target there: ${what}`),
     ...differences(after.tree, originals).map((what) => `target there, then gone: ${what}`),
   ];
@@ -124,7 +130,7 @@ describe("an agent that is killed", MINUTES, () => {
     expect(await differencesOfKills(journalWrites().slice(-2), "torn")).toEqual([]);
   });
 
-  it("X-59 X-91 before any operation restores the originals without a target, and enforces a target that is still there", async ({
+  it("X-42 X-59 X-91 before any operation restores the originals without a target or with SIMULATE_ONLY, and enforces a target that is still there", async ({
     annotate,
   }) => {
     const points = all();

@@ -1,5 +1,5 @@
 // The chart as the real helm renders it and the real API server accepts it.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -8,8 +8,10 @@ import { run } from "../../src/programs/cli/index.ts";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
 import { programs } from "../../src/programs/index.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
+import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { helmOf } from "../controlplane/helm.ts";
+import { buildHelm, helmOf } from "../controlplane/helm.ts";
+import { run as runCommand } from "../realnode/command.ts";
 
 const chart = join(import.meta.dirname, "../../charts/joulie");
 const release = ["joulie", chart, "--namespace", "joulie-system"];
@@ -107,6 +109,9 @@ const valueSets: Readonly<Record<string, object>> = {
     fleet: { enabled: true },
     crds: { upgrade: true },
     extender: { tls: { enabled: true, secretName: "extender-tls" } },
+  },
+  "GPUs in folders with other letters": {
+    agent: { host: { drm: true, drmFolders: ["devices/platform/gpu@fd000000", "devices/soc_0/GPU_1"] } },
   },
   "OpenShift and a pool": { openshift: { scc: true }, agent: { mode: "pool" } },
 };
@@ -215,8 +220,86 @@ describe("the chart", () => {
     [{ agent: { env: { RECONCILE_INTERVALL: "1s" } } }, "RECONCILE_INTERVALL"],
     [{ agent: { env: { NODE_NAME: "x" } } }, "NODE_NAME"],
     [{ agnet: {} }, "agnet"],
+    [{ agent: { daemonset: { maxUnavailable: 0 } } }, "maxUnavailable"],
+    [{ agent: { daemonset: { maxUnavailable: "0%" } } }, "maxUnavailable"],
+    [{ agent: { daemonset: { maxUnavailable: "101%" } } }, "maxUnavailable"],
+    [{ agent: { host: { drmFolders: ["devices/a b"] } } }, "drmFolders"],
+    [{ extender: { service: { port: 70_000 } } }, "port"],
+    [{ uninstall: { timeout: "2 minutes" } }, "timeout"],
   ])("rejects %j", async (values, message) => {
     await expect(render(values)).rejects.toThrow(message);
+  });
+
+  it("fits a release and a namespace whose names are digits", async () => {
+    await plane.kubectl(["create", "namespace", "123"]);
+    const values = {
+      monitoring: { enabled: true, rules: true },
+      power: { enabled: true },
+      scheduler: { enabled: true },
+    };
+    const text = await helm("template", "456", chart, "--namespace", "123", ...jsonFlags(values));
+    const known = objects(text).filter(({ apiVersion }) => !foreign.test(apiVersion));
+    const input = known.map((object) => JSON.stringify(object)).join("\n---\n");
+    const result = await plane.kubectl(["apply", "--dry-run=server", "-f", "-"], { input });
+    expect(result.stderr).toBe("");
+    expect(result.stdout.trim().split("\n")).toHaveLength(known.length);
+  });
+
+  it("replaces a tenth of the agents at once, and at least one", async () => {
+    const [agent] = objects(await render({})).filter(({ kind }) => kind === "DaemonSet");
+    expect(agent).toMatchObject({ spec: { updateStrategy: { rollingUpdate: { maxUnavailable: "10%" } } } });
+  });
+
+  it.each([
+    [{}, { check: 300, uninstall: 2400, uninstalled: 300 }],
+    [{ fleet: { enabled: true } }, { check: 300, uninstall: 2520, uninstalled: 300 }],
+    [
+      { crds: { upgrade: true }, check: { timeout: "1h30m" }, uninstall: { timeout: "90s", wakeTimeout: "1m" } },
+      { check: 5640, crds: 240, uninstall: 330, uninstalled: 270 },
+    ],
+  ])("ends the Jobs of hooks when their programs have waited long enough: %j", async (values, seconds) => {
+    const jobs = objects(await render(values)).filter(({ kind }) => kind === "Job");
+    const spec = (job: Rendered) => job.spec as unknown as { backoffLimit: number; activeDeadlineSeconds: number };
+    expect(
+      Object.fromEntries(
+        jobs.map((job) => [job.metadata.name.replace("joulie-", ""), spec(job).activeDeadlineSeconds]),
+      ),
+    ).toEqual(seconds);
+    // A second pod would wait as long again.
+    expect(jobs.map((job) => spec(job).backoffLimit)).toEqual(jobs.map(() => 0));
+  });
+
+  it.each([
+    [{ openshift: { scc: true } }, true, "container_device_plugin_t"],
+    [{ openshift: { scc: true }, agent: { seLinuxType: "spc_t" } }, true, "spc_t"],
+    [{ openshift: { scc: true }, agent: { mode: "pool" } }, false, undefined],
+    [{ openshift: { scc: true }, agent: { enabled: false } }, false, undefined],
+    [{}, false, undefined],
+  ])("lets agents write sysfs on OpenShift, and asks for no rights without them: %j", async (values, scc, type) => {
+    const rendered = objects(await render(values));
+    expect(rendered.some(({ kind }) => kind === "SecurityContextConstraints")).toBe(scc);
+    const agent = rendered.find(({ metadata }) => metadata.name === "joulie-agent" && scc);
+    const context: { readonly seLinuxOptions?: { readonly type: string } } | undefined = rendered.find(
+      ({ kind }) => kind === "DaemonSet",
+    )?.spec?.template?.spec.securityContext;
+    expect(agent !== undefined).toBe(scc);
+    expect(context?.seLinuxOptions?.type).toBe(type);
+  });
+
+  it("lets the power program reach DNS, also OpenShift's, and the API server at its ports", async () => {
+    const egress = [{ ipBlock: { cidr: "10.9.0.0/16" } }];
+    const ports = async (power: object) => {
+      const policy = objects(await render({ power: { enabled: true, egress, ...power } })).find(
+        ({ kind, metadata }) => kind === "NetworkPolicy" && metadata.name === "joulie-power",
+      );
+      const { egress: rules } = (policy?.spec ?? {}) as unknown as {
+        egress: [{ ports: { port: number; protocol?: string }[] }];
+      };
+      return rules[0].ports.map(({ port, protocol = "TCP" }) => `${port}/${protocol}`);
+    };
+    const dns = ["53/UDP", "53/TCP", "5353/UDP", "5353/TCP"];
+    expect(await ports({})).toEqual([...dns, "443/TCP", "6443/TCP"]);
+    expect(await ports({ apiServerPorts: [8443] })).toEqual([...dns, "8443/TCP"]);
   });
 
   it("AGT-11 selects managed nodes for agents by default", async () => {
@@ -463,8 +546,9 @@ describe("the chart", () => {
     );
     const args = jobs.map((job) => job.spec?.template?.spec.containers[0].args?.join(" "));
     const start = "uninstall --namespace joulie-system --timeout 2m";
+    const wake = "--wake-timeout 35m";
     expect(args.filter((text) => text?.startsWith("uninstall"))).toEqual([
-      `${start} --labels power/profile,joulie.io/draining --keep-objects`,
+      `${start} ${wake} --labels power/profile,joulie.io/draining --keep-objects`,
       `${start} --clear-stop app.kubernetes.io/instance=joulie,app.kubernetes.io/component in (agent,operator,power) --lease joulie-operator --power-lease joulie-power`,
     ]);
     const withFleet = await render({ fleet: { enabled: true } });
@@ -557,6 +641,55 @@ describe("the chart", () => {
     expect(await kindsLeft()).toEqual([]);
   });
 
+  it("X-102 gets out of a failed uninstallation as the troubleshooting guide says, and can be uninstalled again", async () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/troubleshooting.md"), "utf8");
+    const section = guide.split("\n### `helm uninstall` fails\n")[1]?.split("\n## ")[0] ?? "";
+    const commands = [...section.matchAll(/^```sh\n(.*?)^```/gms)].at(-1)?.[1] ?? "";
+    expect(commands).toContain("helm rollback joulie");
+    const real = await helmOf(folder, plane.admin.kubeconfig);
+    const how = ["--namespace", "joulie-system"];
+    const uninstall = async () => real("uninstall", "joulie", ...how, "--timeout", "3s");
+    const status = async () => (JSON.parse(await real("status", "joulie", ...how, "--output", "json")) as Status).info;
+    interface Status {
+      readonly info: { readonly status: string };
+    }
+    await real("install", ...release, "--no-hooks");
+    // No kubelet runs the Job: it does not end.
+    await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
+    expect(await status()).toMatchObject({ status: "uninstalling" });
+    await expect(real("upgrade", ...release, "--no-hooks")).rejects.toThrow("has no deployed releases");
+    // The Job's first step.
+    await plane.kubectl(["annotate", "namespace", "joulie-system", "joulie.io/stop=true"]);
+    const bin = join(folder, "bin");
+    mkdirSync(bin, { recursive: true });
+    const built = await buildControlPlane();
+    if (!built.available) throw new Error(built.reason);
+    const tools = { kubectl: `${built.path} kubectl`, helm: await buildHelm() };
+    for (const [name, command] of Object.entries(tools))
+      writeFileSync(join(bin, name), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, HOME: folder, KUBECONFIG: plane.admin.kubeconfig };
+    await runCommand("sh", ["-exc", commands], { env });
+    expect(await status()).toMatchObject({ status: "deployed" });
+    const { stdout } = await plane.kubectl(["get", "namespace", "joulie-system", "--output", "json"]);
+    expect(stdout).not.toContain("joulie.io/stop");
+    expect((await plane.kubectl(["get", "jobs", ...how])).stdout).not.toContain("joulie-uninstall");
+    await real("upgrade", ...release, "--no-hooks", "--set", "mode=enforce");
+    // A failed attempt is no obstacle to the next one, which gets further.
+    await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
+    await real("uninstall", "joulie", ...how, "--no-hooks");
+    await plane.kubectl(["delete", "job", "joulie-uninstall", ...how, "--ignore-not-found"]);
+  });
+
+  it("has a ResourceQuota for GKE in the guide that the API server accepts", async () => {
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/install.md"), "utf8");
+    const input = /### GKE\n.*?```yaml\n(.*?)```/s.exec(guide)?.[1] ?? "";
+    const { stdout, stderr } = await plane.kubectl(["apply", "--dry-run=server", "-f", "-"], { input });
+    expect([stdout, stderr]).toEqual([expect.stringContaining("joulie-critical-pods"), ""]);
+    // All priority classes of the chart are among those that it allows.
+    const classes = [...(await render({ scheduler: { enabled: true } })).matchAll(/priorityClassName: (.+)/g)];
+    for (const [, name = ""] of classes) expect(input).toContain(name);
+  });
+
   it("serves a mixed cluster with the two releases of the install guide, in one namespace", async () => {
     const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/install.md"), "utf8");
     const section = guide.split("\n## Mixed clusters\n")[1]?.split("\n## ")[0] ?? "";
@@ -589,6 +722,17 @@ describe("the chart", () => {
     expect(ofSecond.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name)).toEqual([
       "joulie-gpu-check",
     ]);
+    // A node that sleeps by the first release does not keep the second from its upgrade, which has no power program.
+    await plane.createNodes(["sleeper"]);
+    await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
+    await real("upgrade", "joulie-gpu", ...release.slice(1), "--no-hooks", ...jsonFlags(second ?? {}));
+    await plane.kubectl(["delete", "node", "sleeper"]);
+    // The alert about an unreachable extender is about the one that kube-scheduler asks.
+    const monitored = await render({ ...first, monitoring: { enabled: true, rules: true } });
+    expect(monitored).toContain(
+      'absent(joulie_scheduler_waiting_requests{namespace="joulie-system",service="joulie-scheduler-extender"})',
+    );
+    expect(await render({ monitoring: { rules: true } })).toContain("absent(joulie_scheduler_waiting_requests)");
     for (const name of ["joulie-gpu", "joulie"])
       await real("uninstall", name, "--namespace", "joulie-system", "--no-hooks");
   });

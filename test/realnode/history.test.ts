@@ -55,7 +55,7 @@ async function textOf(metrics: ProgramMetrics): Promise<string> {
 /** What Prometheus would have scraped every minute from the operator's own metrics, in the format of promtool. */
 async function scrapedText(): Promise<string> {
   const program = new ProgramMetrics(systemClock);
-  const metrics = new OperatorMetrics(program, { leading: () => true, podsReadable: () => true });
+  const metrics = new OperatorMetrics(program, { leading: () => true, podsReadable: () => true, stopped: () => false });
   const lines = new Map(Object.keys(families).map((family) => [family, [] as string[]]));
   for (let minute = 0; minute <= MINUTES; minute++) {
     if (isAway(minute)) continue;

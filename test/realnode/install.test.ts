@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { parse } from "yaml";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
+import { run } from "./command.ts";
 import { Installation, isReady, namespace, type Pod, programOf } from "./installation.ts";
 import { mountsUnder } from "./leftovers.ts";
 import type { RealNode } from "./node.ts";
@@ -292,6 +293,38 @@ describe("helm install on a real node", () => {
     });
     expect(await joulie.check()).toContain("operator and agents are stopped by the annotation joulie.io/stop");
     await annotate(null);
+    await joulie.comesToHave(210);
+  });
+
+  it("X-59 the guide's pod restores the limits that an agent left behind", async () => {
+    const env = { RECONCILE_INTERVAL: "2s", RESTORE_ON_EXIT: false };
+    await joulie.upgrade({ mode: "enforce", agent: { env } });
+    await joulie.runs("agent", "extender", "extender", "operator", "operator");
+    await joulie.comesToHave(210);
+    const select = async (hostname: string | null) => {
+      const patch = { spec: { template: { spec: { nodeSelector: { "kubernetes.io/hostname": hostname } } } } };
+      await node.kubectl(["patch", "daemonset/joulie-agent", "-n", namespace, "--patch", JSON.stringify(patch)]);
+    };
+    await select("none");
+    await joulie.runs("extender", "extender", "operator", "operator");
+    expect(joulie.watts()).toBe(210);
+    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/agent.md"), "utf8");
+    const commands = /### Restore by hand\n.*?```sh\n(.*?)```/s.exec(guide)?.[1] ?? "";
+    const script = commands
+      .replace("path: /sys}", `path: ${joulie.machine}/sys}`)
+      .replace("path: /var/lib/joulie}", `path: ${joulie.machine}/state}`);
+    const environment = {
+      PATH: `${node.kubectlFolder}:${process.env["PATH"]}`,
+      KUBECONFIG: node.admin.kubeconfig,
+      HOME: node.folder,
+      NODE: node.name,
+    };
+    const output = await run("sh", ["-exc", script], { env: environment });
+    expect(output).toContain("rapl package-0: restored");
+    expect(joulie.changedFiles()).toEqual([]);
+    expect(journalEntries(joulie)).toEqual([]);
+    await select(null);
+    await joulie.upgrade({ mode: "enforce" });
     await joulie.comesToHave(210);
   });
 

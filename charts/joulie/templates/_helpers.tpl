@@ -16,7 +16,7 @@
 {{- define "joulie.selector" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ include "joulie.name" $root }}
-app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name | quote }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
@@ -140,14 +140,25 @@ readinessProbe:
 {{- toJson $args }}
 {{- end }}
 
-{{/* A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS) */}}
+{{/* The seconds of durations: (list "1h30m" "2m") */}}
+{{- define "joulie.seconds" -}}
+{{- $start := toDate "2006-01-02" "2000-01-01" }}
+{{- $end := $start }}
+{{- range . }}{{ $end = mustDateModify . $end }}{{ end }}
+{{- sub (unixEpoch $end) (unixEpoch $start) }}
+{{- end }}
+
+{{/*
+A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS DURATIONS). The program waits and retries for DURATIONS by
+itself: a second pod would only double them. The Job does not outlive a Helm that waits long enough.
+*/}}
 {{- define "joulie.hookJob" -}}
 {{- $root := index . 0 -}}
 apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ include "joulie.fullname" $root }}-{{ index . 1 }}
-  namespace: {{ $root.Release.Namespace }}
+  namespace: {{ $root.Release.Namespace | quote }}
   labels:
     {{- include "joulie.labels" (list $root (index . 1)) | nindent 4 }}
   annotations:
@@ -156,7 +167,8 @@ metadata:
     # Helm prints what the Job says.
     helm.sh/hook-output-log-policy: hook-succeeded,hook-failed
 spec:
-  backoffLimit: 1
+  backoffLimit: 0
+  activeDeadlineSeconds: {{ include "joulie.seconds" (index . 5) }}
   template:
     metadata:
       labels:

@@ -42,7 +42,11 @@ export const agentConfig = configOf(
       }),
       METRICS_ADDR: address({ default: ":8080", about: "The address that serves metrics, health and debug pages." }),
       DEBUG_ENDPOINTS: debugEndpoints(),
-      SIMULATE_ONLY: flag({ default: "false", about: "Report what the agent would do, and change nothing." }),
+      SIMULATE_ONLY: flag({
+        default: "false",
+        about:
+          "Report what the agent would do, and set no limit. Limits that an earlier run left in force are restored.",
+      }),
       STATE_DIR: path({
         default: "/var/lib/joulie",
         about: "The directory that stores the original limits until they are restored.",

@@ -125,7 +125,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     onProblem: (problem) => log.error({ code: JOURNAL, problem }, "the journal of original limits has a problem"),
   });
   if (settings.simulateOnly && journal.size > 0)
-    log.warn({ limits: journal.size }, "limits set by an earlier run stay in force: SIMULATE_ONLY changes nothing");
+    log.warn({ limits: journal.size }, "an earlier run left limits in force: restoring them; SIMULATE_ONLY sets none");
   const machine = isPool ? undefined : await world.openHost(catalogue);
   if (machine !== undefined) warnOfCounterWraps(machine, config, log);
   if (config.RECONCILE_INTERVAL > agentReadingFreshFor)

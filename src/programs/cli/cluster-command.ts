@@ -27,11 +27,13 @@ interface ClusterCommand {
   readonly kubeconfig: string | undefined;
   /** Of the kubeconfig; the current one by default. */
   readonly context?: string | undefined;
+  /** Calls per second; few by default. */
+  readonly callsPerSecond?: number;
 }
 
 /** Connects, does the work and returns the exit code. `work` returns what failed. */
 export async function onCluster(
-  { name, fieldManager, kubeconfig, context }: ClusterCommand,
+  { name, fieldManager, kubeconfig, context, callsPerSecond }: ClusterCommand,
   world: CliEnvironment,
   work: (cluster: Cluster) => Promise<string | undefined>,
 ): Promise<number> {
@@ -47,7 +49,15 @@ export async function onCluster(
     });
     const transport = new HttpTransport({ identity });
     try {
-      const client = new KubeClient({ transport, clock, random, fieldManager });
+      const client = new KubeClient({
+        transport,
+        clock,
+        random,
+        fieldManager,
+        ...(callsPerSecond !== undefined && {
+          limit: { perSecond: callsPerSecond, burst: callsPerSecond, queue: 20_000 },
+        }),
+      });
       const problem = await work({ client, transport, clock, contextNamespace: identity.namespace });
       if (problem === undefined) return exitCodes.done;
       world.err(`joulie ${name}: ${problem}\n`);

@@ -19,6 +19,9 @@ interface Options {
   readonly fleetPods: string;
 }
 
+/** It makes four calls for each of thousands of nodes. */
+const CALLS = 500;
+
 const HELP = `
 Sets the annotation joulie.io/stop on the namespace, waits until every sleeping node is awake and every agent
 reports that the original limits are restored, and removes the operator's node labels and objects. The chart
@@ -54,7 +57,7 @@ export function defineUninstall(command: Command, { world, exit }: CommandTools)
 async function run(options: Options, world: CliEnvironment): Promise<number> {
   const { namespace, keepObjects, timeout, kubeconfig, clearStop: selector, fleet: name, fleetPods } = options;
   const { clearStop, uninstall } = await import("../uninstall/index.ts");
-  const command = { name: "uninstall", fieldManager: fieldManagers.operator, kubeconfig };
+  const command = { name: "uninstall", fieldManager: fieldManagers.operator, kubeconfig, callsPerSecond: CALLS };
   return onCluster(command, world, async ({ client, clock }) => {
     const base = { client, clock, namespace, timeout };
     const fleet = name === undefined ? {} : { fleet: { name, podSelector: fleetPods } };

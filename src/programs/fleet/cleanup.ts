@@ -1,10 +1,10 @@
 import type { ErrorCode } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../../platform/clock/index.ts";
+import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { forEachConcurrently } from "./concurrently.ts";
 import { confirmPodDeletion } from "./deletion.ts";
 import { labels } from "./names.ts";
 import type { NodeRegistrar } from "./node-registrar.ts";

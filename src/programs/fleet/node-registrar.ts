@@ -1,9 +1,9 @@
 import type { NodePowerState } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import { isApiError, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { forEachConcurrently } from "./concurrently.ts";
 import { isUidConflict } from "./deletion.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 import { ForeignNode, NodeWriter, type NodeWriterOptions, type RegisteredNode } from "./node-writer.ts";

@@ -2,9 +2,9 @@ import { annotations, isWakeProven, type PowerEndpoint, powerEndpointKind, readA
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { forEachConcurrently } from "./concurrently.ts";
 
 export interface PowerEndpointsOptions {
   readonly client: KubeClient;

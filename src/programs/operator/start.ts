@@ -77,6 +77,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   const metrics = new OperatorMetrics(programMetrics, {
     leading: () => elector.leading,
     podsReadable: () => state.current,
+    stopped: () => stopSwitch.reason !== undefined,
   });
   const changes = new ChangeLog(log);
 
@@ -87,6 +88,11 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     sleeps: settings.sleep.mode !== "off",
     onRelevantChange: () => loop.request(),
     onPendingPerformancePod: () => loop.requestUrgently(),
+    onPlacedPod: (node) => {
+      const placedOn = state.node(node);
+      if (placedOn !== undefined && eligibilityOf(placedOn, settings.eligibility) !== "unmanaged")
+        metrics.countPlacedPod();
+    },
     onUnknownClass: onceEach((text) =>
       log.warn({ code: WORKLOAD_CLASS, class: text }, "invalid workload class; its pods count as standard"),
     ),

@@ -11,11 +11,13 @@ const namespace = "joulie-system";
 
 describe("joulie uninstall", () => {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+  const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
   let api: EmbeddedApi;
   let client: KubeClient;
   beforeEach(async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
-    client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "test" });
+    const transport = api.transport();
+    client = new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test", limit });
     await client.create(resources.namespaces, { metadata: { name: namespace } });
   });
   afterEach(async () => api.close());
@@ -157,6 +159,46 @@ describe("joulie uninstall", () => {
       taints: [],
     });
     for (const name of ["a", "c"]) expect(await labelsOf(name)).toEqual({ [labels.managed]: "true", mine: "yes" });
+  });
+
+  it("X-102 cleans up thousands of nodes with many calls at once, but not all", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
+    for (const name of names) await createNode(name);
+    const inner = api.transport();
+    let [open, most] = [0, 0];
+    const transport: Transport = {
+      close: async () => inner.close(),
+      request: async (request) => {
+        if (request.method === "GET") return inner.request(request);
+        most = Math.max(most, ++open);
+        await clock.sleep(milliseconds(100));
+        open--;
+        return inner.request(request);
+      },
+    };
+    const tapped = new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test", limit });
+    const result = start({ client: tapped });
+    // One call after the other would take 30 s.
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(most).toBe(32);
+    for (const name of names) expect(await labelsOf(name)).toEqual({ [labels.managed]: "true", mine: "yes" });
+    expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
+  });
+
+  it("X-102 ends if the administrator deletes the NodeTwin of a node whose agent cannot confirm", async () => {
+    await createNode("a");
+    await createNode("broken");
+    await report("broken", "applied", "210 W per package");
+    const failed = start();
+    await advance(61);
+    expect(failed.problem).toContain("1 node did not confirm within 1m that its original limits are restored: broken");
+    await client.delete(resources.nodeTwins, { name: "broken" });
+    const result = start();
+    await advance(5);
+    expect(result).toEqual({ ended: true, problem: undefined });
+    expect(await labelsOf("broken")).toEqual({ [labels.managed]: "true", mine: "yes" });
+    expect([await count(resources.nodeTwins), await count(resources.nodeHardwares)]).toEqual([0, 0]);
   });
 
   it("X-102 keeps objects when asked to", async () => {

@@ -2,6 +2,7 @@ import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator 
 import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import {
   isApiError,
   type KubeClient,
@@ -41,6 +42,8 @@ const POLL = { first: milliseconds(1000), longest: milliseconds(10_000) };
 const MAX_NAMES = 10;
 /** Kubelets write to their Nodes meanwhile. */
 const ATTEMPTS = 5;
+/** One call after the other would take minutes on thousands of nodes. */
+const CONCURRENT_CALLS = 32;
 
 /**
  * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
@@ -54,8 +57,9 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   if (notAwake !== undefined) return notAwake;
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await pollUntil(clock, { ...POLL, timeout }, async () => {
-    const { items } = await listIfDefined(client, resources.nodeTwins);
-    unconfirmed = items.filter((twin) => !hasConfirmed(twin, namespace)).map(({ metadata }) => metadata.name);
+    unconfirmed = await listIfDefined(client, resources.nodeTwins, (twin: ReportedTwin) =>
+      hasConfirmed(twin, namespace) ? undefined : twin.metadata.name,
+    );
     return unconfirmed.length === 0;
   });
   if (!isConfirmed) {
@@ -161,21 +165,25 @@ type TaintedNode = KubeObject & { readonly spec?: { readonly taints?: readonly {
 /** A node keeps the taint if its PowerEndpoint was deleted while it slept. Nothing would remove it later. */
 async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const { items } = await client.listAll<TaintedNode>(resources.nodes);
-    let conflict: unknown;
-    for (const node of items) {
+    const { items } = await client.listOf(resources.nodes, (node: TaintedNode) => {
       const patch = cleanupPatch(node, keys);
-      if (patch === undefined) continue;
-      try {
-        await client.mergePatch(resources.nodes, { name: node.metadata.name }, patch);
-      } catch (error) {
-        if (isApiError(error, "conflict")) conflict = error;
-        else if (!isApiError(error, "notFound")) throw error;
-      }
-    }
-    if (conflict === undefined) return;
-    if (attempt >= ATTEMPTS) throw conflict;
+      return patch && { name: node.metadata.name, patch };
+    });
+    const failures = await forEachConcurrently(items, CONCURRENT_CALLS, async ({ name, patch }) => {
+      await client.mergePatch(resources.nodes, { name }, patch);
+    });
+    const conflicts = throwOthers(failures, "conflict");
+    if (conflicts.length === 0) return;
+    if (attempt >= ATTEMPTS) throw conflicts[0];
   }
+}
+
+/** Returns the failures with this reason. An object that is gone needs nothing more. Throws what else failed. */
+function throwOthers(failures: readonly unknown[], reason: "conflict"): readonly unknown[] {
+  const left = failures.filter((error) => !isApiError(error, "notFound"));
+  const other = left.find((error) => !isApiError(error, reason));
+  if (other !== undefined) throw other;
+  return left;
 }
 
 /** The patch that removes what Joulie wrote to the Node; undefined if there is nothing. */
@@ -199,24 +207,28 @@ function cleanupPatch(
 async function removeObjects(client: KubeClient): Promise<void> {
   const isMirror = ({ metadata }: KubeObject) => metadata.labels?.[labels.managedBy] === managedByOperator;
   for (const resource of [resources.nodeHardwares, resources.nodePowerProfiles, resources.nodeTwins]) {
-    const { items } = await listIfDefined(client, resource);
-    for (const object of items) {
-      if (resource === resources.nodePowerProfiles && !isMirror(object)) continue;
-      const { name, uid = "" } = object.metadata;
-      try {
-        await client.delete(resource, { name }, { preconditions: { uid } });
-      } catch (error) {
-        if (!isApiError(error, "notFound", "conflict")) throw error;
-      }
-    }
+    const objects = await listIfDefined(client, resource, (object) =>
+      resource === resources.nodePowerProfiles && !isMirror(object)
+        ? undefined
+        : { name: object.metadata.name, uid: object.metadata.uid ?? "" },
+    );
+    const failures = await forEachConcurrently(objects, CONCURRENT_CALLS, async ({ name, uid }) => {
+      await client.delete(resource, { name }, { preconditions: { uid } });
+    });
+    // Another object has the name now: a conflict.
+    throwOthers(failures, "conflict");
   }
 }
 
-async function listIfDefined(client: KubeClient, resource: Resource): Promise<{ items: readonly ReportedTwin[] }> {
+async function listIfDefined<Kept>(
+  client: KubeClient,
+  resource: Resource,
+  project: (object: KubeObject) => Kept | undefined,
+): Promise<readonly Kept[]> {
   try {
-    return await client.listAll<ReportedTwin>(resource);
+    return (await client.listOf(resource, project)).items;
   } catch (error) {
-    if (isApiError(error, "notFound")) return { items: [] };
+    if (isApiError(error, "notFound")) return [];
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { VendorTool, type VendorToolResult } from "../gpu/vendor-tool.ts";
+import { nvmlFiles } from "./nvml-library.ts";
 
 /** A single unfinished start may have another cause. After the second, NVML is tested in another process first. */
 const UNFINISHED_STARTS_TO_SUSPECT = 2;
@@ -89,9 +90,13 @@ export class NvmlCrashGuard {
 
 /** Starts NVML and reads name and power of each board: with a broken board, one of these calls crashes. */
 const TEST = `
-  const [koffiAt, file] = process.argv.slice(1);
+  const [koffiAt, ...files] = process.argv.slice(1);
   const { default: koffi } = await import(koffiAt);
-  const library = koffi.load(file);
+  let [library, failure] = [];
+  for (const file of files) {
+    try { library ??= koffi.load(file); } catch (error) { failure = error; }
+  }
+  if (library === undefined) throw failure;
   const out = (type) => koffi.out(koffi.pointer(type));
   const call = (symbol, types, ...args) => library.func(symbol, "int", types)(...args);
   const count = [0];
@@ -110,7 +115,7 @@ const testArguments = (library: string): readonly string[] => [
   "--eval",
   TEST,
   import.meta.resolve("koffi"),
-  library,
+  ...nvmlFiles(library),
 ];
 
 function unfinishedIn(file: string, key: string): number {

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type * as Koffi from "koffi";
 import { NvmlCode, NvmlError } from "./nvml-codes.ts";
 import {
@@ -19,12 +21,22 @@ export interface NvmlLibrary {
 }
 
 /**
+ * Where hosts have the library. CDI mounts it into the container at the host's path. The image has no linker cache, so the
+ * linker does not search the folder of another distribution.
+ */
+const FOLDERS = ["/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+
+/** The files to try in turn. A path is tried alone. */
+export const nvmlFiles = (library: string, folders: readonly string[] = FOLDERS): readonly string[] =>
+  library.includes("/") ? [library] : [library, ...folders.map((folder) => join(folder, library)).filter(existsSync)];
+
+/**
  * Loads koffi and the library. koffi costs 2 to 9 MB, which a node without the NVIDIA driver does not need. Rejects with a message
  * that says what to install. A function that the library lacks fails only when it is called.
  */
-export async function loadNvml(file: string): Promise<NvmlLibrary> {
+export async function loadNvml(files: readonly string[]): Promise<NvmlLibrary> {
   const koffi = await importKoffi();
-  const library = orExplain(() => koffi.load(file), file);
+  const library = firstOf(koffi, files);
   const ins = { handle: "void *", u32: "uint32_t" } as const satisfies Record<NvmlIn, string>;
   const out = (type: string) => koffi.out(koffi.pointer(type));
   const outs = {
@@ -78,14 +90,18 @@ async function importKoffi(): Promise<typeof Koffi> {
   }
 }
 
-function orExplain(load: () => Koffi.LibraryHandle, file: string): Koffi.LibraryHandle {
-  try {
-    return load();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(
-      `cannot load the NVML library ${file} (${reason}): install the NVIDIA driver, and in a container the NVIDIA container toolkit with the capability "utility", or set NVML_LIBRARY`,
-      { cause: error },
-    );
+function firstOf(koffi: typeof Koffi, files: readonly string[]): Koffi.LibraryHandle {
+  let cause: unknown;
+  for (const file of files) {
+    try {
+      return koffi.load(file);
+    } catch (error) {
+      cause = error;
+    }
   }
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw new Error(
+    `cannot load the NVML library ${files.join(" or ")} (${reason}): install the NVIDIA driver, and in a container the NVIDIA container toolkit with the capability "utility", or set NVML_LIBRARY`,
+    { cause },
+  );
 }

@@ -10,7 +10,7 @@ import {
   type NvmlResults,
   nvmlFunctions,
 } from "./nvml-functions.ts";
-import { loadNvml, type NvmlLibrary } from "./nvml-library.ts";
+import { loadNvml, type NvmlLibrary, nvmlFiles } from "./nvml-library.ts";
 
 /** A call normally takes microseconds; one that wakes a board takes seconds. */
 const CALL_TIMEOUT = milliseconds(5_000);
@@ -108,7 +108,7 @@ export class NvmlSession {
   }
 
   async #loaded(): Promise<NvmlLibrary> {
-    this.#library ??= loadNvml(this.#file);
+    this.#library ??= loadNvml(nvmlFiles(this.#file));
     try {
       const library = await this.#library;
       if (this.#atExit === undefined && isMainThread) {

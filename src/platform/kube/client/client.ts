@@ -79,14 +79,27 @@ export class KubeClient {
     selection: Selection = {},
     options?: CallOptions & { readonly pageSize?: number },
   ): Promise<Omit<ListPage<Item>, "next">> {
-    let items: Item[] = [];
-    const resourceVersion = await readPages<Item>({
-      fetch: async (page) => this.list<Item>(resource, { ...selection, ...page }, options),
+    return this.listOf(resource, (item) => item as Item, selection, options);
+  }
+
+  /** Lists all pages and keeps what `project` makes of each item; of undefined nothing. Frees each page: Nodes are large. */
+  async listOf<Kept>(
+    resource: Resource,
+    project: (item: KubeObject) => Kept | undefined,
+    selection: Selection = {},
+    options?: CallOptions & { readonly pageSize?: number },
+  ): Promise<{ readonly items: Kept[]; readonly resourceVersion: string }> {
+    let items: Kept[] = [];
+    const resourceVersion = await readPages<KubeObject>({
+      fetch: async (page) => this.list<KubeObject>(resource, { ...selection, ...page }, options),
       begin: () => {
         items = [];
       },
       page: (more) => {
-        for (const item of more) items.push(item);
+        for (const item of more) {
+          const kept = project(item);
+          if (kept !== undefined) items.push(kept);
+        }
       },
       pageSize: options?.pageSize ?? 500,
     });

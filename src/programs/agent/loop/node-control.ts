@@ -124,7 +124,9 @@ export class NodeControl {
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
       const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
-      return { power, gpu: gpu && withStuckEntries(gpu, stuck, why, blockedSource(route.gpuSource)) };
+      // A limit in force is reported even if the route has no GPU any more.
+      const report = gpu ?? (stuck.length > 0 ? NO_GPU : undefined);
+      return { power, gpu: report && withStuckEntries(report, stuck, why, blockedSource(route.gpuSource)) };
     };
     const [cpu, { power, gpu }] = await bothOf(
       cpuPart(),
@@ -145,7 +147,6 @@ export class NodeControl {
 
   /** Restores all original limits. Returns what failed. */
   async release(signal: AbortSignal): Promise<readonly string[]> {
-    if (this.#options.settings.simulateOnly) return [];
     const entries = this.#entries();
     const failures = await Promise.all(
       entries.map(async (entry) => {
@@ -220,21 +221,27 @@ export class NodeControl {
     });
   }
 
-  /** Restores limits that were set through a route that is no longer used, through that same route. */
+  /**
+   * Restores limits that were set through a route that is no longer used, through that same route. With SIMULATE_ONLY no route
+   * is used: limits that an earlier, enforcing agent left in force are the only thing that it writes.
+   */
   async #restoreOldRoutes(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
-    const { host, settings } = this.#options;
-    if (settings.simulateOnly) return [];
+    const { settings } = this.#options;
     const entries = () => this.#entries().filter((entry) => kindOf(entry) === kind);
     await this.#forgetOtherBoots(entries(), signal);
+    const isCurrent = this.#currentRoutes(route);
+    const outdated = entries().filter((entry) => settings.simulateOnly || !isCurrent(entry));
+    const failures = await Promise.all(outdated.map(async (entry) => this.#restoreWithBackoff(entry, signal)));
+    return failures.filter((failure) => failure !== undefined);
+  }
+
+  #currentRoutes(route: Route): (entry: JournalEntry) => boolean {
+    const { host } = this.#options;
     const current = new Set<string>();
     if (route.gpuControl.type === "host" && host !== undefined) current.add(journalBackend(host.gpu));
     if (route.cpuControl.type === "host" && host !== undefined)
       for (const { name } of [...host.cpuCaps, host.throttle]) current.add(name);
-    const outdated = entries().filter((entry) =>
-      entry.backend === "http" ? !this.#routes.isCurrent(entry) : !current.has(entry.backend),
-    );
-    const failures = await Promise.all(outdated.map(async (entry) => this.#restoreWithBackoff(entry, signal)));
-    return failures.filter((failure) => failure !== undefined);
+    return (entry) => (entry.backend === "http" ? this.#routes.isCurrent(entry) : current.has(entry.backend));
   }
 
   /** After a reboot the firmware has reset the limits, so older originals must not be restored. */
@@ -284,6 +291,8 @@ const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>
 
 const stuckText = ({ backend, board }: JournalEntry, why: string | undefined): string =>
   joinMessages(`the limit set on ${board} by ${backend} could not be restored`, why);
+
+const NO_GPU: DeviceReport = { backend: "none", result: "none", message: "" };
 
 const isCapRequested = ({ watts, pctOfMax }: CapIntent): boolean => watts !== undefined || pctOfMax !== undefined;
 

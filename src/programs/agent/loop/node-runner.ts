@@ -108,14 +108,14 @@ export class NodeRunner {
 
   /** Reports the final status before the agent exits; `stuck` names the limits that could not be restored. */
   async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
-    const { view, clock, reporter, hardware, settings } = this.#options;
+    const { view, clock, reporter, hardware, settings, control } = this.#options;
     // A status write in progress would prevent the final one.
     await reporter.stop();
     const facts = view.facts(this.name);
     const last = this.#last && statusOf(this.#last, clock.now());
     if (last !== undefined && facts.node !== undefined && this.#routing !== undefined) {
       const { cpu, gpu } = last;
-      const final = finalStatus(restore, stuck, settings.simulateOnly);
+      const final = finalStatus(restore, stuck, settings.simulateOnly && !control.hasLimitsInForce);
       const status = { at: clock.now(), cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
       reporter.report(status, reportedTwin(facts), this.#routing);
     }
@@ -143,9 +143,9 @@ function reportedTwin({ twin }: NodeFacts): ReportedTwin | undefined {
 }
 
 /** The status of a node whose agent has stopped. */
-function finalStatus(restore: boolean, stuck: readonly string[], simulated: boolean): Partial<DeviceStatus> {
+function finalStatus(restore: boolean, stuck: readonly string[], setNone: boolean): Partial<DeviceStatus> {
   const noReadings = { power: undefined, cap: undefined, throttlePct: undefined };
-  if (simulated)
+  if (setNone)
     return { result: "none", message: "the agent has stopped; SIMULATE_ONLY: it set no limit", ...noReadings };
   if (!restore) return { message: "the agent has stopped; its caps stay in force (RESTORE_ON_EXIT=false)" };
   return stuck.length === 0

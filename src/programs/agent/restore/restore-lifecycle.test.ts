@@ -257,6 +257,62 @@ describe("after a crash", () => {
     expect(limits()).toEqual(ORIGINALS);
   });
 
+  it("X-42 X-59 restores the originals with SIMULATE_ONLY although a target is published, and sets nothing more", async () => {
+    await crash();
+    const agent = harness.start({ SIMULATE_ONLY: "true" });
+    await harness.advance(2);
+    expect(limits()).toEqual(ORIGINALS);
+    const writes = [...harness.machine.writes];
+    expect(writes).toHaveLength(2);
+    await harness.advance(65);
+    expect(harness.disk.boards).toEqual([]);
+    expect(harness.machine.writes).toEqual(writes);
+    expect((await harness.controlStatus())?.cpu).toMatchObject({
+      result: "none",
+      message: "simulate only: would set 200 W per package; 200 W per package",
+    });
+    await agent.stop();
+    expect(harness.machine.writes).toEqual(writes);
+  });
+
+  it("X-42 X-59 restores GPUs and a throttle with SIMULATE_ONLY too", async () => {
+    harness.machine.rapl.absent = "no RAPL";
+    harness.machine.draw(700);
+    harness.machine.gpu.absent = undefined;
+    harness.machine.gpu.add("GPU-0", { min: watts(100), max: watts(700) });
+    const original = harness.machine.gpu.limits.get("GPU-0");
+    await harness.target("a", { ...capped, gpu: { powerCap: { capWattsPerGpu: 400 } } });
+    const enforcing = harness.start({ RESTORE_ON_EXIT: "false" });
+    await harness.advance(45);
+    await enforcing.stop();
+    expect(harness.machine.throttle.throttlePct).toBe(10);
+    expect(harness.machine.gpu.limits.get("GPU-0")).toBe(400);
+    harness.start({ SIMULATE_ONLY: "true" });
+    await harness.advance(2);
+    expect(harness.machine.throttle.throttlePct).toBe(0);
+    expect(harness.machine.gpu.limits.get("GPU-0")).toBe(original);
+    await harness.advance(20);
+    expect(harness.disk.boards).toEqual([]);
+  });
+
+  it.each(["true", "false"])(
+    "X-42 reports an error with SIMULATE_ONLY while a limit stays in force, RESTORE_ON_EXIT=%s",
+    async (restoreOnExit) => {
+      await crash();
+      harness.machine.rapl.refusal = { result: "error", message: "EIO" };
+      const agent = harness.start({ SIMULATE_ONLY: "true", RESTORE_ON_EXIT: restoreOnExit });
+      await harness.advance(2);
+      const problem = "the limit set on package-0 by rapl could not be restored; EIO";
+      expect((await harness.controlStatus())?.cpu).toMatchObject({
+        result: "error",
+        message: expect.stringContaining(problem),
+      });
+      await agent.stop();
+      expect((await harness.controlStatus())?.cpu?.result).toBe("error");
+      expect(harness.disk.boards).toEqual(["package-0", "package-1"]);
+    },
+  );
+
   it("X-59 restores the originals if there is no target", async () => {
     await crash();
     await harness.removeTarget("a");

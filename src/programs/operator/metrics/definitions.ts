@@ -75,6 +75,16 @@ export const definitions = {
     labels: [],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
   }),
+  placed: counter(
+    "joulie_operator_pods_placed_total",
+    "Pods that a scheduler bound to a managed node while this replica watched, without those of DaemonSets. The alert JoulieExtenderNotAsked compares it with the extender's requests.",
+    [],
+  ),
+  stopped: gauge(
+    "joulie_operator_stopped",
+    "1 if the annotation joulie.io/stop on the namespace stops Joulie, else 0. Then NodeTwins are not refreshed.",
+    [],
+  ),
   leading: gauge("joulie_operator_leading", "1 if this replica is the leader, which plans and writes, else 0.", []),
   podsReadable: gauge(
     "joulie_operator_pods_readable",

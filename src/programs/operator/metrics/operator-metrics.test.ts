@@ -15,7 +15,11 @@ const planOf = (name: string, power: number | undefined): NodePlan =>
 describe("the operator's energy counter", () => {
   it("DSH-17 counts power times time in joules, and neither a missing reading nor a long gap", async () => {
     const program = new ProgramMetrics(new VirtualClock());
-    const metrics = new OperatorMetrics(program, { leading: () => true, podsReadable: () => true });
+    const metrics = new OperatorMetrics(program, {
+      leading: () => true,
+      podsReadable: () => true,
+      stopped: () => false,
+    });
     const record = (power: number | undefined, at: number): void => {
       metrics.recordPlan(planOf("a", power), 0);
       metrics.recordEnergy([planOf("a", power)], instant(at));

@@ -17,7 +17,11 @@ export class OperatorMetrics {
 
   constructor(
     metrics: ProgramMetrics,
-    facts: { readonly leading: () => boolean; readonly podsReadable: () => boolean },
+    facts: {
+      readonly leading: () => boolean;
+      readonly podsReadable: () => boolean;
+      readonly stopped: () => boolean;
+    },
   ) {
     const { nodes } = metrics;
     const density = nodes.gauge(definitions.density);
@@ -38,9 +42,13 @@ export class OperatorMetrics {
       writeErrors: metrics.counter(definitions.writeErrors),
       writes: metrics.counter(definitions.writes),
       dropped: metrics.counter(definitions.samplesDropped),
+      placed: metrics.counter(definitions.placed),
       passes: metrics.histogram(definitions.passes),
     };
     metrics.reading(definitions.leading, () => Number(facts.leading()));
+    metrics.reading(definitions.stopped, () => Number(facts.stopped()));
+    // An increase is only seen from a value on.
+    this.#series.placed.inc({}, 0);
     metrics.reading(definitions.podsReadable, () => Number(facts.podsReadable()));
   }
 
@@ -96,6 +104,10 @@ export class OperatorMetrics {
 
   keepOnly(names: ReadonlySet<string>): void {
     this.#metrics.nodes.keepOnly(names);
+  }
+
+  countPlacedPod(): void {
+    this.#series.placed.inc({});
   }
 
   countWrite(kind: string): void {

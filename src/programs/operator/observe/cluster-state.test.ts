@@ -29,6 +29,7 @@ describe("ClusterState", () => {
       readsShapes: false,
       onRelevantChange: () => undefined,
       onPendingPerformancePod: () => undefined,
+      onPlacedPod: () => undefined,
       onUnknownClass: () => undefined,
     });
 

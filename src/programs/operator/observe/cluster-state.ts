@@ -30,6 +30,7 @@ import {
   hardwareChangeMatters,
   isNewPendingPod,
   nodeChangeMatters,
+  placedNode,
   podChangeMatters,
   twinChangeMatters,
 } from "./relevant-changes.ts";
@@ -50,6 +51,8 @@ export interface ClusterStateOptions {
   readonly onRelevantChange: () => void;
   /** Called for a new pending performance pod, if shapes are read: it may need a node at once. */
   readonly onPendingPerformancePod: () => void;
+  /** Called when a scheduler has bound a pod to the node. */
+  readonly onPlacedPod: (node: string) => void;
   /** Called when a pod's class annotation is neither performance nor standard. */
   readonly onUnknownClass: (text: string) => void;
 }
@@ -149,6 +152,8 @@ export class ClusterState implements ClusterSnapshot {
           if (change.type !== "deleted") this.#countPodChange(change.new.node);
           if (change.type === "added" && change.new.performanceSensitive) this.arrivals.record(change.new);
           if (change.type === "added" && change.new.ofNode !== true) this.sleep?.arrivals.record(change.new);
+          const placedOn = placedNode(change);
+          if (placedOn !== undefined) options.onPlacedPod(placedOn);
           if (shapes !== undefined && isNewPendingPod(change, sleeps)) options.onPendingPerformancePod();
           return podChangeMatters(change);
         },

@@ -40,6 +40,13 @@ export function isNewPendingPod(change: Change<PodSummary>, ofAnyClass: boolean)
   return change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
 }
 
+/** The node to which a scheduler has bound the pod. A pod of a DaemonSet, or one made for its node, says nothing about it. */
+export function placedNode(change: Change<PodSummary>): string | undefined {
+  return change.type === "updated" && change.old.node === undefined && change.new.ofNode !== true
+    ? change.new.node
+    : undefined;
+}
+
 const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
 
 /** The agent's reports trigger no pass. A change of the target by another writer does. */

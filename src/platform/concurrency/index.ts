@@ -1,0 +1,1 @@
+export { forEachConcurrently } from "./for-each-concurrently.ts";
