@@ -94,7 +94,8 @@ export function planSleep(input: SleepInput): SleepPlan {
 const MOST_ROUNDS = 4;
 
 const isChange = ({ verdict }: SleepDecision): boolean => verdict === "sleep" || verdict === "wake";
-const wakesAny = ({ nodes }: SleepPlan): boolean => Array.from(nodes.values()).some(({ verdict }) => verdict === "wake");
+const wakesAny = ({ nodes }: SleepPlan): boolean =>
+  Array.from(nodes.values()).some(({ verdict }) => verdict === "wake");
 
 /** The nodes once the plan is published. A node that is called back before it was switched off may be on its way down. */
 const withChanges = (nodes: readonly SleepNode[], plan: SleepPlan): SleepNode[] =>
