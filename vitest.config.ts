@@ -29,7 +29,7 @@ export default defineConfig({
     include: ["{src,test,scripts,bench}/**/*.test.ts"],
     exclude: ["**/node_modules/**", "test/browser/**", "test/cluster/**", "test/realnode/**"],
     // Vitest would start one on a machine with two cores. Many tests wait for processes and sockets.
-    maxWorkers: 5,
+    maxWorkers: 4,
     sequence: { sequencer: longFilesFirst(longFiles) },
     // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
     testTimeout: 60_000,

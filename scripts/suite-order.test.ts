@@ -4,8 +4,8 @@ import { suiteOrder } from "./suite-order.ts";
 const names = ["check", "unit", "browser", "cluster", "node"];
 
 describe("the order of the suites", () => {
-  it("runs every suite, and node beside those after the unit tests", () => {
-    const beside = { suite: "node", from: "browser" };
+  it("runs every suite, and node beside those after the checks", () => {
+    const beside = { suite: "node", from: "unit" };
     expect(suiteOrder(names, undefined)).toEqual({ inTurn: ["check", "unit", "browser", "cluster"], beside });
   });
 

@@ -1,8 +1,5 @@
-/**
- * The tests on a real node mostly wait for Kubernetes, and so do those on a real control plane. Both cores are busy with the unit
- * tests already, so the node suite starts after them.
- */
-const beside = { suite: "node", from: "browser" };
+/** The tests on a real node mostly wait for Kubernetes, one after the other: if they started later, they would end last. */
+const beside = { suite: "node", from: "unit" };
 
 /** The suites that run one after the other, and the one that runs beside them from a certain one on. */
 export function suiteOrder(names: readonly string[], only: string | undefined) {

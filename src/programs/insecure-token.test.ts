@@ -26,6 +26,7 @@ const SERVING = /"msg":"(?:serving|answering)/;
 async function output(program: string, allow: string): Promise<string> {
   const env = {
     PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     KUBECONFIG: kubeconfig,
     KUBE_ALLOW_INSECURE_TOKEN: allow,
     LOG_FORMAT: "json",

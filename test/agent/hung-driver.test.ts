@@ -66,6 +66,7 @@ async function machine(name: string, variable: "STUB_NVML_INIT_HANG" | "STUB_NVM
   await client.apply(resources.nodeTwins, { name: node }, { spec }, { force: true });
   const env = {
     PATH: "/nowhere",
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     NODE_NAME: node,
     KUBECONFIG: join(scratch, "kubeconfig"),
     METRICS_ADDR: "127.0.0.1:0",

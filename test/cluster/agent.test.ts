@@ -259,6 +259,7 @@ describe("the agent on a real control plane", () => {
     const run = (...args: readonly string[]) => {
       const child = spawn(process.execPath, [main, "agent", ...args], {
         env: {
+          NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
           KUBECONFIG: daemonset.kubeconfig,
           NODE_NAME: "process",
           METRICS_ADDR: "127.0.0.1:0",

@@ -257,8 +257,10 @@ describe("the operator on a real control plane", () => {
 
   it("runs as `joulie operator` with a kubeconfig, serves its pages, and shuts down gracefully on a signal", async () => {
     await plane.createNodes(["cmd-a"], { labels: managed });
+    const { NODE_COMPILE_CACHE } = process.env;
+    const variables = { KUBECONFIG: identity.kubeconfig, METRICS_ADDR: "127.0.0.1:0", POD_NAME: "operator-1" };
     const child = spawn(process.execPath, [main, "operator"], {
-      env: { KUBECONFIG: identity.kubeconfig, METRICS_ADDR: "127.0.0.1:0", POD_NAME: "operator-1" },
+      env: { NODE_COMPILE_CACHE, ...variables },
       stdio: ["ignore", "pipe", "inherit"],
     });
     const exit = once(child, "exit");

@@ -165,8 +165,11 @@ describe("helm install on a real node", () => {
     expect(source).toMatch(/^the account of the pod joulie-dashboard-/);
     expect(notes.join()).toMatch(/^The account begins (59m|1h) after the asked time/);
     expect(totals.byNode.map((one) => one.node)).toEqual([node.name]);
-    const details = await joulie.command("node", node.name);
-    expect(details).toMatch(/^power +\S+ \d+ W to \d+ W in \d+s$/m);
+    // The first sample may be older than the first reading; the next one comes 10 s later.
+    await node.until("the dashboard has power over time", async () => {
+      expect(await joulie.command("node", node.name)).toMatch(/^power +\S+ \d+ W to \d+ W in \d+[sm]$/m);
+      return true;
+    });
     await joulie.upgrade({ mode: "enforce" });
   });
 

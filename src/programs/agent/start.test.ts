@@ -58,7 +58,8 @@ describe("starting an agent", () => {
 
   it("requires NODE_NAME in daemonset mode before anything else", async () => {
     const main = join(import.meta.dirname, "../../main.ts");
-    const env = { PATH: process.env["PATH"] };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE };
     const [code, text] = await new Promise<[unknown, string]>((resolve) => {
       execFile(process.execPath, [main, "agent", "--log-format", "json"], { env }, (error, _, stderr) =>
         resolve([error?.code, stderr]),

@@ -319,12 +319,13 @@ it("no variable has the name of a built-in flag (--help, --version, --print-conf
 
 describe("the real command", () => {
   const bin = join(import.meta.dirname, "..", "..", "..", "bin", "joulie.mjs");
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const command = async (args: string[], env: Record<string, string> = {}) =>
     new Promise<{ code: number; out: string; err: string }>((resolve) => {
       const child = execFile(
         process.execPath,
         [bin, ...args],
-        { env: { PATH: process.env["PATH"], ...env } },
+        { env: { PATH, NODE_COMPILE_CACHE, ...env } },
         (_, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
       );
     });
@@ -396,7 +397,7 @@ describe("the real command", () => {
     new Promise<{ code: number | null; err: string }>((resolve) => {
       const child = spawn(process.execPath, [bin, ...args], {
         stdio: ["ignore", stdout === "closed" ? "pipe" : stdout, "pipe"],
-        env: { PATH: process.env["PATH"] },
+        env: { PATH, NODE_COMPILE_CACHE },
       });
       child.stdout?.destroy();
       let err = "";
