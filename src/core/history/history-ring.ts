@@ -144,7 +144,7 @@ class Tier {
       if (this.#newest - number <= LATE) return;
       this.#forgetAfter(number);
     }
-    // A bucket that no sample met is no gap: samples come a little later each time, and rarely in a simulated time.
+    // Samples drift, and are sparse in simulated time, so a single empty bucket is not a gap.
     if (this.#isInterrupted && this.#newest !== EMPTY && number > this.#newest + 1) this.#open(this.#newest + 1);
     this.#isInterrupted = false;
     if (number !== this.#newest) this.#open(number);

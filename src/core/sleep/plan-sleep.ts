@@ -82,16 +82,17 @@ export function planSleep(input: SleepInput): SleepPlan {
   memory.observe(nodes, current, now);
   const pods = Array.from(input.pods);
   let plan = planOnce(nodes, pods, input);
-  for (let round = 1, isStable = !wakesAny(plan); round < MOST_ROUNDS && !isStable; round++) {
+  for (let round = 1, isStable = !wakesAny(plan); round < ROUNDS_LIMIT && !isStable; round++) {
     const next = planOnce(withChanges(nodes, plan), pods, input);
-    isStable = !wakesAny(next);
-    plan = merged(plan, next);
+    const undone = undoneSleeps(plan, next);
+    isStable = !wakesAny(next) && undone.size === 0;
+    plan = merged(plan, next, undone);
   }
   return plan;
 }
 
 /** Two were enough for every random cluster that was tried. */
-const MOST_ROUNDS = 4;
+const ROUNDS_LIMIT = 4;
 
 const isChange = ({ verdict }: SleepDecision): boolean => verdict === "sleep" || verdict === "wake";
 const wakesAny = ({ nodes }: SleepPlan): boolean =>
@@ -107,18 +108,25 @@ const withChanges = (nodes: readonly SleepNode[], plan: SleepPlan): SleepNode[] 
     return { ...node, wanted, state, lastReason: reason };
   });
 
+/** Nodes that the plan puts to sleep, and that are needed once it is published. */
+function undoneSleeps(plan: SleepPlan, next: SleepPlan): ReadonlySet<string> {
+  const slept = Array.from(plan.nodes.values()).filter(({ verdict }) => verdict === "sleep");
+  const isNeeded = (verdict: SleepVerdict | undefined) => verdict === "wake" || verdict === "blocked";
+  return new Set(slept.map(({ name }) => name).filter((name) => isNeeded(next.nodes.get(name)?.verdict)));
+}
+
 /** The plan for the nodes as they are, from that plan and the one for the nodes once it is published. */
-function merged(plan: SleepPlan, next: SleepPlan): SleepPlan {
+function merged(plan: SleepPlan, next: SleepPlan, undone: ReadonlySet<string>): SleepPlan {
   const nodes = new Map(next.nodes);
   for (const [name, before] of plan.nodes) {
     const after = next.nodes.get(name);
     if (!isChange(before)) continue;
-    // What the next round leaves as it is stays a change. What it undoes has not changed.
-    if (after === undefined || !isChange(after)) nodes.set(name, before);
-    else if (after.verdict === "wake") nodes.set(name, { ...after, verdict: "needed" });
-    else nodes.set(name, { ...after, verdict: "asleep" });
+    if (after !== undefined && undone.has(name)) nodes.set(name, { ...after, verdict: "needed", wanted: "on" });
+    else if (after?.verdict === "sleep") nodes.set(name, { ...after, verdict: "asleep" });
+    else nodes.set(name, before);
   }
-  return { ...next, nodes };
+  // Nothing waits for a node that is on and stays on.
+  return { ...next, nodes, waits: next.waits.filter(({ node }) => !undone.has(node)) };
 }
 
 function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], input: SleepInput): SleepPlan {
