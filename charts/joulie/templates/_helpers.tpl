@@ -149,8 +149,8 @@ readinessProbe:
 {{- end }}
 
 {{/*
-A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS DURATIONS). The program waits and retries for DURATIONS by
-itself: a second pod would only double them. The Job does not outlive a Helm that waits long enough.
+A Job of a Helm hook: (list . NAME HOOK SERVICE-ACCOUNT ARGS DURATIONS). The program waits by itself, so a failed pod is
+not repeated; one that was evicted is. The deadline ends the Job after DURATIONS, which include pulling the image.
 */}}
 {{- define "joulie.hookJob" -}}
 {{- $root := index . 0 -}}
@@ -168,6 +168,12 @@ metadata:
     helm.sh/hook-output-log-policy: hook-succeeded,hook-failed
 spec:
   backoffLimit: 0
+  podFailurePolicy:
+    rules:
+      - action: Ignore
+        onPodConditions:
+          - type: DisruptionTarget
+            status: "True"
   activeDeadlineSeconds: {{ include "joulie.seconds" (index . 5) }}
   template:
     metadata:

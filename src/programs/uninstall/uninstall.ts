@@ -1,5 +1,5 @@
 import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator } from "../../core/api/index.ts";
-import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../platform/concurrency/index.ts";
@@ -40,6 +40,8 @@ interface FleetDeployment {
 /** Most are lists of all objects of a kind. */
 const POLL = { first: milliseconds(1000), longest: milliseconds(10_000) };
 const MAX_NAMES = 10;
+/** For a node that fell asleep meanwhile, if the other wakes have used up their time. */
+const LAST_WAKE = milliseconds(60_000);
 /** Kubelets write to their Nodes meanwhile. */
 const ATTEMPTS = 5;
 /** One call after the other would take minutes on thousands of nodes. */
@@ -53,7 +55,8 @@ const CONCURRENT_CALLS = 32;
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
   const { client, clock, namespace, timeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
-  const notAwake = await untilAwake(options);
+  const started = clock.monotonic();
+  const notAwake = await untilAwake(options, options.wakeTimeout);
   if (notAwake !== undefined) return notAwake;
   let unconfirmed: readonly string[] = [];
   const isConfirmed = await pollUntil(clock, { ...POLL, timeout }, async () => {
@@ -68,8 +71,9 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
     const why = "that its original limits are restored";
     return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;
   }
-  // A sleep may have begun before the power program saw the annotation.
-  const fellAsleep = await untilAwake(options);
+  // A sleep may have begun before the power program saw the annotation. The Job of the chart counts one wake.
+  const left = milliseconds(Math.max(options.wakeTimeout - elapsed(started, clock.monotonic()), LAST_WAKE));
+  const fellAsleep = await untilAwake(options, left);
   if (fellAsleep !== undefined) return fellAsleep;
   if (options.fleet !== undefined && !(await endFleet(options, options.fleet)))
     return `the pod of Deployment ${options.fleet.name} still runs after ${formatDuration(timeout)}`;
@@ -79,15 +83,18 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
 }
 
 /** Returns which nodes did not wake in time. */
-async function untilAwake({ client, clock, wakeTimeout }: UninstallOptions): Promise<string | undefined> {
+async function untilAwake(
+  { client, clock }: Pick<UninstallOptions, "client" | "clock">,
+  timeout: Milliseconds,
+): Promise<string | undefined> {
   let asleep: readonly string[] = [];
-  const isAwake = await pollUntil(clock, { ...POLL, timeout: wakeTimeout }, async () => {
+  const isAwake = await pollUntil(clock, { ...POLL, timeout }, async () => {
     asleep = await nodesNotOn(client);
     return asleep.length === 0;
   });
   if (isAwake) return undefined;
   const nodes = asleep.length === 1 ? "1 node is" : `${asleep.length} nodes are`;
-  return `${nodes} not awake after ${formatDuration(wakeTimeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
+  return `${nodes} not awake after ${formatDuration(timeout)}: ${listed(asleep)}; switch on what \`joulie power\` cannot wake, or delete the PowerEndpoint`;
 }
 
 /** A fleet deletes its nodes and pods as it stops. It must stop before Helm removes its rights. */
@@ -172,16 +179,16 @@ async function removeLabelsAndTaints({ client, labels: keys }: UninstallOptions)
     const failures = await forEachConcurrently(items, CONCURRENT_CALLS, async ({ name, patch }) => {
       await client.mergePatch(resources.nodes, { name }, patch);
     });
-    const conflicts = throwOthers(failures, "conflict");
+    const conflicts = conflictsIn(failures);
     if (conflicts.length === 0) return;
     if (attempt >= ATTEMPTS) throw conflicts[0];
   }
 }
 
-/** Returns the failures with this reason. An object that is gone needs nothing more. Throws what else failed. */
-function throwOthers(failures: readonly unknown[], reason: "conflict"): readonly unknown[] {
+/** The conflicts among failures. An object that is gone needs nothing more. Throws what else failed. */
+function conflictsIn(failures: readonly unknown[]): readonly unknown[] {
   const left = failures.filter((error) => !isApiError(error, "notFound"));
-  const other = left.find((error) => !isApiError(error, reason));
+  const other = left.find((error) => !isApiError(error, "conflict"));
   if (other !== undefined) throw other;
   return left;
 }
@@ -215,8 +222,8 @@ async function removeObjects(client: KubeClient): Promise<void> {
     const failures = await forEachConcurrently(objects, CONCURRENT_CALLS, async ({ name, uid }) => {
       await client.delete(resource, { name }, { preconditions: { uid } });
     });
-    // Another object has the name now: a conflict.
-    throwOthers(failures, "conflict");
+    // A conflict: another object has the name now, and stays.
+    conflictsIn(failures);
   }
 }
 
