@@ -98,8 +98,10 @@ export class NodeRunner {
     metrics.recordTick(name, tick, control.dvfs);
     metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
     events.publishTick(name, facts.node, tick);
-    if (intent.kind === "release" && hadLimits && !control.hasLimitsInForce)
-      events.publishRestored(name, facts.node, intent.why);
+    const restoredFor =
+      intent.kind === "release" ? intent.why : settings.simulateOnly ? "SIMULATE_ONLY is set" : undefined;
+    if (restoredFor !== undefined && hadLimits && !control.hasLimitsInForce)
+      events.publishRestored(name, facts.node, restoredFor);
     if (tick.cpu !== undefined) changes.observe("CPU control", name, `${tick.cpu.backend} ${tick.cpu.result}`);
     if (tick.gpu !== undefined) changes.observe("GPU control", name, `${tick.gpu.backend} ${tick.gpu.result}`);
     this.#report(tick, facts, routing, found.publish);

@@ -267,6 +267,8 @@ describe("after a crash", () => {
     await harness.advance(65);
     expect(harness.disk.boards).toEqual([]);
     expect(harness.machine.writes).toEqual(writes);
+    const told = (await harness.events()).map(({ reason, note }) => `${reason}: ${note}`);
+    expect(told).toContain("LimitsRestored: SIMULATE_ONLY is set");
     expect((await harness.controlStatus())?.cpu).toMatchObject({
       result: "none",
       message: "simulate only: would set 200 W per package; 200 W per package",
