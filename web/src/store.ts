@@ -139,12 +139,13 @@ let labelRequest = 0;
 let labelAnswer = 0;
 
 let historyRequest = 0;
-let historyAskedAt = 0;
+let historyReadAt = 0;
 async function loadHistory(): Promise<void> {
   const request = ++historyRequest;
-  historyAskedAt = performance.now();
   const answer = await get<HistoryAnswer>(`/api/history?hours=${hours.value}`).catch(() => undefined);
-  if (answer !== undefined && request === historyRequest) history.value = answer;
+  if (answer === undefined || request !== historyRequest) return;
+  historyReadAt = performance.now();
+  history.value = answer;
 }
 
 async function loadSavings(): Promise<void> {
@@ -159,7 +160,7 @@ const HISTORY_EVERY = 5000;
 /** What Prometheus has changes once per step, and asking it for a month is expensive. */
 function isHistoryDue(): boolean {
   const { source, step } = history.peek() ?? {};
-  return source !== "prometheus" || performance.now() - historyAskedAt >= Number(step);
+  return source !== "prometheus" || performance.now() - historyReadAt >= Number(step);
 }
 
 /** Starts everything that runs as long as the page. */

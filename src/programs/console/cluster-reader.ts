@@ -126,7 +126,7 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
   if (pending.includes(unknown)) throw new Error(`the ${name} of the cluster are not read yet`);
   const why = installation?.unreadable.find((text) => text.startsWith(`${name}: `));
   throw new ConsoleError(
-    `the ${name} of the cluster cannot be listed (${why ?? "you may not, or the API server has none"}), and without them there is no answer; joulie doctor shows what is missing`,
+    `the ${name} of the cluster cannot be listed (${why ?? "you may not list or watch them, or the API server has none"}), and without them there is no answer; joulie doctor shows what is missing`,
   );
 }
 

@@ -63,7 +63,7 @@ export async function examineInstallation(
     guarded("extender", extenderFindings(context, cluster)),
     guarded("clock", machineClock(context)),
     guarded("node-clocks", nodeClocks(context, objects)),
-    Promise.resolve(mounts(objects)),
+    Promise.resolve(mounts(objects, context.target)),
     Promise.resolve(consoleVersion(objects, options.version)),
   ]);
   return [...found.flat(), ...problemsAsFindings(objects, context.target)];
@@ -163,7 +163,10 @@ async function permissions({ client }: ConsoleContext, namespace: string): Promi
 const BLOCKED_BY_MOUNT = /read-only|permission denied|EROFS|EACCES/i;
 
 /** Agents that could not write to the host, by what they report. */
-function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly DoctorFinding[] {
+function mounts(
+  { twins, hardware, notListed = [] }: ClusterObjects,
+  target: ConsoleContext["target"],
+): readonly DoctorFinding[] {
   const affected = Array.from(twins.values()).filter(({ status }) =>
     Object.values(status?.controlStatus ?? {}).some((report) => BLOCKED_BY_MOUNT.test(report?.message ?? "")),
   );
@@ -185,7 +188,7 @@ function mounts({ twins, hardware, notListed = [] }: ClusterObjects): readonly D
           "mounts",
           "notice",
           `Agents of ${counted(withoutControl.length, "node")} found no way to cap the CPU, for example ${withoutControl[0]?.metadata.name}.`,
-          `joulie node ${withoutControl[0]?.metadata.name}`,
+          advised(`joulie node ${withoutControl[0]?.metadata.name}`, target),
         ),
       ]
     : notListed.includes("twins") || notListed.includes("hardware")

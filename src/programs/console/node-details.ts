@@ -125,7 +125,7 @@ export function nodeDetailsOf(
       if (podRows === undefined) {
         print.heading("PODS");
         print.line("", `unknown: ${whyUnknown(objects, "pods")}`);
-      } else printPods(print, podRows, name);
+      } else printPods(print, podRows, name, target);
       print.heading("HISTORY");
       printHistory(print, history);
       const happened = [
@@ -182,11 +182,13 @@ function printPods(
   print: DetailsText,
   pods: readonly { readonly name: string; readonly workloadClass: string }[],
   node: string,
+  target: AdvisingContext["target"],
 ): void {
   print.heading(`PODS (${pods.length})`);
   for (const pod of pods.slice(0, PODS_LIMIT)) print.line(pod.workloadClass, pod.name);
   const more = pods.length - PODS_LIMIT;
-  if (more > 0) print.line("", `and ${more} more: kubectl get pods -A --field-selector spec.nodeName=${node}`);
+  const all = advised(`kubectl get pods -A --field-selector spec.nodeName=${node}`, target);
+  if (more > 0) print.line("", `and ${more} more: ${all}`);
 }
 
 const CHANGES_LIMIT = 10;

@@ -35,8 +35,17 @@ describe("redaction", () => {
   );
 
   it("CLI-08 removes assigned passwords and the values of headers", () => {
-    for (const text of ["pwd=hunter2 x", "pass=hunter2 x", "Cookie: session=hunter2", "Authorization: Digest hunter2"])
-      expect(redactText(text)).not.toContain("hunter2");
+    const texts = [
+      "pwd=hunter2 x",
+      "pass=hunter2 x",
+      '{"pass":"hunter2"}',
+      "pass: hunter2",
+      "DB_PASS=hunter2",
+      "password:    hunter2",
+      "Cookie: session=hunter2",
+      "Authorization: Digest hunter2",
+    ];
+    for (const text of texts) expect(redactText(text)).not.toContain("hunter2");
     expect(redactObject({ accessKey: "hunter2", pwd: "hunter2", jwt: "hunter2" }, isPlain)).toEqual({
       accessKey: REDACTED,
       pwd: REDACTED,

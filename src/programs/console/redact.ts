@@ -10,7 +10,7 @@ const SECRET_NAME =
 const MORE_SECRETS: readonly RegExp[] = [
   /()\b(?:gh[pousr]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16})\b/g,
   /\b(basic\s{1,8})[\w.~+/=-]{8,}/gi,
-  /\b(pass=)[^\s"',;&}]+/gi,
+  /((?:pass(?:word|wd|phrase)?|secret|token|credential)s?\\*["']?\s{0,32}[:=]\s{0,32}\\*["']?)[^\s"',;&}\\*][^\s"',;&}\\]*/gi,
 ];
 
 /** A text without what may be a secret in it. */
