@@ -75,7 +75,7 @@ export async function buildOnce(
   const release = await takeTurn(join(folder, "lock"), () => say(`another process builds ${what}; waiting for it`));
   try {
     if (existsSync(path)) return;
-    say(`building ${what} for tests, once, into ${folder} (about ${minutes} minutes on 2 cores) …`);
+    say(`building ${what} for tests, once, into ${folder} (about ${minutes} min on 2 cores) …`);
     const start = performance.now();
     removeUnfinished(folder, basename(path));
     const unfinished = `${path}.${ownerMark()}-${randomUUID()}.unfinished`;

@@ -40,7 +40,7 @@ export function isNewPendingPod(change: Change<PodSummary>, ofAnyClass: boolean)
   return change.type !== "deleted" && isPending(change.new) && !(change.type === "updated" && isPending(change.old));
 }
 
-/** The node to which a scheduler has bound the pod. A pod of a DaemonSet, or one made for its node, says nothing about it. */
+/** The node to which a scheduler has bound the pod. A pod of a DaemonSet, or one made for its node, was not placed by it. */
 export function placedNode(change: Change<PodSummary>): string | undefined {
   return change.type === "updated" && change.old.node === undefined && change.new.ofNode !== true
     ? change.new.node
