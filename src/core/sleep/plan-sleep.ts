@@ -84,9 +84,8 @@ export function planSleep(input: SleepInput): SleepPlan {
   let plan = planOnce(nodes, pods, input);
   for (let round = 1, isStable = !wakesAny(plan); round < ROUNDS_LIMIT && !isStable; round++) {
     const next = planOnce(withChanges(nodes, plan), pods, input);
-    const undone = undoneSleeps(plan, next);
-    isStable = !wakesAny(next) && undone.size === 0;
-    plan = merged(plan, next, undone);
+    isStable = !wakesAny(next);
+    plan = merged(plan, next);
   }
   return plan;
 }
@@ -108,25 +107,18 @@ const withChanges = (nodes: readonly SleepNode[], plan: SleepPlan): SleepNode[] 
     return { ...node, wanted, state, lastReason: reason };
   });
 
-/** Nodes that the plan puts to sleep, and that are needed once it is published. */
-function undoneSleeps(plan: SleepPlan, next: SleepPlan): ReadonlySet<string> {
-  const slept = Array.from(plan.nodes.values()).filter(({ verdict }) => verdict === "sleep");
-  const isNeeded = (verdict: SleepVerdict | undefined) => verdict === "wake" || verdict === "blocked";
-  return new Set(slept.map(({ name }) => name).filter((name) => isNeeded(next.nodes.get(name)?.verdict)));
-}
-
 /** The plan for the nodes as they are, from that plan and the one for the nodes once it is published. */
-function merged(plan: SleepPlan, next: SleepPlan, undone: ReadonlySet<string>): SleepPlan {
+function merged(plan: SleepPlan, next: SleepPlan): SleepPlan {
   const nodes = new Map(next.nodes);
   for (const [name, before] of plan.nodes) {
     const after = next.nodes.get(name);
-    if (!isChange(before)) continue;
-    if (after !== undefined && undone.has(name)) nodes.set(name, { ...after, verdict: "needed", wanted: "on" });
-    else if (after?.verdict === "sleep") nodes.set(name, { ...after, verdict: "asleep" });
-    else nodes.set(name, before);
+    if (before.verdict === "sleep" && after !== undefined && after.verdict !== "asleep")
+      // It is needed after all. The limit of wakes does not count for a node that is on.
+      nodes.set(name, { ...after, verdict: "needed", wanted: "on" });
+    else if (before.verdict === "wake" && after?.verdict === "sleep") nodes.set(name, { ...after, verdict: "asleep" });
+    else if (isChange(before)) nodes.set(name, before);
   }
-  // Nothing waits for a node that is on and stays on.
-  return { ...next, nodes, waits: next.waits.filter(({ node }) => !undone.has(node)) };
+  return { ...next, nodes };
 }
 
 function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], input: SleepInput): SleepPlan {
