@@ -106,14 +106,8 @@ export class WatchedCluster {
     return Object.keys(this.#reflectors) as ClusterKind[];
   }
 
-  /** Also after the first list: a right or a CRD may go away, and then the store is history. */
-  #isRefused(kind: ClusterKind): boolean {
-    const { isForbidden, missingDefinition } = this.#reflectors[kind];
-    return isForbidden || missingDefinition !== undefined;
-  }
-
   #isPending(kind: ClusterKind): boolean {
-    return !this.#reflectors[kind].hasSynced && !this.#isRefused(kind);
+    return !this.#reflectors[kind].hasSynced && !this.#reflectors[kind].isRefused;
   }
 
   /** The same with what is installed, which is little and read each time. */
@@ -147,7 +141,7 @@ export class WatchedCluster {
       if (!isApiError(error, "notFound") && !isApiError(error, "forbidden")) throw error;
     });
     const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
-    if (!nodes.hasSynced || this.#isRefused("nodes")) {
+    if (!nodes.hasSynced || nodes.isRefused) {
       // Says at once what a reflector would retry silently: a missing right, or a selector that is not one.
       await client.list(resources.nodes, { ...selectionOf(nodeSelector), limit: 1 }, call);
       if (!(await endsWithin(clock, FIRST_LISTS, nodes.synced(), signal)))
@@ -160,7 +154,7 @@ export class WatchedCluster {
     );
     await endsWithin(clock, ALIVE, Promise.all(answered), signal);
     const pending = kinds.filter((kind) => this.#isPending(kind));
-    const notListed = kinds.filter((kind) => this.#isPending(kind) || this.#isRefused(kind));
+    const notListed = kinds.filter((kind) => this.#isPending(kind) || this.#reflectors[kind].isRefused);
     const known = <Value>(kind: ClusterKind, { store }: Reflector<Value>): ReadonlyMap<string, Value> =>
       new Map(notListed.includes(kind) ? [] : store.entries());
     const published = known("twins", twins);

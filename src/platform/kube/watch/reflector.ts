@@ -130,6 +130,11 @@ export class Reflector<Value, Index extends string = never> {
     return this.#missingDefinition;
   }
 
+  /** Also after the first list: a right or a CRD may go away, and then the store is history. */
+  get isRefused(): boolean {
+    return this.#isForbidden || this.#missingDefinition !== undefined;
+  }
+
   /** Time since the last data from the server; undefined before the first. */
   get silence(): Milliseconds | undefined {
     const last = this.#lastContact;

@@ -152,7 +152,7 @@ export class ClusterWatch {
   /** Time since the API server was last heard, of the resource for which it is longest. A kind that it refuses is not silence. */
   get silence(): Milliseconds | undefined {
     const silences = this.#kinds.flatMap((kind) =>
-      this.#isRefused(kind) ? [] : (this.#reflectors[kind].silence ?? []),
+      this.#reflectors[kind].isRefused ? [] : (this.#reflectors[kind].silence ?? []),
     );
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
@@ -171,14 +171,8 @@ export class ClusterWatch {
     return Object.keys(this.#reflectors) as ClusterKind[];
   }
 
-  /** Also after the first list: a right or a CRD may go away, and then the store is history. */
-  #isRefused(kind: ClusterKind): boolean {
-    const { isForbidden, missingDefinition } = this.#reflectors[kind];
-    return isForbidden || missingDefinition !== undefined;
-  }
-
   #isKnown(kind: ClusterKind): boolean {
-    return this.#reflectors[kind].hasSynced && !this.#isRefused(kind);
+    return this.#reflectors[kind].hasSynced && !this.#reflectors[kind].isRefused;
   }
 
   /** The objects for reports. */
@@ -210,7 +204,7 @@ export class ClusterWatch {
   refresh(): void {
     const at = this.#clock.now();
     // Before the first lists are complete, and while twins are refused, a class would appear to change from or to unknown.
-    const isComplete = this.unsynced.length === 0 && !this.#isRefused("twins");
+    const isComplete = this.unsynced.length === 0 && !this.#reflectors.twins.isRefused;
     const freshness = { now: at, staleAfter: this.#staleAfter };
     // Once a kind is read or refused, also nodes without its objects change: their pods from unknown to 0.
     const known = this.#kinds.filter((kind) => this.#isKnown(kind)).join();
@@ -234,7 +228,7 @@ export class ClusterWatch {
       if (isComplete) this.#classes.set(name, to);
     }
     // Nodes read before all lists were complete need their class remembered.
-    if (isComplete || this.#isRefused("twins")) this.#changed.clear();
+    if (isComplete || this.#reflectors.twins.isRefused) this.#changed.clear();
   }
 
   /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
