@@ -122,6 +122,28 @@ describe("joulie uninstall", () => {
     expect(await count(resources.nodeTwins)).toBe(1);
   });
 
+  it("SLP-23 both waits for sleeping nodes together take no longer than the time for wakes", async () => {
+    await createNode("a");
+    await report("a", "applied", "210 W per package");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    const say = async (what: "lastSleep" | "lastWake", at: string) => {
+      const status = { [what]: { at, result: "succeeded" } };
+      await client.mergePatch(resources.powerEndpoints, { name: "a" }, { status }, { subresource: "status" });
+    };
+    await say("lastSleep", "2030-01-01T00:00:00Z");
+    const result = start();
+    await advance(300);
+    await say("lastWake", "2030-01-01T01:00:00Z");
+    await advance(15);
+    await say("lastSleep", "2030-01-01T02:00:00Z");
+    await report("a", "none", `no cap requested; ${stoppedBy(namespace)}`);
+    await advance(200);
+    expect(result.ended).toBe(false);
+    await advance(120);
+    expect(result.problem).toMatch(/^1 node is not awake after 4m.*: a;/);
+  });
+
   it("SLP-23 removes the taint of a sleeping node whose PowerEndpoint was deleted, and no other taint", async () => {
     await createNode("a");
     const own = { key: "mine", effect: "NoSchedule" };
