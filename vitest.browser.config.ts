@@ -8,7 +8,9 @@ export default defineConfig({
     fileParallelism: false,
     include: ["test/browser/**/*.test.ts"],
     globalSetup: ["test/browser/global-setup.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 90_000,
+    // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 180_000 } },
   },
 });

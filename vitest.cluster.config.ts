@@ -31,8 +31,9 @@ export default defineConfig({
     include: ["test/cluster/**/*.test.ts"],
     globalSetup: ["test/cluster/global-setup.ts"],
     // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
-    testTimeout: 240_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     teardownTimeout: 60_000,
+    expect: { poll: { timeout: 180_000 } },
   },
 });

@@ -3,6 +3,7 @@ import { longFilesFirst } from "./scripts/long-files-first.ts";
 
 /** They take 10 to 40 seconds each, and most of them wait. */
 const longFiles = [
+  "leaks/virtual-days",
   "pool/pool-loop",
   "agent/hung-driver",
   "wiring/extender",
@@ -32,8 +33,9 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: longFilesFirst(longFiles) },
     // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 180_000 } },
     coverage: {
       provider: "v8",
       include: ["src/core/**/*.ts"],

@@ -8,8 +8,10 @@ export default defineConfig({
     fileParallelism: false,
     include: ["test/realnode/**/*.test.ts"],
     globalSetup: ["test/realnode/global-setup.ts"],
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
+    // A timeout ends a test that hangs. It is no measure of speed, so it leaves room for a busy machine.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     teardownTimeout: 60_000,
+    expect: { poll: { timeout: 180_000 } },
   },
 });

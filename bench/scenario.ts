@@ -16,8 +16,8 @@ export interface Goal {
 export interface Scenario {
   readonly about: string;
   readonly repeats: number;
-  /** Measures every figure once, in one pass, so that all see the same machine load. */
-  readonly measure: () => Promise<Record<string, BenchFigure>> | Record<string, BenchFigure>;
+  /** Measures every figure once, in one pass, so that all see the same machine load. `say` receives each longer step. */
+  readonly measure: (say: (step: string) => void) => Promise<Record<string, BenchFigure>> | Record<string, BenchFigure>;
   readonly goals: readonly Goal[];
   /** The table of a document, printed after the others. */
   readonly document?: (figures: ReadonlyMap<string, { readonly unit: string; readonly median: number }>) => string;

@@ -40,11 +40,13 @@ const extenders = new Map<string, ExtenderProcess>();
 export const scenario: Scenario = {
   about: `Pods a second of a real kube-scheduler, ${NODES} nodes as kubelets report them, ${PODS} pods: without an extender, with ours, with a stub and with a plain one. Each run ends with the last pod bound or after ${RUN_LIMIT_MS / 1000} s; medians where there are several`,
   repeats: 1,
-  measure: async () => {
+  measure: async (say) => {
     const figures: Record<string, BenchFigure> = {
       "load average before": { unit: "", value: loadavg()[0] ?? Number.NaN },
     };
+    say("control plane");
     plane = await startControlPlane();
+    say(`${NODES} nodes`);
     await populate(plane);
     const identity = await plane.identity(extenderPermissions, { name: "joulie-extender" });
     extenders.set("ours", await ExtenderProcess.ours(identity.kubeconfig));
@@ -54,7 +56,11 @@ export const scenario: Scenario = {
     // Round-robin, so that all cells see the same machine load.
     const rates = new Map<string, number[]>(cells.map(({ name }) => [name, []]));
     for (let round = 0; round < MAX_RUNS; round++) {
-      for (const cell of cells) if (round < cell.runs) rates.get(cell.name)?.push(await run(plane, cell, round));
+      for (const cell of cells) {
+        if (round >= cell.runs) continue;
+        say(`round ${round + 1} of ${MAX_RUNS}, ${cell.name}`);
+        rates.get(cell.name)?.push(await run(plane, cell, round));
+      }
     }
     for (const [name, values] of rates) figures[name] = { unit: "pods per s", value: quantile(values, 0.5) };
     figures["load average after"] = { unit: "", value: loadavg()[0] ?? Number.NaN };

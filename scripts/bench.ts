@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Scenario } from "../bench/scenario.ts";
 import { renderReport, summarise } from "./benchmark.ts";
+import { ProgressReporter } from "./progress.ts";
 
 const folder = join(import.meta.dirname, "../bench");
 const names = readdirSync(folder)
@@ -27,14 +28,16 @@ if (values.repeats !== undefined && !(Number.isInteger(repeatsAsked) && repeatsA
 const { scenario } = (await import(join(folder, `${name}.ts`))) as { scenario: Scenario };
 const repeats = values.repeats === undefined ? scenario.repeats : repeatsAsked;
 const samples = [];
+const progress = new ProgressReporter(`bench ${name}`);
 try {
   for (let repeat = 1; repeat <= repeats; repeat++) {
-    if (process.stderr.isTTY) process.stderr.write(`\rrepeat ${repeat} of ${repeats} …`);
-    samples.push(await scenario.measure());
+    const where = `repeat ${repeat} of ${repeats}`;
+    progress.step(where);
+    samples.push(await scenario.measure((step) => progress.step(`${where}, ${step}`)));
   }
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
 } finally {
   await scenario.close?.();
+  progress.stop();
 }
 
 const report = summarise(name, scenario, samples, {

@@ -3,14 +3,18 @@
 import { join, relative } from "node:path";
 import { buildImage } from "./image/build.ts";
 import { tryDockerfile } from "./image/try-dockerfile.ts";
+import { ProgressReporter } from "./progress.ts";
 
 const [reference = "localhost/joulie:dev"] = process.argv.slice(2);
+const progress = new ProgressReporter("image");
+const say = (step: string): void => progress.step(step);
 try {
   if (reference === "dockerfile") {
-    console.log(`joulie ${tryDockerfile()} runs in the image of the Dockerfile`);
+    console.log(`joulie ${tryDockerfile(say)} runs in the image of the Dockerfile`);
     process.exit(0);
   }
-  const image = await buildImage(join(import.meta.dirname, "../dist/image"), reference);
+  const image = await buildImage(join(import.meta.dirname, "../dist/image"), reference, say);
+  progress.stop();
   const archive = relative(process.cwd(), image.archive);
   console.log(`${archive}: ${reference}, ${(image.bytes / 1e6).toFixed(0)} MB uncompressed`);
   console.log(`${relative(process.cwd(), image.sbom)}: its bill of materials`);

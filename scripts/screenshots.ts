@@ -88,7 +88,7 @@ async function openFirstNode(page: Page): Promise<void> {
   await page.getByRole("dialog").getByText("Receipts of the agent").waitFor();
 }
 
-/** A tour: nodes change while the map shows classes, power and headroom, is zoomed, and opens a node. */
+/** A tour: nodes change while the map shows classes and power, is zoomed, and opens a node. */
 async function recording({ url }: RunningDemo): Promise<void> {
   const { page, close } = await openBrowser({ width: 1000, height: 720 });
   const frames: Frame[] = [];
@@ -106,7 +106,7 @@ async function recording({ url }: RunningDemo): Promise<void> {
   await film(10);
   await colour("power");
   await film(4);
-  await colour("headroom");
+  await colour("used");
   await film(4);
   await colour("class");
   await film(4);

@@ -1,5 +1,5 @@
 // npm test: runs all suites; the last line is `N passed, N failed` over all of them. `npm run test:unit [-- FILE…]`
-// runs one suite, optionally only some files.
+// runs one suite, optionally only some files. `npm run test:busy [-- SUITE [FILE…]]` does the same beside four busy loops.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import { prepareBrowser } from "../test/browser/requirements.ts";
 import { locateControlPlane } from "../test/controlplane/build.ts";
 import { removeDeadNodes } from "../test/realnode/leftovers.ts";
 import { prepareMachine } from "../test/realnode/requirements.ts";
+import { startBusyLoops } from "./busy-loops.ts";
 import {
   closingLines,
   countOfChild,
@@ -19,11 +20,14 @@ import {
 } from "./count.ts";
 import { memoryScratch } from "./memory-scratch.ts";
 import { runChecks } from "./rules/checks.ts";
+import { endRun, leaveRun, nameRun } from "./run-processes.ts";
 import { suiteOrder } from "./suite-order.ts";
 
 const clusterConfig = "vitest.cluster.config.ts";
 const nodeConfig = "vitest.realnode.config.ts";
 const browserConfig = "vitest.browser.config.ts";
+/** Time for the tests to stop their programs after an interruption. */
+const END_WITHIN_MS = 20_000;
 const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   check: async () => ({ ...(await runChecks()), skipped: 0 }),
   // Coverage slows every test down, and its threshold is for src/core: only the tests of src/core run with it.
@@ -51,13 +55,15 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
     try {
       return await vitest(nodeConfig, args);
     } finally {
-      // Containers and mounts outlive an interrupted test process.
-      await removeDeadNodes(isInterrupted ? 15_000 : 0);
+      // Containers and mounts outlive a killed test process.
+      leaveRun();
+      await removeDeadNodes();
     }
   },
 };
 
-const [only, ...args] = process.argv.slice(2);
+const isBusy = process.argv[2] === "--busy";
+const [only, ...args] = process.argv.slice(isBusy ? 3 : 2);
 if (only !== undefined && !Object.hasOwn(suites, only)) {
   console.error(`joulie: there is no suite "${only}"; there are: ${Object.keys(suites).join(", ")}`);
   process.exit(2);
@@ -72,14 +78,12 @@ if (scratch !== undefined) process.env["TMPDIR"] = scratch;
 const ownCache = process.env["NODE_COMPILE_CACHE"] === undefined ? mkdtempSync(join(tmpdir(), "joulie-compiled-")) : "";
 if (ownCache !== "") process.env["NODE_COMPILE_CACHE"] = ownCache;
 
+const run = nameRun();
+if (isBusy) startBusyLoops(4);
 const running = new Set<ChildProcess>();
 let isInterrupted = false;
 // A terminal signals vitest as well; a signal sent to this process alone must be forwarded. Then the run still cleans up.
-process.on("SIGINT", () => (isInterrupted = true));
-process.on("SIGTERM", () => {
-  isInterrupted = true;
-  for (const child of running) child.kill("SIGTERM");
-});
+for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => interrupt(signal));
 
 const counts: TestCount[] = [];
 const runSuite = async (name: string, own: string[] = args): Promise<void> => {
@@ -95,12 +99,32 @@ for (const name of order.inTurn) {
   await runSuite(name);
 }
 if (besideEnded !== undefined) counts.push(await besideEnded());
+if (isInterrupted) {
+  counts.push({ passed: 0, failed: 1, skipped: 0, failures: ["the run was interrupted before its end"] });
+  await endRun(run);
+  if (usualFolder === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = usualFolder;
+  leaveRun();
+  // Only root has nodes.
+  if (process.getuid?.() === 0) await removeDeadNodes();
+}
 for (const folder of [ownCache, scratch ?? ""]) if (folder !== "") rmSync(folder, { recursive: true, force: true });
 const total = sumCounts(counts);
 console.log(`\n${closingLines(total).join("\n")}`);
 // As a child of `startBeside`.
 if (process.send !== undefined) await new Promise((sent) => process.send?.(total, sent));
-process.exit(isInterrupted ? 1 : exitCodeOf(total));
+process.exit(exitCodeOf(total));
+
+/** Ends the run: at once at the second signal, and soon if the tests do not end by themselves. */
+function interrupt(signal: NodeJS.Signals): void {
+  // Without a test there is nothing to stop in order: it may be building for minutes.
+  if (isInterrupted || running.size === 0) void endRun(run);
+  if (isInterrupted) return;
+  isInterrupted = true;
+  console.log("\ninterrupted: ending the tests and what they started …");
+  if (signal !== "SIGINT") for (const child of running) child.kill("SIGTERM");
+  setTimeout(() => void endRun(run), END_WITHIN_MS).unref();
+}
 
 /** Two suites that install packages at the same time would block each other. */
 async function installPackages(): Promise<void> {
@@ -129,7 +153,8 @@ function startBeside(name: string): () => Promise<TestCount> {
   return async () => {
     const exitCode = await ended;
     running.delete(child);
-    process.stdout.write(Buffer.concat(output));
+    // Unlike a write to standard output, this does not throw after the terminal has gone.
+    console.log(Buffer.concat(output).toString().trimEnd());
     return countOfChild(sent, exitCode);
   };
 }

@@ -260,8 +260,10 @@ describe("the search for missing files", () => {
   });
 });
 
-describe("the console blocks of the README", () => {
-  const steps = consoleSteps(readFileSync(join(root, "README.md"), "utf8"));
+describe("the console blocks of README and operator guide", () => {
+  const steps = ["README.md", "docs/guides/operator.md"].flatMap((page) =>
+    consoleSteps(readFileSync(join(root, page), "utf8")),
+  );
 
   it("are found, each command with its output", () => {
     expect(steps.length).toBeGreaterThan(0);

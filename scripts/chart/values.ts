@@ -91,7 +91,13 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       "observe: twins and scores are computed, no power cap is set. enforce: agents set power caps.",
     ),
     image: section("The container image of all programs.", {
-      repository: text("ghcr.io/joulie-project/joulie", "Repository of the image."),
+      repository: text(
+        "",
+        "Repository of the image. Required: no image is published yet, `npm run image` builds one.",
+        {
+          pattern: "^[A-Za-z0-9._:/@\\[\\]-]*$",
+        },
+      ),
       tag: text("", "Tag of the image; empty = the chart's appVersion. `latest` is rejected."),
       digest: text("", "Digest of the image instead of a tag.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
       pullPolicy: choice("IfNotPresent", ["Always", "IfNotPresent", "Never"], "When the kubelet pulls the image."),
@@ -299,6 +305,10 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     }),
     admissionPolicies: section("ValidatingAdmissionPolicies.", {
       ownNodeOnly: flag(true, "Reject writes of an agent's token to objects of other nodes. In daemonset mode only."),
+      powerEndpoints: flag(
+        true,
+        "Reject a PowerEndpoint whose author may neither get nor use the Secrets that it names, or may not patch its BareMetalHost. With the power program only.",
+      ),
       workloadClass: choice(
         "none",
         ["none", "Warn", "Deny"],

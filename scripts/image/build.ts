@@ -17,19 +17,26 @@ export interface BuiltImage {
   readonly bytes: number;
 }
 
-/** Builds the image without a registry or daemon, and its bill of materials beside it. */
-export async function buildImage(folder: string, reference: string): Promise<BuiltImage> {
+/** Builds the image without a registry or daemon, and its bill of materials beside it. `say` receives each step. */
+export async function buildImage(
+  folder: string,
+  reference: string,
+  say: (step: string) => void = () => {},
+): Promise<BuiltImage> {
   const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as { version: string };
   mkdirSync(folder, { recursive: true });
   const work = mkdtempSync(join(tmpdir(), "joulie-image-"));
   try {
     const root = join(work, "root");
+    say("bundling Joulie, and collecting Node and its libraries");
     const libraries = await writeImageRoot(root);
     const bytes = sizeOf(root);
     if (bytes > imageSizeLimit) throw new Error(`the image has ${bytes} bytes, more than ${imageSizeLimit}`);
     const archive = join(folder, "joulie.oci.tar");
+    say(`packing ${(bytes / 1e6).toFixed(0)} MB with buildah`);
     pack(work, root, archive, reference, version);
     const sbom = join(folder, "joulie.cdx.json");
+    say("writing the bill of materials");
     const bill = billOfMaterials(join(repository, "package-lock.json"), version, libraries);
     writeFileSync(sbom, `${JSON.stringify(bill, undefined, 2)}\n`);
     return { archive, sbom, reference, bytes };

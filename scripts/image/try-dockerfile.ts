@@ -9,14 +9,15 @@ const repository = join(import.meta.dirname, "../..");
 const BASE = "localhost/joulie-base:try";
 const RESULT = "localhost/joulie:try";
 
-/** Returns what `joulie --version` prints inside the image. */
-export function tryDockerfile(): string {
+/** Returns what `joulie --version` prints inside the image. `say` receives each step. */
+export function tryDockerfile(say: (step: string) => void): string {
   const work = mkdtempSync(join(tmpdir(), "joulie-dockerfile-"));
   const buildah = (...args: string[]) =>
     tool("buildah", ["--storage-driver", "vfs", "--root", join(work, "root"), "--runroot", join(work, "run"), ...args]);
   try {
     const base = join(work, "base");
     const release = /^VERSION_CODENAME=(\S+)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1] ?? "stable";
+    say(`making a base of Debian ${release} with debootstrap, which takes a minute`);
     tool("debootstrap", ["--variant=minbase", "--include=ca-certificates", release, base]);
     addNode(base);
     const trust = certificates(base);
@@ -25,8 +26,10 @@ export function tryDockerfile(): string {
     const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     buildah("config", "--env", `PATH=${path}`, ...trust, made);
     buildah("commit", "--quiet", "--rm", made, BASE);
+    say("building the Dockerfile with buildah, which takes a few minutes");
     const build = ["build", "--isolation", "chroot", "--network", "host", "--pull=never", "--quiet", "--tag", RESULT];
     buildah(...build, "--build-arg", `NODE_IMAGE=${BASE}`, repository);
+    say("running the result");
     const root = buildah("mount", buildah("from", "--pull-never", RESULT));
     const bytes = Number(tool("du", ["--summarize", "--bytes", root]).split("\t")[0]);
     if (bytes > imageSizeLimit) throw new Error(`the image has ${bytes} bytes, more than ${imageSizeLimit}`);

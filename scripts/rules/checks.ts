@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { checkLayers, sourceFiles } from "./layers.ts";
 import { findDirectTimeAndRandom } from "./time.ts";
+import { findWaits, TEST_FILE } from "./waits.ts";
+import { checkWorkflows } from "./workflows.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -18,7 +20,9 @@ const checks: Record<string, () => Promise<Outcome>> = {
   lint: async () => tool("oxlint", ["--type-aware", "--deny-warnings"]),
   format: async () => tool("biome", ["check", "--error-on-warnings"]),
   "layer rules": layerRules,
+  "waits in tests": waitsInTests,
   "dead code": async () => tool("knip", []),
+  workflows,
 };
 
 /** Runs every check, prints one line each and the full output of failed checks. */
@@ -49,6 +53,19 @@ async function tool(name: string, args: string[]): Promise<Outcome> {
     child.on("error", (error) => resolve({ good: false, output: `${name}: ${error.message}` }));
     child.on("close", (code) => resolve({ good: code === 0, output }));
   });
+}
+
+async function workflows(): Promise<Outcome> {
+  const { findings, skipped } = await checkWorkflows(root);
+  if (skipped !== undefined) console.log(`workflows were not checked: ${skipped}`);
+  return { good: findings.length === 0, output: findings.join("\n") };
+}
+
+async function waitsInTests(): Promise<Outcome> {
+  const files = ["src", "test", "scripts", "bench"].flatMap((folder) => sourceFiles(join(root, folder)));
+  const tests = files.map((file) => relative(root, file)).filter((path) => TEST_FILE.test(path));
+  const findings = tests.flatMap((path) => findWaits(path, readFileSync(join(root, path), "utf8")));
+  return { good: findings.length === 0, output: findings.join("\n") };
 }
 
 async function layerRules(): Promise<Outcome> {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { milliseconds } from "../core/units/index.ts";
-import { systemClock } from "../platform/clock/index.ts";
+import { eventually } from "../platform/clock/testing/index.ts";
 import { AgentTestHarness } from "./agent/testing/agent-test-harness.ts";
 import { ExtenderHarness } from "./extender/testing/extender-harness.ts";
 import { OperatorTestHarness } from "./operator/testing/test-harness.ts";
@@ -37,11 +36,7 @@ function watchPosts({ api }: Watched): string[] {
 }
 
 async function urlIn(logs: readonly { readonly [field: string]: unknown }[], field = "url"): Promise<string> {
-  for (;;) {
-    const url = logs.find((line) => line[field] !== undefined)?.[field];
-    if (typeof url === "string") return url;
-    await systemClock.sleep(milliseconds(1));
-  }
+  return String(await eventually(() => logs.find((line) => line[field] !== undefined)?.[field]));
 }
 
 const programs: Readonly<Record<string, (variables: Variables) => Promise<Running>>> = {

@@ -74,7 +74,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     const lines = renderFrame(
       {
         time: instant(0),
-        speed: 1,
+        speed: { reached: 1, wanted: 1 },
         running: milliseconds(1),
         duration: undefined,
         power: { drawn: watts(1), capped: 2, uncapped: 3 },
@@ -85,7 +85,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
         drains: { deferred: 0, completed: 0, takenBack: 0 },
         draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
         pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
-        energy: { devices: joules(1), wall: joules(1), alwaysOn: joules(1) },
+        energy: undefined,
         news: [{ at: instant(0), about: HOSTILE, text: HOSTILE, tone: "up" }],
         notice: HOSTILE,
       },
@@ -99,7 +99,15 @@ describe("what others have written is shown to a person and not obeyed", () => {
 
   it("in the demo's introduction and summary", () => {
     const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
-    const pages = { plan: "p", decisions: "d", scoring: "s", agent: "a", simulator: "s", metrics: [HOSTILE] };
+    const pages = {
+      plan: "p",
+      decisions: "d",
+      scoring: "s",
+      agent: "a",
+      simulator: "s",
+      dashboard: "b",
+      metrics: [HOSTILE],
+    };
     const listed = pagesOf(plane, pages, HOSTILE);
     expect(harmIn(welcomeText(configured(demoConfig, {}), plane, listed))).toEqual([]);
     const explained = renderExplanation({ columns: 300, rows: 40 }, new Ansis(0), listed);
@@ -117,7 +125,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
       drains: { deferred: 0, completed: 0, takenBack: 0 },
       pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
       power: { watts: 1, cappedWatts: 1, uncappedWatts: 1 },
-      energy: { joules: joules(1), wallJoules: joules(1), alwaysOnModelJoules: joules(1), pue: undefined },
+      energy: { account: undefined, simulated: { wallJoules: joules(1), alwaysOnJoules: joules(1) }, pue: undefined },
       ready: { twins: undefined, jobs: undefined },
       cores: undefined,
       memory: { rssBytes: 1, peakRssBytes: 1 },

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const [code] = await run(counted, ["copy", copies]);
   if (code !== 0) throw new Error(`the cycle ended with ${String(code)}`);
   operations = JSON.parse(readFileSync(join(counted, "operations"), "utf8")) as string[];
-}, 60_000);
+});
 afterAll(() => rmSync(scratch, { recursive: true }));
 
 function newMachine(name: string, from = pristine): string {

@@ -1,6 +1,7 @@
 // A server as a directory of plain files: sysfs and procfs of its CPUs, packages and GPUs.
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import { type HostTree, joinTrees, powercapTree } from "../../src/platform/hardware/testing/index.ts";
 
 export interface MachineFilesShape {
@@ -165,8 +166,20 @@ export function readTree(root: string): ReadonlyMap<string, string> {
 export function addEnergy(folder: string, { packages }: MachineFilesShape, watts: number, seconds: number): void {
   for (let index = 0; index < packages; index++) {
     const file = join(folder, "sys", energyFile(index));
-    writeFileSync(file, String((Number(readFileSync(file, "utf8")) + watts * seconds * 1e6) % ENERGY_RANGE));
+    writeFileSync(file, String(Math.round(Number(readFileSync(file, "utf8")) + watts * seconds * 1e6) % ENERGY_RANGE));
   }
+}
+
+/** Lets each package draw this power until the returned function is called. */
+export function drawPower(folder: string, shape: MachineFilesShape, watts: number): () => void {
+  const over = new AbortController();
+  const drawing = async (): Promise<void> => {
+    while (!over.signal.aborted) addEnergy(folder, shape, watts, (await simulatedDelay(200, over.signal)) / 1000);
+  };
+  drawing().catch((error: unknown) => {
+    if (!over.signal.aborted) throw error;
+  });
+  return () => over.abort();
 }
 
 /** Files that differ, with actual and expected content. */

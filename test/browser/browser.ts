@@ -45,6 +45,8 @@ export async function openBrowser({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
   });
+  // A timeout ends a wait that hangs. It is no measure of speed.
+  context.setDefaultTimeout(180_000);
   const page = context.pages()[0] ?? (await context.newPage());
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));

@@ -2,11 +2,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { HttpTransport, loadIdentity, type Transport } from "../../src/platform/kube/index.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
-
-const BANNER_WITHIN = 60_000;
 
 export interface RunningDemo {
   /** The address of the dashboard. */
@@ -22,30 +21,20 @@ export async function startDemo(...args: readonly string[]): Promise<RunningDemo
   const ended = new Promise<number | null>((resolve) => demo.once("exit", resolve));
   let output = "";
   const printed = (pattern: RegExp): string | undefined => pattern.exec(output)?.[1];
-  const ready = Promise.withResolvers<void>();
-  const look = (chunk: Buffer): void => {
-    output += chunk.toString();
-    // The line after the last one that is read here has begun.
-    if (/operator's plan/.test(output)) ready.resolve();
-  };
-  demo.stdout.on("data", look);
-  demo.stderr.on("data", look);
-  void ended.then((code) => ready.reject(new Error(`the demo ended with ${code}: ${output}`)));
+  for (const stream of [demo.stdout, demo.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const stop = async (): Promise<void> => {
     demo.kill("SIGTERM");
     await ended;
   };
-  const late = setTimeout(
-    () => ready.reject(new Error(`no banner within ${BANNER_WITHIN} ms: ${output}`)),
-    BANNER_WITHIN,
-  );
   try {
-    await ready.promise;
+    await eventually(() => {
+      if (demo.exitCode !== null) throw new Error(`the demo ended with ${demo.exitCode}: ${output}`);
+      // The line after the last one that is read here has begun.
+      return output.includes("operator's plan");
+    });
   } catch (error) {
     await stop();
     throw error;
-  } finally {
-    clearTimeout(late);
   }
   const url = printed(/dashboard +(http:\S+)/);
   const kubeconfig = printed(/KUBECONFIG=(\S+)/);

@@ -2,9 +2,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { vi } from "vitest";
 import { apiVersion, labels, type NodeTwin, type TelemetryProfile } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { journalFiles } from "../../src/platform/journal/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -12,12 +12,11 @@ import { systemRandom } from "../../src/platform/random/index.ts";
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts";
 import { runAgent } from "../../src/programs/agent/start.ts";
-import { addEnergy, createMachineFiles, gpuFile, limitFile, maximumFile } from "../agent/machine-files.ts";
+import { createMachineFiles, drawPower, gpuFile, limitFile, maximumFile } from "../agent/machine-files.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 
-export const soon = { timeout: 60_000, interval: 50 };
 export const twins = `/apis/${apiVersion}/nodetwins`;
 export const routes = `/apis/${apiVersion}/telemetryprofiles`;
 export const hardwares = `/apis/${apiVersion}/nodehardwares`;
@@ -27,7 +26,7 @@ const applied = "application/apply-patch+yaml";
 /** A server as a directory of files, with a STATE_DIR. */
 export class FileMachine {
   readonly folder = mkdtempSync(join(tmpdir(), "joulie-agent-machine-"));
-  #drawing: NodeJS.Timeout | undefined;
+  #stopDrawing = (): void => undefined;
 
   constructor() {
     createMachineFiles(this.folder, shape);
@@ -53,20 +52,19 @@ export class FileMachine {
   }
 
   async waitForLimits(limits: string): Promise<void> {
-    await vi.waitFor(() => {
+    await eventuallyPasses(() => {
       if (this.limits !== limits) throw new Error(`the limits are ${this.limits} instead of ${limits}`);
-    }, soon);
+    });
   }
 
   /** Sets the power of each package from now on. */
   draw(watts: number): void {
-    const every = 0.2;
-    clearInterval(this.#drawing);
-    this.#drawing = setInterval(() => addEnergy(this.folder, shape, watts, every), every * 1000);
+    this.#stopDrawing();
+    this.#stopDrawing = drawPower(this.folder, shape, watts);
   }
 
   remove(): void {
-    clearInterval(this.#drawing);
+    this.#stopDrawing();
     rmSync(this.folder, { recursive: true, maxRetries: 3 });
   }
 }
@@ -122,7 +120,7 @@ export class AgentClusterHarness {
       logs,
       stop,
       page: async (path: string, headers: Readonly<Record<string, string>> = {}) => {
-        const url = await vi.waitUntil(() => /"url":"([^"]+)"/.exec(logs.join(""))?.[1], soon);
+        const url = await eventually(() => /"url":"([^"]+)"/.exec(logs.join(""))?.[1]);
         return (await fetch(new URL(path, url), { headers })).text();
       },
     };
@@ -163,12 +161,12 @@ export class AgentClusterHarness {
 
   /** Waits for a backend and result, such as `rapl applied`. */
   async waitForStatus(name: string, device: "cpu" | "gpu", expected: string): Promise<NodeTwin> {
-    return vi.waitFor(async () => {
+    return eventuallyPasses(async () => {
       const twin = await this.twin(name);
       const { backend, result, message } = twin.status?.controlStatus?.[device] ?? {};
       if (`${backend} ${result}` !== expected) throw new Error(`the status is ${backend} ${result}: ${message}`);
       return twin;
-    }, soon);
+    });
   }
 
   async close(): Promise<void> {

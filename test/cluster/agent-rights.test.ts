@@ -1,12 +1,13 @@
 // Minimal RBAC of the agent: one life of an agent in each mode needs every verb of its role, and no other.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { labels } from "../../src/core/api/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { compareRights } from "../controlplane/rights.ts";
-import { AgentClusterHarness, hardwares, ORIGINAL, soon } from "./agent-harness.ts";
+import { AgentClusterHarness, hardwares, ORIGINAL } from "./agent-harness.ts";
 
 const CAPPED = "240 240 750 740";
 const debugPage = "/debug/node";
@@ -45,14 +46,14 @@ describe("the agent's role", () => {
   /** Caps a node, reports, restores twice, shows the debug page and stops. */
   const live = async ({ node, agent, isCapped, isRestored }: Life) => {
     await isCapped();
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect((await harness.profile("own")).status?.control?.cpu?.result).toBe("applied");
       expect((await harness.twin(node)).status?.controlStatus?.cpu?.result).toBe("applied");
       expect(await plane.api.get<object>(`${hardwares}/${node}`)).toHaveProperty("status");
-    }, soon);
+    });
     // The request comes like that of a proxy, so the agent does not treat it as local.
     const headers = { "x-forwarded-for": "203.0.113.9", authorization: `Bearer ${reader.token}` };
-    await vi.waitFor(async () => expect(await agent.page(`${debugPage}?node=${node}`, headers)).toContain(node), soon);
+    await eventuallyPasses(async () => expect(await agent.page(`${debugPage}?node=${node}`, headers)).toContain(node));
     expect(await agent.page(debugPage, { ...headers, authorization: "Bearer made-up" })).not.toContain(node);
     await manage(node, null);
     await isRestored();
@@ -109,7 +110,7 @@ describe("the agent's role", () => {
       TELEMETRY_ALLOWED_ENDPOINTS: service.origin,
       ...harness.machine().variables,
     });
-    const hasCap = async (watts: number) => vi.waitFor(() => expect(service.node("remote").capWatts).toBe(watts), soon);
+    const hasCap = async (watts: number) => eventuallyPasses(() => expect(service.node("remote").capWatts).toBe(watts));
     await live({
       node: "remote",
       agent,

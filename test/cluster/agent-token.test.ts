@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { Api, ApiFailure } from "../controlplane/api.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
@@ -49,7 +50,9 @@ beforeAll(async () => {
   plane = await startControlPlane();
   await plane.kubectl(["create", "namespace", namespace]);
   const chart = join(import.meta.dirname, "../../charts/joulie");
-  const rendered = parseAllDocuments(await helm("template", "joulie", chart, "--namespace", namespace))
+  const rendered = parseAllDocuments(
+    await helm("template", "joulie", chart, "--namespace", namespace, "--set", "image.repository=joulie"),
+  )
     .map((document) => document.toJS() as { kind: string } | null)
     .filter((object) => /Role|ServiceAccount|Admission/.test(object?.kind ?? ""));
   const input = rendered.map((object) => JSON.stringify(object)).join("\n---\n");
@@ -67,13 +70,21 @@ beforeAll(async () => {
   await plane.api.create(`${joulie}/nodehardwares`, { ...meta("NodeHardware", "n2"), spec: { nodeName: "n2" } });
   await plane.api.create(`${joulie}/telemetryprofiles`, profile("all", { scope: "cluster" }));
   // The API server compiles a new policy a moment after it is written.
-  await vi.waitUntil(async () => (await status(reportOn("n2"))) === 403, { timeout: 30_000, interval: 100 });
+  await eventually(async () => (await status(reportOn("n2"))) === 403);
 });
 afterAll(async () => {
   await agent?.close();
   await plane?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+const dry = (path: string) => `${path}${path.includes("?") ? "&" : "?"}dryRun=All`;
+
+/** With the token of an agent's pod on this node. */
+async function agentOn(node: string, pod = `agent-${node}`): Promise<Api> {
+  await plane.createPods([pod], { namespace, spec: { nodeName: node, serviceAccountName: "joulie-agent" } });
+  return new Api(plane.server, plane.admin.ca, await token({ kind: "Pod", name: pod }));
+}
 
 async function token(boundObjectRef: object | undefined): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/joulie-agent/token`;
@@ -268,6 +279,70 @@ describe("an agent's token", () => {
     ["delete its own node's twin", 403, async () => agent.remove(`${joulie}/nodetwins/n1`)],
   ])("to %s gets %d", async (_, expected, call) => {
     expect(await status(call)).toBe(expected);
+  });
+
+  it("of each of two nodes may write what is about its own node, and nothing about the other, by any kind of write", async () => {
+    const second = await agentOn("n2");
+    const apply = "application/apply-patch+yaml";
+    const writes = (node: string): readonly [Parameters<Api["status"]>[0], string, object, string][] => [
+      ["PATCH", `${joulie}/nodetwins/${node}/status`, { status: { controlStatus } }, "application/merge-patch+json"],
+      [
+        "PATCH",
+        `${joulie}/nodetwins/${node}/status`,
+        [{ op: "add", path: "/status/controlStatus", value: controlStatus }] as never,
+        "application/json-patch+json",
+      ],
+      [
+        "PATCH",
+        `${joulie}/nodetwins/${node}/status?fieldManager=joulie-agent&force=true`,
+        { ...meta("NodeTwin", node), status: { controlStatus } },
+        apply,
+      ],
+      [
+        "PATCH",
+        `${joulie}/nodehardwares/${node}?fieldManager=joulie-agent&force=true`,
+        { ...meta("NodeHardware", node), spec: { nodeName: node } },
+        apply,
+      ],
+      [
+        "PATCH",
+        `${joulie}/telemetryprofiles/${node}/status?fieldManager=joulie-agent&force=true`,
+        { ...meta("TelemetryProfile", node), status: { control: controlStatus } },
+        apply,
+      ],
+      ["POST", events, event(`two-${node}`, node), "application/json"],
+    ];
+    try {
+      const answers = async (api: Api, node: string) =>
+        Promise.all(writes(node).map(async ([method, path, body, type]) => api.status(method, dry(path), body, type)));
+      const isDone = (code: number) => code < 300;
+      for (const [own, other, api] of [
+        ["n1", "n2", agent],
+        ["n2", "n1", second],
+      ] as const) {
+        expect((await answers(api, own)).map(isDone)).toEqual(writes(own).map(() => true));
+        expect(await answers(api, other)).toEqual(writes(other).map(() => 403));
+      }
+    } finally {
+      await second.close();
+    }
+  });
+
+  it("cannot smuggle another node into an object of its own name", async () => {
+    const smuggled = { ...meta("NodeHardware", "n1"), spec: { nodeName: "n2" } };
+    const path = `${joulie}/nodehardwares/n1?fieldManager=joulie-agent&force=true`;
+    expect(await agent.status("PATCH", dry(path), smuggled, "application/apply-patch+yaml")).toBe(422);
+    const target = { status: { control: controlStatus }, spec: { target: { scope: "node", nodeName: "n1" } } };
+    expect(await status(async () => agent.mergePatch(`${joulie}/telemetryprofiles/n2/status`, target))).toBe(403);
+  });
+
+  it("ends with its pod", async () => {
+    const ended = await agentOn("n2", "agent-n2-ended");
+    expect(await ended.status("GET", `${joulie}/nodetwins?limit=1`)).toBe(200);
+    await plane.api.remove(`/api/v1/namespaces/${namespace}/pods/agent-n2-ended?gracePeriodSeconds=0`);
+    // The API server remembers a checked token for a few seconds.
+    await eventually(async () => (await ended.status("GET", `${joulie}/nodetwins?limit=1`)) === 401);
+    await ended.close();
   });
 
   it("that is bound to no pod may write nothing", async () => {

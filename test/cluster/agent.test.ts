@@ -3,14 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { labels, type NodeHardware } from "../../src/core/api/index.ts";
+import { eventually, eventuallyPasses, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
-import { AgentClusterHarness, hardwares, ORIGINAL, routes, soon, twins } from "./agent-harness.ts";
+import { AgentClusterHarness, hardwares, ORIGINAL, routes, twins } from "./agent-harness.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");
 const capped = { cpu: { packagePowerCapWatts: 240 }, gpu: { powerCap: { scope: "perGpu", capWattsPerGpu: 500 } } };
@@ -61,34 +61,34 @@ describe("the agent on a real control plane", () => {
     await machine.waitForLimits(CAPPED);
     await harness.waitForStatus("flow-a.example.com", "cpu", "rapl applied");
     // The agent reports the GPUs in a later write if their discovery takes longer.
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect((await harness.twin("flow-a.example.com")).status).toMatchObject({
         schedulableClass: "eco",
         predictedPowerHeadroomScore: 42,
         controlStatus: { cpu: { message: expect.stringContaining("240 W per package") }, gpu: { result: "applied" } },
       });
-    }, soon);
-    await vi.waitFor(async () => {
+    });
+    await eventuallyPasses(async () => {
       expect((await harness.profile("own")).status?.control).toMatchObject({
         cpu: { backend: "rapl", result: "applied", observed: { capWatts: 240 } },
         gpu: { backend: "amdgpu", result: "applied" },
       });
-    }, soon);
+    });
     // The agent writes the object first and its status right after.
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const path = `${hardwares}/flow-a.example.com`;
       const { status } = await plane.api.get<NodeHardware>(path);
       expect(status).toMatchObject({ cpu: { sockets: 2, totalCores: 8 }, gpu: { present: true, count: 2 } });
-    }, soon);
+    });
     // A changed target is enforced at once, and the operator's write does not erase the agent's fields.
     await harness.target("flow-a.example.com", { cpu: { packagePowerCapWatts: 200 } });
     await machine.waitForLimits("200 200 750 740");
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const twin = await harness.twin("flow-a.example.com");
       expect(twin.status?.controlStatus?.cpu?.message).toContain("200 W per package");
       expect(twin.status?.controlStatus?.gpu?.result).toBe("none");
       expect(twin.status?.predictedPowerHeadroomScore).toBe(42);
-    }, soon);
+    });
     expect(await agent.page("/readyz")).toContain("[+] synced");
     expect(await agent.page("/metrics")).toContain('joulie_backend_mode{node="flow-a.example.com",mode="rapl"} 1');
 
@@ -122,14 +122,14 @@ describe("the agent on a real control plane", () => {
     harness.start(daemonset, { NODE_NAME: "idle-a", ...machine.variables });
     await machine.waitForLimits(CAPPED);
     // The first reading takes two ticks and is written.
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const { cpu, gpu } = (await harness.twin("idle-a")).status?.controlStatus ?? {};
       expect([cpu?.observedPowerWatts, gpu?.observedPowerWatts]).toEqual([0, 382]);
-    }, soon);
-    await sleep(2000);
+    });
+    await watchFor(2000);
     const requestsOf = () => plane.audited().filter(({ user }) => user === daemonset.user);
     const before = requestsOf().length;
-    await sleep(30_000);
+    await watchFor(30_000);
     // Half a minute has thirty ticks and at most one heartbeat.
     const requests = requestsOf()
       .slice(before)
@@ -175,15 +175,15 @@ describe("the agent on a real control plane", () => {
     await machine.waitForLimits(ORIGINAL);
     await harness.waitForStatus("route-a", "cpu", "http applied");
     expect(service.node("route-a").capWatts).toBe(240);
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect((await harness.profile("own")).status?.control?.cpu).toMatchObject({ backend: "http", result: "applied" });
-    }, soon);
+    });
     await harness.route("own", {
       target: { scope: "node", nodeName: "route-a" },
       controls: { cpu: { type: "none" }, gpu: { type: "none" } },
     });
     await harness.waitForStatus("route-a", "cpu", "none none");
-    await vi.waitFor(() => expect(service.node("route-a").capWatts).toBe(700), soon);
+    await eventuallyPasses(() => expect(service.node("route-a").capWatts).toBe(700));
     expect(machine.limits).toBe(ORIGINAL);
     await plane.api.remove(`${routes}/own`);
     await machine.waitForLimits("240 240 750 740");
@@ -206,19 +206,19 @@ describe("the agent on a real control plane", () => {
       expect(status?.schedulableClass).toBe("eco");
       expect(service.node(name).capWatts).toBe(240);
     }
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const { cpu } = (await harness.twin("pool-dead")).status?.controlStatus ?? {};
       expect(cpu).toMatchObject({
         result: expect.stringMatching(/blocked|error/),
         message: expect.stringContaining("no response within 2s"),
       });
-    }, soon);
+    });
     await harness.target("pool-a", { cpu: { packagePowerCapWatts: 200 } });
-    await vi.waitFor(() => expect(service.node("pool-a").capWatts).toBe(200), soon);
+    await eventuallyPasses(() => expect(service.node("pool-a").capWatts).toBe(200));
     // A node that leaves the pool is restored. The cap in telemetry may be the agent's own, so without a known maximum it
     // restores a value above every package.
     await plane.api.mergePatch("/api/v1/nodes/pool-b", { metadata: { labels: { [labels.managed]: null } } });
-    await vi.waitFor(() => expect(service.node("pool-b").capWatts).toBe(1000), soon);
+    await eventuallyPasses(() => expect(service.node("pool-b").capWatts).toBe(1000));
     await agent.stop();
     expect(service.node("pool-a").capWatts).toBe(1000);
     expect(machine.limits).toBe(ORIGINAL);
@@ -246,9 +246,14 @@ describe("the agent on a real control plane", () => {
     await harness.waitForStatus("leaves", "cpu", "rapl applied");
     await plane.api.mergePatch("/api/v1/nodes/leaves", { metadata: { labels: { [labels.managed]: null } } });
     await machine.waitForLimits(ORIGINAL);
-    await sleep(1000);
+    // Its last writes may still be under way.
+    await eventually(async () => {
+      const count = writesOf(daemonset).length;
+      await watchFor(1000);
+      return writesOf(daemonset).length === count;
+    });
     const before = writesOf(daemonset).length;
-    await sleep(4000);
+    await watchFor(4000);
     expect(writesOf(daemonset).slice(before)).toEqual([]);
   });
 

@@ -80,9 +80,11 @@ describe("the chart's Jobs", () => {
 
   it("joulie check names a missing ServiceAccount's rights, the extender and the nodes, in one line", async () => {
     const identity = await identityOf("check");
+    // As the chart's Job: finding the namespace would need rights beyond it.
+    const namespace = ["--namespace", names.namespace];
     for (const program of ["agent", "operator"] as const) await identityOf(program);
     await plane.createNodes(["n1"], { labels: { [labels.managed]: "true" } });
-    const { code, text } = await joulieAs(identity, "check", "--timeout", "0s");
+    const { code, text } = await joulieAs(identity, "check", ...namespace, "--timeout", "0s");
     expect(text.split("\n")).toHaveLength(2);
     expect({ code, text }).toEqual({
       code: 1,
@@ -93,7 +95,7 @@ describe("the chart's Jobs", () => {
         "the operator has published no twin in the last 5m of n1; no agent has reported in the last 5m from n1\n",
     });
     await identityOf("extender");
-    const again = await joulieAs(identity, "check", "--timeout", "0s", "--report-only");
+    const again = await joulieAs(identity, "check", ...namespace, "--timeout", "0s", "--report-only");
     expect(again.code).toBe(0);
     expect(again.text).toMatch(/^joulie check: missing: extender: /);
     expectMinimal("check", identity);

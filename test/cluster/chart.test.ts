@@ -2,8 +2,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { run } from "../../src/programs/cli/index.ts";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
 import { programs } from "../../src/programs/index.ts";
@@ -72,7 +73,7 @@ const valueSets: Readonly<Record<string, object>> = {
   "GPUs in one folder, and EPYC": {
     agent: { host: { drm: true, hsmp: true, drmFolders: ["devices/pci0000:17/0000:17:01.0"] } },
   },
-  "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false } },
+  "no access rules": { rbac: { create: false }, admissionPolicies: { ownNodeOnly: false, powerEndpoints: false } },
   "no network policies": { networkPolicies: { enabled: false } },
   "restricted peers": {
     networkPolicies: {
@@ -152,8 +153,13 @@ let folder: string;
 let helm: Awaited<ReturnType<typeof helmOf>>;
 const render = async (values: object): Promise<string> =>
   helm("template", ...release, "--set-json", `global={}`, ...jsonFlags(values));
-const jsonFlags = (values: object): string[] =>
-  Object.entries(values).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]);
+const IMAGE = { repository: "registry.example/joulie" };
+/** The values as flags, with an image, which has no default. */
+const jsonFlags = (values: object & { readonly image?: object }): string[] =>
+  Object.entries({ ...values, image: { ...IMAGE, ...values.image } }).flatMap(([name, value]) => [
+    "--set-json",
+    `${name}=${JSON.stringify(value)}`,
+  ]);
 const objects = (text: string): Rendered[] =>
   parseAllDocuments(text)
     .map((document) => document.toJS() as Rendered | null)
@@ -191,7 +197,7 @@ afterAll(async () => {
 
 describe("the chart", () => {
   it("passes helm lint", async () => {
-    expect(await helm("lint", "--strict", chart)).toContain("0 chart(s) failed");
+    expect(await helm("lint", "--strict", chart, ...jsonFlags({}))).toContain("0 chart(s) failed");
   });
 
   it.each(Object.entries(valueSets))("is accepted by the API server with %s", async (_, values) => {
@@ -207,9 +213,14 @@ describe("the chart", () => {
   });
 
   it.each([
+    [{ image: { repository: "" } }, "no image of Joulie is published yet: build one with `npm run image`"],
     [{ image: { tag: "latest" } }, "image.tag is latest"],
+    [{ image: { tag: "feature/x y" } }, 'image.tag "feature/x y" is not a tag: it may have letters, digits'],
     [{ image: { tag: "1.0.0", digest: `sha256:${"0".repeat(64)}` } }, "image.tag and image.digest are both set"],
     [{ image: { digest: "sha256:12" } }, "image/digest"],
+    [{ image: { tag: '1.0"\n          securityContext: {privileged: true} #' } }, "is not a tag"],
+    [{ image: { tag: "1".repeat(129) } }, "is not a tag"],
+    [{ image: { repository: "registry.example/joulie x" } }, "image/repository"],
     [{ image: { repository: "registry.example/joulie:latest" } }, "contains a tag or digest"],
     [{ scheduler: { enabled: true, image: "registry.example/kube-scheduler:latest" } }, "scheduler.image is latest"],
     [{ agent: { terminationGracePeriodSeconds: 29 } }, "terminationGracePeriodSeconds is 29"],
@@ -444,7 +455,7 @@ describe("the chart", () => {
       return plane.api.status("POST", "/api/v1/namespaces/default/pods?dryRun=All", pod);
     };
     // The API server compiles a new policy a moment after it is written.
-    await vi.waitUntil(async () => (await create("perfomance")) === 422, { timeout: 30_000, interval: 100 });
+    await eventually(async () => (await create("perfomance")) === 422);
     for (const known of ["performance", "standard", undefined]) expect(await create(known)).toBe(201);
     await plane.kubectl(["delete", "validatingadmissionpolicies,validatingadmissionpolicybindings", "--all"]);
   });
@@ -610,7 +621,7 @@ describe("the chart", () => {
     const real = await helmOf(folder, plane.admin.kubeconfig);
     // No kubelet runs the Jobs here.
     const how = ["--namespace", "joulie-system", "--no-hooks"];
-    const installed = await real("install", ...release, "--no-hooks");
+    const installed = await real("install", ...release, "--no-hooks", ...jsonFlags({}));
     expect(installed).toContain("installed in mode observe: it measures and plans, and sets no power cap");
     expect(installed).toContain("needs the Pod Security level privileged");
     expect(installed).toContain("kubectl annotate namespace joulie-system joulie.io/stop=true");
@@ -654,11 +665,13 @@ describe("the chart", () => {
     interface Status {
       readonly info: { readonly status: string };
     }
-    await real("install", ...release, "--no-hooks");
+    await real("install", ...release, "--no-hooks", ...jsonFlags({}));
     // No kubelet runs the Job: it does not end.
     await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
     expect(await status()).toMatchObject({ status: "uninstalling" });
-    await expect(real("upgrade", ...release, "--no-hooks")).rejects.toThrow("has no deployed releases");
+    await expect(real("upgrade", ...release, "--no-hooks", ...jsonFlags({}))).rejects.toThrow(
+      "has no deployed releases",
+    );
     // The Job's first step.
     await plane.kubectl(["annotate", "namespace", "joulie-system", "joulie.io/stop=true"]);
     const bin = join(folder, "bin");
@@ -674,7 +687,7 @@ describe("the chart", () => {
     const { stdout } = await plane.kubectl(["get", "namespace", "joulie-system", "--output", "json"]);
     expect(stdout).not.toContain("joulie.io/stop");
     expect((await plane.kubectl(["get", "jobs", ...how])).stdout).not.toContain("joulie-uninstall");
-    await real("upgrade", ...release, "--no-hooks", "--set", "mode=enforce");
+    await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "mode=enforce");
     // A failed attempt is no obstacle to the next one, which gets further.
     await expect(uninstall()).rejects.toThrow(/timed out|deadline/);
     await real("uninstall", "joulie", ...how, "--no-hooks");
@@ -751,19 +764,19 @@ describe("the chart", () => {
     for (const word of ["SLEEP_MODE", "powerendpoints", "persistentvolumes", "joulie-arrivals"])
       expect([word, awake.split("joulie-uninstall")[0]?.includes(word)]).toEqual([word, false]);
     const real = await helmOf(folder, plane.admin.kubeconfig);
-    await real("install", ...release, "--no-hooks", "--set", "sleep.mode=on");
+    await real("install", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=on");
     // The Job of the hook asks for the rights that the chart grants.
     const { text } = await checkOnce(checkArguments(asleep));
     expect(text).toMatch(/^joulie check: missing: extender: /);
     expect(text).not.toContain("may not");
     await plane.createNodes(["sleeper"]);
     await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
-    await expect(real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=off")).rejects.toThrow(
-      "set sleep.mode=recommend",
-    );
-    await real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=recommend");
+    await expect(
+      real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=off"),
+    ).rejects.toThrow("set sleep.mode=recommend");
+    await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=recommend");
     await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep-"]);
-    await real("upgrade", ...release, "--no-hooks", "--set", "sleep.mode=off");
+    await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=off");
     await real("uninstall", "joulie", "--namespace", "joulie-system", "--no-hooks");
     await plane.kubectl(["delete", "node", "sleeper"]);
   });

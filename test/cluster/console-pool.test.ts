@@ -28,7 +28,7 @@ describe("the console on an installation with a pool of agents", () => {
     plane = await startControlPlane({});
     await plane.kubectl(["create", "namespace", NAMESPACE]);
     const helm = await helmOf(folder, plane.admin.kubeconfig);
-    const values = `image.tag=0.1.0,agent.mode=pool,agent.pool.replicas=${SHARDS}`;
+    const values = `image.repository=joulie,image.tag=0.1.0,agent.mode=pool,agent.pool.replicas=${SHARDS}`;
     // No kubelet runs the Jobs here.
     await helm("install", "joulie", chart, "--namespace", NAMESPACE, "--no-hooks", "--set", values);
   }, 1_800_000);

@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { isFree } from "../../src/programs/demo/free-ports.ts";
 import { isAlive } from "../controlplane/build.ts";
 import { removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
@@ -39,7 +40,7 @@ describe("a control plane that stops", () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     expect(existsSync(mount)).toBe(true);
     child.kill("SIGKILL");
-    await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000, interval: 50 });
+    await eventually(() => !pids.some(isAlive));
     // Another test file may have started a control plane meanwhile, which removes the folder as well.
     removeFoldersOfTheDead();
     expect(existsSync(mount)).toBe(false);

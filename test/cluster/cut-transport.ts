@@ -1,5 +1,6 @@
 // A transport that drops lists and watches of all pods, and forwards all other requests.
-import { setTimeout as sleep } from "node:timers/promises";
+
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 
 const AGAIN_AFTER_MS = 50;
@@ -34,6 +35,6 @@ export class CutTransport implements Transport {
   }
 
   async #mended(signal: AbortSignal | undefined): Promise<void> {
-    while (this.isCut) await sleep(AGAIN_AFTER_MS, undefined, signal && { signal });
+    while (this.isCut) await simulatedDelay(AGAIN_AFTER_MS, signal);
   }
 }

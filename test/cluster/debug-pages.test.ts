@@ -1,6 +1,7 @@
 // Debug pages of a real extender with its declared permissions; a real API server reviews the clients' tokens.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
@@ -11,8 +12,6 @@ import { runExtender } from "../../src/programs/extender/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { compareRights } from "../controlplane/rights.ts";
-
-const soon = { timeout: 30_000, interval: 100 };
 
 describe("debug pages", () => {
   let plane: ControlPlane;
@@ -40,7 +39,7 @@ describe("debug pages", () => {
       await transport.close();
     };
     url = `http://127.0.0.1:${port}`;
-    await vi.waitUntil(async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200, soon);
+    await eventually(async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200);
   });
   afterAll(async () => {
     await stop();
@@ -58,7 +57,7 @@ describe("debug pages", () => {
     const reader = await plane.identity(rules, { name: "reader" });
     const unprivileged = await plane.identity([], { name: "stranger" });
     // The API server needs a moment to apply a new role, and the extender caches a denial for ten seconds.
-    await vi.waitFor(async () => expect(await statusOf("/debug/decisions", reader.token)).toBe(200), soon);
+    await eventuallyPasses(async () => expect(await statusOf("/debug/decisions", reader.token)).toBe(200));
     expect(await statusOf("/debug/scoring", reader.token)).toBe(403);
     expect(await statusOf("/debug/decisions", unprivileged.token)).toBe(403);
     expect(await statusOf("/debug/decisions", "made-up")).toBe(401);

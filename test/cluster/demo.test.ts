@@ -2,19 +2,20 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { runKubectl } from "../controlplane/kubectl.ts";
 
 const joulie = join(import.meta.dirname, "../../bin/joulie.mjs");
+/** Makes every command to a machine of the demo take 1.5 s. */
+const slowControl = join(import.meta.dirname, "slow-control.mjs");
 /** Many times the duration of each test on an idle machine. */
 const PATIENCE_MS = 300_000;
-const SAYS_MS = 240_000;
-const WAITING = { timeout: 60_000, interval: 500 };
 
 interface Ended {
   readonly code: number | null;
@@ -27,20 +28,16 @@ class Demo {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
   #stderr = "";
-  #waiting: { readonly pattern: RegExp; readonly resolve: (found: RegExpExecArray) => void } | undefined;
 
-  constructor(...args: readonly string[]) {
+  constructor(args: readonly string[] = [], preloaded?: string) {
     const child = spawn(process.execPath, [joulie, "demo", "--json", ...args], {
-      env: { ...process.env, NO_COLOR: "1" },
+      env: { ...process.env, NO_COLOR: "1", ...(preloaded && { NODE_OPTIONS: `--import ${preloaded}` }) },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;
     let stdout = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => {
-      this.#stderr += chunk.toString();
-      this.#look();
-    });
+    child.stderr.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
     this.ended = new Promise((resolve) => {
       child.on("close", (code) => resolve({ code, stdout, stderr: this.#stderr }));
     });
@@ -48,23 +45,15 @@ class Demo {
 
   /** Waits for matching output; rejects with the last lines if the demo exits before, or does not say it in time. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
-    const output = new Promise<RegExpExecArray>((resolve) => {
-      this.#waiting = { pattern, resolve };
-      this.#look();
-    });
+    const output = eventually(() => pattern.exec(this.#stderr), { boundMs: PATIENCE_MS }).catch(
+      (error: Error): never => {
+        throw new Error(`it did not say ${pattern}: ${error.message}\n${this.#stderr.slice(-1500)}`);
+      },
+    );
     const over = this.ended.then(({ stderr }): never => {
       throw new Error(`it never said ${pattern}: ${stderr}`);
     });
-    const waited = new AbortController();
-    const late = sleep(SAYS_MS, undefined, { signal: waited.signal }).then((): never => {
-      throw new Error(`it did not say ${pattern} within ${SAYS_MS / 1000} s:\n${this.#stderr.slice(-1500)}`);
-    });
-    try {
-      return await Promise.race([output, over, late]);
-    } finally {
-      waited.abort();
-      late.catch(() => undefined);
-    }
+    return Promise.race([output, over]);
   }
 
   interrupt(signal: "SIGINT" | "SIGHUP" = "SIGINT"): void {
@@ -74,11 +63,6 @@ class Demo {
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.ended;
-  }
-
-  #look(): void {
-    const found = this.#waiting?.pattern.exec(this.#stderr) ?? undefined;
-    if (found !== undefined) this.#waiting?.resolve(found);
   }
 }
 
@@ -97,6 +81,23 @@ const commandsFor =
     return (await promisify(execFile)(process.execPath, [joulie, ...args], { env })).stdout;
   };
 
+/** What commands write and show is in the time of the demo, which is minutes ahead of this machine's. */
+async function oneClock(kubeconfig: string): Promise<void> {
+  const command = commandsFor(kubeconfig);
+  const twoHours = 7_200_000;
+  await eventuallyPasses(async () => {
+    const [, until = ""] =
+      /until (\S+) by/.exec(await command("pin", "sim-001", "--profile", "eco", "--for", "2h")) ?? [];
+    expect(Date.parse(until)).toBeGreaterThan(systemClock.now() + twoHours + 120_000);
+  });
+  await eventuallyPasses(async () => {
+    const node = await command("node", "sim-001");
+    expect(node).toMatch(/^\d+[sm] ago +\S+: .*pinned to eco/m);
+    expect(node).not.toMatch(/^\d+[hd] ago|^-\d/m);
+  });
+  expect(await command("doctor")).toContain("a demo with a time of its own");
+}
+
 /** The commands of the console find the demo's namespace and the pages of its programs. */
 async function commandsWork(kubeconfig: string): Promise<void> {
   const command = commandsFor(kubeconfig);
@@ -104,7 +105,7 @@ async function commandsWork(kubeconfig: string): Promise<void> {
   expect(await command("status")).toMatch(/^OPERATOR {2}\S+ leads, renewed \d+s ago$/m);
   expect(await command("plan", "-o", "jsonpath={.source}")).toMatch(/^The operator's own plan \(operator at http:/);
   // The dashboard counts from its second sample on.
-  await vi.waitFor(async () => {
+  await eventuallyPasses(async () => {
     const { source, totals } = JSON.parse(await command("savings", "--since", "1h", "-o", "json")) as {
       source: string;
       totals: { used: number };
@@ -112,7 +113,7 @@ async function commandsWork(kubeconfig: string): Promise<void> {
     expect(source).toMatch(/^the account of the dashboard at http:/);
     expect(totals.used).toBeGreaterThan(0);
     expect(await command("node", "sim-000")).toMatch(/^power {7}[▁▂▃▄▅▆▇█ ]+ \d.* W in \d+/m);
-  }, WAITING);
+  });
 }
 
 describe("the demo", () => {
@@ -124,13 +125,13 @@ describe("the demo", () => {
     async () => {
       const binary = await buildControlPlane();
       if (!binary.available) throw new Error(binary.reason);
-      demo = new Demo("--policy", "queue_aware_v1");
+      demo = new Demo(["--policy", "queue_aware_v1"]);
       const [, kubeconfig = ""] = await demo.says(/KUBECONFIG=(\S+) kubectl get nodetwins/);
       await demo.says(/drains \d+ deferred, [1-9]\d* completed/);
       const folder = join(kubeconfig, "..");
       const { stdout: table } = await runKubectl(binary.path, { folder, kubeconfig }, ["get", "nodetwins"]);
       expect(table.trimEnd().split("\n")).toHaveLength(41);
-      expect(table).toMatch(/^NAME +CLASS +POWER +CAP +HEADROOM +COOLING +PSU +AGE$/m);
+      expect(table).toMatch(/^NAME +CLASS +POWER +CAP +COOLING +PSU +AGE$/m);
       expect(table).toMatch(/^sim-000 +(performance|eco|draining) +\d/m);
       expect(table).not.toMatch(/\d\.\d\d/);
       demo.interrupt();
@@ -139,7 +140,7 @@ describe("the demo", () => {
       expect(failed(summary)).toEqual([]);
       expect(summary.drains.deferred).toBeGreaterThanOrEqual(summary.drains.completed);
       expect(summary.drains.completed).toBeGreaterThan(0);
-      expect(summary.energy.joules).toBeGreaterThan(0);
+      expect(summary.energy.account?.usedKwh).toBeGreaterThan(0);
       expect(ended.code).toBe(0);
       expect(ended.stderr).toContain("ok     every node has a fresh twin");
     },
@@ -156,25 +157,49 @@ describe("the demo", () => {
       expect(failed(summary)).toEqual([]);
       expect(summary.policy).toBe("energy");
       expect(summary.sleep?.sleeps).toBeGreaterThan(0);
-      expect(summary.energy.alwaysOnModelJoules).toBeGreaterThan(0);
+      expect(summary.energy.simulated.alwaysOnJoules).toBeGreaterThan(0);
     },
     PATIENCE_MS,
   );
 
   it(
-    "CLI-12 CLI-19 the commands find its programs; joulie stop restores limits, and resume lets it plan again",
+    "X-120 runs no performance pod under eco caps with agents that are 1.5 s late",
     async () => {
-      demo = new Demo("--nodes", "3", "--policy", "static_partition");
+      demo = new Demo(["--policy", "fit_aware_v1"], slowControl);
+      await demo.says(/, ([6-9]\d|\d{3,}) finished/);
+      demo.interrupt();
+      const ended = await demo.ended;
+      expect(failed(summaryOf(ended))).toEqual([]);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "CLI-12 CLI-19 X-161 the commands find its programs and count in its time; joulie stop restores limits, and resume lets it plan again",
+    async () => {
+      demo = new Demo(["--nodes", "3", "--policy", "static_partition"]);
       const [, kubeconfig = ""] = await demo.says(/KUBECONFIG=(\S+) kubectl get nodetwins/);
       const command = commandsFor(kubeconfig);
       const reports = async () => command("node", "sim-000", "-o", "jsonpath={.receipts[*].message}");
       await demo.says(/pods [1-9]\d* running/);
       await commandsWork(kubeconfig);
+      await oneClock(kubeconfig);
       expect(await command("stop")).toContain("namespace/joulie-demo stopped");
       expect(await command("status", "-o", "jsonpath={.installation.stopped}")).toBe("true");
-      await vi.waitFor(async () => expect(await reports()).toContain("stopped by the annotation"), WAITING);
+      await eventuallyPasses(async () => expect(await reports()).toContain("stopped by the annotation"));
       expect(await command("resume")).toContain("namespace/joulie-demo resumed");
-      await vi.waitFor(async () => expect(await reports()).not.toContain("stopped by the annotation"), WAITING);
+      await eventuallyPasses(async () => expect(await reports()).not.toContain("stopped by the annotation"));
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "lowers a speed that this machine cannot keep up with before every twin is fresh, and then runs pods",
+    async () => {
+      demo = new Demo(["--nodes", "100", "--speed", "600"]);
+      await demo.says(/this machine cannot keep up with speed 600: the oldest twin/);
+      const [, running] = await demo.says(/pods ([1-9]\d*) running/);
+      expect(Number(running)).toBeGreaterThan(0);
     },
     PATIENCE_MS,
   );
@@ -182,7 +207,7 @@ describe("the demo", () => {
   it(
     "exits after its duration, with an exit code that reports the result of its checks",
     async () => {
-      demo = new Demo("--duration", "4s", "--nodes", "3");
+      demo = new Demo(["--duration", "4s", "--nodes", "3"]);
       const ended = await demo.ended;
       const summary = summaryOf(ended);
       expect(summary.seconds).toBeGreaterThanOrEqual(4);
@@ -198,7 +223,7 @@ describe("the demo", () => {
   ] as const)(
     "exits at once on %s during the start, without an error",
     async (_, signal) => {
-      demo = new Demo("--nodes", "200");
+      demo = new Demo(["--nodes", "200"]);
       await demo.says(/look inside/);
       demo.interrupt(signal);
       const ended = await demo.ended;
@@ -251,7 +276,7 @@ describe("the demo", () => {
       "runs beside nodes of another owner, and removes exactly the objects it created",
       async () => {
         await plane.createNodes(["worker"]);
-        demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);
+        demo = new Demo(["--nodes", "6", "--kubeconfig", plane.admin.kubeconfig]);
         await demo.says(/\d+ performance, \d+ eco.*pods [1-9]\d* running/);
         expect(await names("/api/v1/nodes")).toHaveLength(7);
         demo.interrupt();
@@ -270,7 +295,7 @@ describe("the demo", () => {
       "refuses a cluster that Joulie manages, and changes nothing in it",
       async () => {
         await plane.createNodes(["managed"], { labels: { "joulie.io/managed": "true" } });
-        demo = new Demo("--nodes", "6", "--kubeconfig", plane.admin.kubeconfig);
+        demo = new Demo(["--nodes", "6", "--kubeconfig", plane.admin.kubeconfig]);
         const { code, stdout, stderr } = await demo.ended;
         expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
         expect(stderr).toContain("the managed Node managed");

@@ -1,7 +1,7 @@
 // SCORING=energy under a real kube-scheduler, configured as in the guide, with exactly the permissions it declares.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { apiVersion, declaredHardwareLabels, labels as labelKeys, type NodeTwin } from "../../src/core/api/index.ts";
 import { hardwareView } from "../../src/core/inventory/index.ts";
@@ -13,6 +13,7 @@ import {
 } from "../../src/core/scoring/index.ts";
 import { instant } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
@@ -34,7 +35,6 @@ interface Registration {
 }
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler-energy.yaml");
 const registration = parse(readFileSync(guide, "utf8")) as Registration;
-const soon = { timeout: 60_000, interval: 20 };
 const twins = `/apis/${apiVersion}/nodetwins`;
 const pods = "/api/v1/namespaces/default/pods";
 const GPU = "nvidia.com/gpu";
@@ -144,7 +144,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     });
     await Promise.all(nodes.map(publish));
     await startExtender(port);
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all(running.map(async (stop) => stop()));
     await plane.stop();
@@ -174,7 +174,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
     const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
     const ending = new AbortController();
     const done = runExtender(parsed.value.values, world, ending.signal);
-    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), soon);
+    await eventuallyPasses(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200));
     running.push(async () => {
       ending.abort();
       await done;
@@ -225,11 +225,11 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
   }
 
   const nodeOf = async (name: string): Promise<string> =>
-    vi.waitFor(async () => {
+    eventuallyPasses(async () => {
       const { spec } = await plane.api.get<{ spec: { nodeName?: string } }>(`${pods}/${name}`);
       if (spec.nodeName === undefined) throw new Error(`${name} is not bound`);
       return spec.nodeName;
-    }, soon);
+    });
 
   const eco = new Set(nodes.filter(({ isEco }) => isEco).map(({ name }) => name));
   const ranking = new Ranking();
@@ -304,7 +304,7 @@ describe("SCORING=energy under a real kube-scheduler with 200 nodes", () => {
       return items;
     };
     const all = async (holds: (listed: readonly ListedPod[]) => boolean) =>
-      vi.waitFor(async () => expect(holds(await look())).toBe(true), { timeout: 90_000, interval: 250 });
+      eventuallyPasses(async () => expect(holds(await look())).toBe(true));
 
     await all(() => capped.size > 0);
     for (const wave of [1, 2, 3]) {

@@ -1,10 +1,11 @@
 // The extender under a real kube-scheduler, registered as in the guide, with exactly the permissions it declares.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { apiVersion, labels } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
@@ -30,7 +31,6 @@ interface Registration {
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler.yaml");
 // src/programs/extender/scheduler-configuration.test.ts checks its fields.
 const registration = parse(readFileSync(guide, "utf8")) as Registration;
-const soon = { timeout: 30_000, interval: 100 };
 const twins = `/apis/${apiVersion}/nodetwins`;
 const pods = "/api/v1/namespaces/default/pods";
 
@@ -77,7 +77,7 @@ describe.each([
     const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
     const ending = new AbortController();
     const done = runExtender(parsed.value.values, world, ending.signal);
-    await vi.waitFor(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200), soon);
+    await eventuallyPasses(async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200));
     return {
       stop: async () => {
         ending.abort();
@@ -132,12 +132,12 @@ describe.each([
 
   it("SCH-04 SCH-05 SCH-06 performance pods never land on eco or draining nodes", async () => {
     await plane.createPods(numbered("urgent", 30), classed("performance"));
-    await vi.waitFor(async () => expect(await placed("urgent")).toEqual({ fast: 30 }), soon);
+    await eventuallyPasses(async () => expect(await placed("urgent")).toEqual({ fast: 30 }));
   });
 
   it("SCH-31 standard pods prefer the eco node, though kube-scheduler's own plugins would spread them", async () => {
     await plane.createPods(numbered("calm", 30), classed("standard"));
-    await vi.waitFor(async () => expect(await placed("calm")).toEqual({ slow: 30 }), soon);
+    await eventuallyPasses(async () => expect(await placed("calm")).toEqual({ slow: 30 }));
   });
 
   it("X-20 a performance pod left pending says why, and binds once its node leaves eco", async () => {
@@ -152,17 +152,17 @@ describe.each([
       const pod = items.find(({ metadata }) => metadata.name === "waiting");
       return pod?.status.conditions?.find(({ type }) => type === "PodScheduled")?.message;
     };
-    await vi.waitFor(async () => expect(await message()).toContain("class eco"), soon);
+    await eventuallyPasses(async () => expect(await message()).toContain("class eco"));
     expect(await placed("waiting")).toEqual({ nowhere: 1 });
     await publish("turning", "performance");
-    await vi.waitFor(async () => expect(await placed("waiting")).toEqual({ turning: 1 }), soon);
+    await eventuallyPasses(async () => expect(await placed("waiting")).toEqual({ turning: 1 }));
   });
 
   it(`kube-scheduler's own scores ${nodeCacheCapable ? "still see" : "no longer see"} which node is full`, async () => {
     await plane.createNodes(["full", "empty"], { labels: { pair: "yes" } });
     await plane.createPods(["filler"], { requests: { cpu: "30" }, spec: { nodeName: "full" } });
     await plane.createPods(numbered("even", 24), { spec: { nodeSelector: { pair: "yes" } } });
-    await vi.waitFor(async () => expect(await placed("even")).not.toHaveProperty("nowhere"), soon);
+    await eventuallyPasses(async () => expect(await placed("even")).not.toHaveProperty("nowhere"));
     const { full = 0, empty = 0 } = await placed("even");
     // The extender has no twin of either node and scores both alike. kube-scheduler builds new node objects without pods from an
     // answer with whole Nodes: both look empty to its score plugins, and the choice is random.
@@ -174,17 +174,16 @@ describe.each([
 
   it("SCH-56 scheduling continues when the extender stops during a burst, and uses it again when it is back", async () => {
     const burst = plane.createPods(numbered("burst", 150), classed("standard"));
-    await vi.waitFor(
-      async () => expect(Object.keys(await placed("burst")).filter((node) => node !== "nowhere")).not.toEqual([]),
-      soon,
+    await eventuallyPasses(async () =>
+      expect(Object.keys(await placed("burst")).filter((node) => node !== "nowhere")).not.toEqual([]),
     );
     await extender?.stop();
     extender = undefined;
     await burst;
-    await vi.waitFor(async () => expect(await placed("burst")).not.toHaveProperty("nowhere"), soon);
+    await eventuallyPasses(async () => expect(await placed("burst")).not.toHaveProperty("nowhere"));
     extender = await start();
     await plane.createPods(numbered("again", 10), classed("performance"));
-    await vi.waitFor(async () => expect(await placed("again")).not.toHaveProperty("nowhere"), soon);
+    await eventuallyPasses(async () => expect(await placed("again")).not.toHaveProperty("nowhere"));
     const { slow, leaving } = await placed("again");
     expect([slow, leaving]).toEqual([undefined, undefined]);
   });

@@ -1,8 +1,7 @@
 // The setup of every fault test: six nodes, operators, and a witness that records every object version.
-import { setTimeout as sleep } from "node:timers/promises";
-import { vi } from "vitest";
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
 import { type Clock, systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses, simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import type { Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -19,7 +18,6 @@ import { Witness } from "./witness.ts";
 const pods = "/api/v1/namespaces/default/pods";
 export const twins = `/apis/${apiVersion}/nodetwins`;
 export const profiles = `/apis/${apiVersion}/nodepowerprofiles`;
-export const soon = { timeout: 60_000, interval: 100 };
 export const settings = { METRICS_ADDR: "127.0.0.1:0", RECONCILE_INTERVAL: "1s", PROFILE_MIN_DWELL: "0s" };
 
 export interface Listed<Item = object> {
@@ -87,7 +85,7 @@ export class Scene {
       tap,
       logged,
       page: async (path: string) => {
-        const serving = await vi.waitUntil(() => logged("serving metrics, health and /debug/plan")[0], soon);
+        const serving = await eventually(() => logged("serving metrics, health and /debug/plan")[0]);
         return (await fetch(new URL(path, serving.url))).text();
       },
       stop: async () => {
@@ -134,6 +132,14 @@ export class Scene {
     for (const { metadata } of items) await this.finish(metadata.name);
   }
 
+  /** Waits until the operator has lowered more than this many nodes, and one that had to be drained. */
+  async lowers(count: number): Promise<void> {
+    await eventually(async () => {
+      const { lowered, drained } = await this.verdict();
+      return lowered > count && drained > 0;
+    });
+  }
+
   async #rounds(over: AbortSignal): Promise<void> {
     const names: string[] = [];
     // Errors are expected while the server is down.
@@ -145,7 +151,7 @@ export class Scene {
       const old = names[round - 3];
       if (old !== undefined) await tried(this.finish(old));
       if (round % 5 === 0) await tried(this.plan([0, 1, 2].map((index) => this.nodes[(index + round / 5) % 6] ?? "")));
-      await sleep(400, undefined, { signal: over }).catch(() => undefined);
+      await simulatedDelay(400, over).catch(() => undefined);
     }
   }
 
@@ -155,14 +161,14 @@ export class Scene {
   }
 
   async comesToShow(wanted: Readonly<Record<string, string>>): Promise<void> {
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const names = Object.keys(wanted);
       const found = await Promise.all(names.map(async (name) => this.#shown(name)));
       const wrong = names.flatMap((name, index) => {
         return found[index] === wanted[name] ? [] : [`${name} is "${found[index]}" instead of "${wanted[name]}"`];
       });
       if (wrong.length > 0) throw new Error(wrong.join("; "));
-    }, soon);
+    });
   }
 
   async #shown(name: string): Promise<string> {

@@ -1,13 +1,17 @@
 // fit_aware_v1 with the operator, the extender and a real kube-scheduler.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { apiVersion, labels, type NodeTwin } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
+import { agentPermissions } from "../../src/programs/agent/permissions.ts";
+import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
 import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
@@ -17,6 +21,7 @@ import { operatorPermissions } from "../../src/programs/operator/permissions.ts"
 import { runOperator } from "../../src/programs/operator/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
+import { AgentClusterHarness } from "./agent-harness.ts";
 
 const guide = join(import.meta.dirname, "../../docs/guides/kube-scheduler.yaml");
 const registration = parse(readFileSync(guide, "utf8")) as {
@@ -25,9 +30,10 @@ const registration = parse(readFileSync(guide, "utf8")) as {
 };
 const twins = `/apis/${apiVersion}/nodetwins`;
 const pods = "/api/v1/namespaces/default/pods";
-const soon = { timeout: 60_000, interval: 100 };
 const performance = { annotations: { "joulie.io/workload-class": "performance" } };
 const machine = { isTerminal: false, exists: () => false };
+/** Of each package of the nodes' CPU. */
+const MAX_WATTS = 350;
 const POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "10", PROFILE_MIN_DWELL: "4s" };
 
 interface BoundPod {
@@ -101,7 +107,7 @@ describe("fit_aware_v1 under a real kube-scheduler", () => {
     return `${spec.profile} ${status?.schedulableClass} ${(spec.cpu?.packagePowerCapPctOfMax ?? 100) < 100 ? "capped" : "open"}`;
   };
   const comesToShow = async (name: string, wanted: string) =>
-    vi.waitFor(async () => expect(await shown(name)).toBe(wanted), soon);
+    eventuallyPasses(async () => expect(await shown(name)).toBe(wanted));
   const nodeOf = async (name: string) => (await plane.api.get<BoundPod>(`${pods}/${name}`)).spec.nodeName;
 
   /** Performance pods on nodes with eco caps. */
@@ -127,10 +133,10 @@ describe("fit_aware_v1 under a real kube-scheduler", () => {
 
   it("POL-30 POL-33 a pod that fits on no performance node promotes one within seconds and binds; none runs under eco caps", async () => {
     await plane.createPods(["first"], { ...performance, requests: { cpu: "20" } });
-    await vi.waitFor(async () => expect(await nodeOf("first")).toBe("idle"), soon);
+    await eventuallyPasses(async () => expect(await nodeOf("first")).toBe("idle"));
     // Only the busy node has room for it, and it is eco.
     await plane.createPods(["second"], { ...performance, requests: { cpu: "14" } });
-    await vi.waitFor(async () => expect(await nodeOf("second")).toBe("busy"), { timeout: 20_000, interval: 50 });
+    await eventuallyPasses(async () => expect(await nodeOf("second")).toBe("busy"));
     expect(await shown("busy")).toBe("performance performance open");
     expect(await underEcoCaps()).toEqual([]);
   });
@@ -142,5 +148,41 @@ describe("fit_aware_v1 under a real kube-scheduler", () => {
     // The family keeps one of them.
     await comesToShow("busy", "eco eco capped");
     await comesToShow("idle", "performance performance open");
+  });
+
+  it("X-120 POL-33 with an agent that takes five seconds, a pod is bound only after the caps of its node are lifted", async () => {
+    const service = new FakeControlService();
+    await service.listen();
+    const agents = new AgentClusterHarness(plane);
+    running.push(async () => {
+      await agents.close();
+      await service.close();
+    });
+    const identity = await plane.identity(agentPermissions("pool"), { name: "joulie-agent-pool" });
+    agents.start(identity, {
+      AGENT_MODE: "pool",
+      STATE_DIR: agents.machine().folder,
+      TELEMETRY_CPU_CONTROL: "http",
+      TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: service.control,
+      TELEMETRY_HTTP_TIMEOUT_SECONDS: "20",
+    });
+    const capOf = (name: string) => service.node(name).capWatts ?? Number.POSITIVE_INFINITY;
+    await eventuallyPasses(async () => {
+      expect(capOf("busy")).toBeLessThan(MAX_WATTS);
+      expect((await twin("busy")).status?.controlStatus).toMatchObject({
+        cpu: { result: "applied" },
+        observedGeneration: (await twin("busy")).metadata.generation,
+      });
+    });
+    service.takes = milliseconds(5000);
+    await plane.createPods(["third"], { ...performance, requests: { cpu: "20" } });
+    await eventuallyPasses(async () => expect(await nodeOf("third")).toBe("idle"));
+    await plane.createPods(["fourth"], { ...performance, requests: { cpu: "14" } });
+    const capWhenBound = await eventuallyPasses(async () => {
+      expect(await nodeOf("fourth")).toBe("busy");
+      return capOf("busy");
+    });
+    expect(capWhenBound).toBeGreaterThanOrEqual(MAX_WATTS);
+    expect(await shown("busy")).toBe("performance performance open");
   });
 });

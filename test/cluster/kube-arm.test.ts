@@ -1,6 +1,7 @@
 // The arm `kube` of `joulie simulate` against a real kube-scheduler: the same pods on the same nodes.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type KubeResources, kubeScore } from "../../src/core/scoring/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { numbered } from "../controlplane/objects.ts";
@@ -61,14 +62,11 @@ describe("the arm kube against a real kube-scheduler with its default plugins", 
       await plane.createPods([name], {
         requests: { cpu: `${milliCpu}m`, memory: `${gib}Gi`, ...(gpus > 0 && { "nvidia.com/gpu": String(gpus) }) },
       });
-      const chosen = await vi.waitFor(
-        async () => {
-          const { spec } = await plane.api.get<{ spec: { nodeName?: string } }>(`${pods}/${name}`);
-          if (spec.nodeName === undefined) throw new Error(`${name} is not bound`);
-          return spec.nodeName;
-        },
-        { timeout: 30_000, interval: 20 },
-      );
+      const chosen = await eventuallyPasses(async () => {
+        const { spec } = await plane.api.get<{ spec: { nodeName?: string } }>(`${pods}/${name}`);
+        if (spec.nodeName === undefined) throw new Error(`${name} is not bound`);
+        return spec.nodeName;
+      });
       const scores = nodes
         .filter(
           ({ allocatable, taken, gpus: boards, takenGpus }) =>

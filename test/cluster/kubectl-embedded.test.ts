@@ -103,7 +103,8 @@ describe("kubectl on the embedded API", () => {
     const status = {
       schedulableClass: "eco",
       predictedPowerHeadroomScore: 41.2,
-      predictedCoolingStressScore: 31.3,
+      predictedCoolingStressScore: 40,
+      coolingStressNow: 31.3,
       predictedPsuStressScore: 60,
       powerMeasurement,
     };
@@ -114,7 +115,6 @@ describe("kubectl on the embedded API", () => {
       CLASS: "eco",
       POWER: "417",
       CAP: "1200",
-      HEADROOM: "41.2",
       COOLING: "31.3",
       PSU: "60",
       AGE: expect.stringMatching(/^\d+s$/) as unknown,
@@ -208,6 +208,98 @@ describe("kubectl on the embedded API", () => {
     expect(rows(await output("get namespaces team-a"))[0]).toMatchObject({ STATUS: "Active" });
     expect((await kubectl("create namespace team-a")).stderr).toContain('namespaces "team-a" already exists');
     expect(await output("delete namespace team-a --timeout=10s")).toContain('namespace "team-a" deleted');
+  });
+
+  /** The part of a kubelet: every pending pod of the selector runs, or ends. */
+  const kubelet = async (selector: string, phase: "Running" | "Succeeded" | "Failed") => {
+    const names = (await output(`get pods -l ${selector} --field-selector status.phase=Pending -o name`))
+      .split("\n")
+      .filter(Boolean);
+    const conditions = [{ type: "Ready", status: phase === "Running" ? "True" : "False" }];
+    for (const name of names) {
+      const status = JSON.stringify({ status: { phase, conditions } });
+      await output(`patch ${name} --subresource=status --type merge -p ${status}`);
+    }
+    return names;
+  };
+
+  it("X-164 create deployment, rollout status, scale, set image and delete: each ends only when the pods are as wanted", async () => {
+    const timeout = "rollout status deployment web --timeout";
+    expect(await output("create deployment web --image=example.org/one --replicas=2")).toBe(
+      "deployment.apps/web created\n",
+    );
+    const early = await kubectl(`${timeout}=1s`);
+    expect({ code: early.code, stdout: early.stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("0 of 2 updated replicas are available") as unknown,
+    });
+    expect(await kubelet("app=web", "Running")).toHaveLength(2);
+    expect(await output(`${timeout}=180s`)).toContain('deployment "web" successfully rolled out');
+    expect(rows(await output("get deployments web"))[0]).toMatchObject({
+      READY: "2/2",
+      "UP-TO-DATE": "2",
+      AVAILABLE: "2",
+    });
+    expect(await output("scale deployment web --replicas=3")).toBe("deployment.apps/web scaled\n");
+    await output("wait --for=jsonpath={.status.replicas}=3 deployment/web --timeout=180s");
+    expect((await kubectl("wait --for=condition=Available deployment/web --timeout=1s")).code).toBe(1);
+    await kubelet("app=web", "Running");
+    await output("wait --for=condition=Available deployment/web --timeout=180s");
+    const wrong = await kubectl("scale deployment web --current-replicas=7 --replicas=1");
+    expect(wrong.stderr).toContain("Expected replicas to be 7, was 3");
+    await output("set image deployment/web one=example.org/two");
+    await output("wait --for=jsonpath={.status.updatedReplicas}=3 deployment/web --timeout=180s");
+    expect(await output("get pods -l app=web -o name")).toMatch(/^(pod.*\n){6}$/);
+    expect(await kubelet("app=web", "Running")).toHaveLength(3);
+    expect(await output(`${timeout}=180s`)).toContain("successfully rolled out");
+    expect(await output("get pods -l app=web -o jsonpath={.items[*].spec.containers[*].image}")).toBe(
+      Array.from({ length: 3 }, () => "example.org/two").join(" "),
+    );
+    expect(await output("describe deployment web")).toMatch(
+      /Replicas: +3 desired \| 3 updated \| 3 total \| 3 available/,
+    );
+    await output("scale deployment web --replicas=0");
+    await output(`${timeout}=180s`);
+    await output("delete deployment web --timeout=180s");
+    expect((await kubectl("get pods,replicasets,deployments -l app=web")).stderr).toBe(
+      "No resources found in default namespace.\n",
+    );
+  });
+
+  it("X-164 rollout status fails where the pods are refused", async () => {
+    const template = {
+      metadata: { labels: { app: "refused", wrong: "not a label" } },
+      spec: { containers: [{ name: "c", image: "i" }] },
+    };
+    const spec = { selector: { matchLabels: { app: "refused" } }, template };
+    const refused = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "refused" }, spec };
+    await output("create --validate=false -f -", refused);
+    const { code, stderr } = await kubectl("rollout status deployment refused --timeout=180s");
+    expect(code).toBe(1);
+    expect(stderr).toContain('deployment "refused" exceeded its progress deadline');
+    expect(await output("describe deployment refused")).toContain("FailedCreate");
+    await output("delete deployment refused");
+  });
+
+  it("X-164 create job, wait and delete: complete and failed Jobs", async () => {
+    await output("create job work --image=example.org/none -- sleep 60");
+    expect(rows(await output("get jobs work"))[0]).toMatchObject({ STATUS: "Running", COMPLETIONS: "0/1" });
+    await output("wait --for=jsonpath={.status.active}=1 job/work --timeout=180s");
+    expect(await output("get pods -l job-name=work -o jsonpath={.items[*].spec.containers[*].command}")).toBe(
+      '["sleep","60"]',
+    );
+    expect((await kubectl("wait --for=condition=complete job/work --timeout=1s")).code).toBe(1);
+    await kubelet("job-name=work", "Succeeded");
+    await output("wait --for=condition=complete job/work --timeout=180s");
+    expect(rows(await output("get jobs work"))[0]).toMatchObject({ STATUS: "Complete", COMPLETIONS: "1/1" });
+    expect(await output("describe job work")).toMatch(/Pods Statuses: +0 Active.*1 Succeeded \/ 0 Failed/);
+    await output("create job broken --image=example.org/none");
+    await output(`patch job broken --type merge -p {"spec":{"backoffLimit":0}}`);
+    await output("wait --for=jsonpath={.status.active}=1 job/broken --timeout=180s");
+    await kubelet("job-name=broken", "Failed");
+    await output("wait --for=condition=failed job/broken --timeout=180s");
+    await output("delete jobs work broken --timeout=180s");
+    expect((await kubectl("get pods -l job-name")).stderr).toBe("No resources found in default namespace.\n");
   });
 
   it("drain: cordons the node and evicts its pods", async () => {

@@ -1,6 +1,6 @@
 // A transport that holds the reports of an agent back.
-import { milliseconds } from "../../src/core/units/index.ts";
-import { systemClock } from "../../src/platform/clock/index.ts";
+
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 
 /** Holds the status writes of an agent back, as if the agent started late. */
@@ -14,7 +14,7 @@ export class LateReports implements Transport {
 
   async request(request: ApiRequest): Promise<ApiResponse> {
     const [, node = ""] = /\/nodetwins\/([^/?]+)\/status/.exec(request.path) ?? [];
-    while (this.late.has(node)) await systemClock.sleep(milliseconds(100), request.signal);
+    while (this.late.has(node)) await simulatedDelay(100, request.signal);
     return this.#inner.request(request);
   }
 

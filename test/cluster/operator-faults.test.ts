@@ -1,15 +1,15 @@
 // The operator under cluster faults. A witness records every object version and checks the safety rules on each.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { labels, type NodeTwin } from "../../src/core/api/index.ts";
+import { eventually, eventuallyPasses, simulatedDelay, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { CutTransport } from "./cut-transport.ts";
 import { fastClock } from "./fast-clock.ts";
-import { draining, eco, type Listed, performance, profiles, Scene, settings, soon, twins } from "./fault-scene.ts";
+import { draining, eco, type Listed, performance, profiles, Scene, settings, twins } from "./fault-scene.ts";
 
 const lease = "/apis/coordination.k8s.io/v1/namespaces/joulie-system/leases/joulie-operator";
 const admission = "/apis/admissionregistration.k8s.io/v1";
@@ -47,13 +47,18 @@ describe("the operator during faults of a real control plane", () => {
     const [contested = ""] = scene.nodes;
     await scene.bind("held", contested);
     const foreign = new Set<number>();
+    const conflicts = () =>
+      plane.audited().filter(
+        // Lease renewals carry the last known resourceVersion, so a retry after a slow response conflicts with itself.
+        ({ user, code, path }) => user === identity.user && code === 409 && !path.includes("/leases/"),
+      );
     const over = new AbortController();
     const otherWriter = async (path: string, patch: (round: number) => object) => {
       // Always ends with the second of the two patches, so that every run ends in the same state.
       for (let round = 0; !over.signal.aborted || round % 2 === 1; round++) {
         const answer = await plane.api.mergePatch<{ metadata: { resourceVersion: string } }>(path, patch(round));
         foreign.add(Number(answer.metadata.resourceVersion));
-        await sleep(20);
+        await simulatedDelay(20);
       }
     };
     const specs = [
@@ -73,7 +78,7 @@ describe("the operator during faults of a real control plane", () => {
       await scene.comesToShow(others);
     }
     await scene.plan(scene.nodes.slice(3));
-    await sleep(2000);
+    await eventually(() => foreign.size > 100 && conflicts().length > 0);
     over.abort();
     await rivals;
     await scene.comesToShow({ ...scene.wanted(scene.nodes.slice(3)), [contested]: draining });
@@ -82,13 +87,7 @@ describe("the operator during faults of a real control plane", () => {
     const { broken, lowered } = await scene.verdict({ contested: [contested], foreign });
     expect(broken).toEqual([]);
     expect(lowered).toBeGreaterThan(5);
-    expect(foreign.size).toBeGreaterThan(100);
-    const conflicts = plane.audited().filter(
-      // Lease renewals carry the last known resourceVersion, so a retry after a slow response conflicts with itself.
-      ({ user, code, path }) => user === identity.user && code === 409 && !path.includes("/leases/"),
-    );
-    expect(conflicts.length).toBeGreaterThan(0);
-    expect(new Set(conflicts.map(({ path }) => path.split("?")[0]?.split("/").at(-1)))).toEqual(new Set([contested]));
+    expect(new Set(conflicts().map(({ path }) => path.split("?")[0]?.split("/").at(-1)))).toEqual(new Set([contested]));
     expect(operator.logged("planning pass failed; the next pass retries")).toEqual([]);
   });
 
@@ -115,34 +114,33 @@ describe("the operator during faults of a real control plane", () => {
       metadata: { name },
       spec: { policyName: name, validationActions: ["Deny"] },
     });
+    let touches = 0;
     const touch = async () =>
-      plane.api.mergePatch(`${twins}/${forbidden}`, { metadata: { annotations: { a: `${Date.now()}` } } });
-    await vi.waitUntil(
-      async () =>
-        touch().then(
-          () => undefined,
-          () => true,
-        ),
-      soon,
+      plane.api.mergePatch(`${twins}/${forbidden}`, { metadata: { annotations: { a: `${++touches}` } } });
+    await eventually(async () =>
+      touch().then(
+        () => undefined,
+        () => true,
+      ),
     );
 
     await scene.plan(scene.nodes.slice(3));
     const { [forbidden]: _, ...others } = scene.wanted(scene.nodes.slice(3));
     await scene.comesToShow({ ...others, [forbidden]: eco });
-    const page = await vi.waitUntil(async () => {
+    const page = await eventually(async () => {
       const text = await operator.page(`/debug/plan?node=${forbidden}`);
       return text.includes(name) ? (JSON.parse(text) as { failure: string; profile: string }) : undefined;
-    }, soon);
+    });
     expect(page).toMatchObject({ profile: "performance", failure: expect.stringContaining(name) });
     expect(await operator.page("/metrics")).toMatch(/^joulie_operator_write_errors_total\{kind="spec"\} [1-9]/m);
     const published = async () => (await plane.api.get<NodeTwin>(`${twins}/${forbidden}`)).status?.conditions;
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const [condition] = (await published()) ?? [];
       expect(condition).toMatchObject({ type: "Published", status: "False", message: expect.stringContaining(name) });
-    }, soon);
+    });
     await plane.api.remove(`${admission}/validatingadmissionpolicybindings/${name}`);
     await scene.comesToShow(scene.wanted(scene.nodes.slice(3)));
-    await vi.waitFor(async () => expect(await published()).toMatchObject([{ status: "True" }]), soon);
+    await eventuallyPasses(async () => expect(await published()).toMatchObject([{ status: "True" }]));
     const events = await plane.api.get<Listed<{ reason: string; regarding: { name: string } }>>(
       "/apis/events.k8s.io/v1/namespaces/default/events",
     );
@@ -164,7 +162,7 @@ describe("the operator during faults of a real control plane", () => {
     await scene.plan(scene.nodes.slice(0, 3));
     scene.start(blind);
     await scene.comesToShow(Object.fromEntries(scene.nodes.map((name) => [name, performance])));
-    await sleep(2500);
+    await watchFor(2500);
     expect((await scene.verdict()).lowered).toBe(0);
     const role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/joulie-system-blind";
     await plane.api.mergePatch(role, { rules: rules.filter(({ namespace }) => namespace === undefined) });
@@ -184,12 +182,12 @@ describe("the operator during faults of a real control plane", () => {
     cut.isCut = true;
     await scene.bind("unseen", scene.nodes[0]);
     const readable = async (value: number) =>
-      vi.waitFor(async () => expect(await operator.page("/metrics")).toContain(`_pods_readable ${value}\n`), soon);
+      eventuallyPasses(async () => expect(await operator.page("/metrics")).toContain(`_pods_readable ${value}\n`));
     await readable(0);
     const { lowered } = await scene.verdict();
     await scene.plan(scene.nodes.slice(3));
     await scene.comesToShow(Object.fromEntries(scene.nodes.map((name) => [name, performance])));
-    await sleep(3000);
+    await watchFor(3000);
     await scene.comesToShow(Object.fromEntries(scene.nodes.map((name) => [name, performance])));
     expect((await scene.verdict()).lowered).toBe(lowered);
     cut.isCut = false;
@@ -210,9 +208,9 @@ describe("the operator during faults of a real control plane", () => {
           ({ spec }) => spec.holderIdentity.split("_")[0],
           () => undefined,
         );
-      const leads = async (name: string) => vi.waitFor(async () => expect(await holder()).toBe(name), soon);
+      const leads = async (name: string) => eventuallyPasses(async () => expect(await holder()).toBe(name));
       await leads("first");
-      scene.start(other, { POD_NAME: "second" });
+      const second = scene.start(other, { POD_NAME: "second" });
       await scene.converges();
       expect(writesOf(other.user)).toEqual([]);
 
@@ -229,12 +227,16 @@ describe("the operator during faults of a real control plane", () => {
       await scene.comesToShow(scene.wanted(scene.nodes.slice(1, 4)));
       expect(writesOf(identity.user).length).toBe(byFirst);
 
-      const thief = { holderIdentity: "thief", renewTime: new Date().toISOString().replace("Z", "000Z") };
-      await plane.api.mergePatch(lease, { spec: thief });
-      await sleep(4000);
+      const steal = async () => {
+        const thief = { holderIdentity: "thief", renewTime: new Date().toISOString().replace("Z", "000Z") };
+        await plane.api.mergePatch(lease, { spec: thief });
+      };
+      await steal();
+      await eventually(() => second.logged("lost leadership").length > 0);
       const bySecond = writesOf(other.user).length;
       await scene.plan(scene.nodes.slice(3));
-      await sleep(4000);
+      await steal();
+      await watchFor(4000);
       expect([writesOf(identity.user).length, writesOf(other.user).length]).toEqual([byFirst, bySecond]);
       await scene.comesToShow(scene.wanted(scene.nodes.slice(3)));
       expect((await scene.verdict()).broken).toEqual([]);

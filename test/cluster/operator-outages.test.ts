@@ -1,6 +1,6 @@
 // The operator while the API server or etcd fails. An observer checks the safety rules at every resource version it sees.
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
@@ -27,7 +27,7 @@ describe("the operator during outages of a real control plane", () => {
 
   it("X-22 keeps the write order while pods come and go, without faults", async () => {
     scene.start(identity);
-    await scene.unrest(async () => sleep(10_000));
+    await scene.unrest(async () => scene.lowers(3));
     await scene.converges();
     const { broken, lowered, drained } = await scene.verdict();
     expect(broken).toEqual([]);
@@ -48,31 +48,29 @@ describe("the operator during outages of a real control plane", () => {
     expect(broken.join()).toMatch(/^d-\d+ at \d+: eco caps although worker had been seen by \d+,/);
   });
 
-  it("X-22 leads again, converges and stays safe when the API server is frozen for a minute", {
-    timeout: 240_000,
-  }, async () => {
+  it("X-22 leads again, converges and stays safe when the API server is frozen for a minute", async () => {
     const operator = scene.start(identity);
     await scene.unrest(async () => {
-      await sleep(4000);
+      await simulatedDelay(4000);
       await plane.apiserver.freeze();
-      await sleep(FROZEN_MS);
+      await simulatedDelay(FROZEN_MS);
       plane.apiserver.thaw();
-      await sleep(3000);
+      await simulatedDelay(3000);
     });
-    expect(operator.logged("lost leadership").length).toBe(1);
+    expect(operator.logged("lost leadership").length).toBeGreaterThan(0);
     await scene.converges();
     expect((await scene.verdict()).broken).toEqual([]);
-    expect(operator.logged("became leader").length).toBe(2);
+    expect(operator.logged("became leader").length).toBe(operator.logged("lost leadership").length + 1);
     expect(scene.witness.gaps).toBe(0);
   });
 
   it("X-22 recovers from a crash of the API server", async () => {
     scene.start(identity);
     await scene.unrest(async () => {
-      await sleep(4000);
+      await simulatedDelay(4000);
       await plane.apiserver.kill();
       await plane.apiserver.start();
-      await sleep(3000);
+      await scene.lowers(2);
     });
     await scene.converges();
     const { broken, lowered } = await scene.verdict();
@@ -83,11 +81,11 @@ describe("the operator during outages of a real control plane", () => {
   it("X-22 recovers from a restart of etcd", async () => {
     scene.start(identity);
     await scene.unrest(async () => {
-      await sleep(4000);
+      await simulatedDelay(4000);
       await plane.etcd.stop();
-      await sleep(3000);
+      await simulatedDelay(3000);
       await plane.etcd.start();
-      await sleep(3000);
+      await scene.lowers(2);
     });
     await scene.converges();
     const { broken, lowered } = await scene.verdict();

@@ -2,8 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   apiVersion,
   crdOf,
@@ -13,6 +12,7 @@ import {
   nodePowerProfileKind,
 } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import type { ApiResponse, Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -29,7 +29,6 @@ const main = join(import.meta.dirname, "../../src/main.ts");
 const managed = { [labels.managed]: "true" };
 const dense = "joulie.io/hw.cpu-cores";
 const performancePod = { annotations: { "joulie.io/workload-class": "performance" } };
-const soon = { timeout: 60_000, interval: 100 };
 const twins = `/apis/${apiVersion}/nodetwins`;
 const profiles = `/apis/${apiVersion}/nodepowerprofiles`;
 const hardwares = `/apis/${apiVersion}/nodehardwares`;
@@ -109,7 +108,7 @@ describe("the operator on a real control plane", () => {
     };
   }
   const comesToShow = async (name: string, wanted: Record<keyof Awaited<ReturnType<typeof shown>>, string | number>) =>
-    vi.waitFor(async () => expect(await shown(name)).toEqual(wanted), soon);
+    eventuallyPasses(async () => expect(await shown(name)).toEqual(wanted));
   const label = async (name: string, own: Readonly<Record<string, string | null>>) =>
     plane.api.mergePatch(`/api/v1/nodes/${name}`, { metadata: { labels: own } });
   const finish = async (pod: string) =>
@@ -122,7 +121,7 @@ describe("the operator on a real control plane", () => {
     await comesToShow("fsm-a", performance);
     await comesToShow("fsm-b", draining);
     // Checked again at every tick.
-    await sleep(3000);
+    await watchFor(3000);
     expect(await shown("fsm-b")).toEqual(draining);
     // Planned for performance again, and back.
     await label("fsm-b", { [dense]: "512" });
@@ -146,17 +145,17 @@ describe("the operator on a real control plane", () => {
         const isLowering =
           /nodetwins\/late\?/.test(request.path) && request.body?.includes('"packagePowerCapPctOfMax":60') === true;
         if (!isLowering || sendLate !== undefined) return inner.request(request);
-        sendLate = async () => inner.request({ ...request, signal: AbortSignal.timeout(10_000) });
+        sendLate = async () => inner.request({ ...request, signal: new AbortController().signal });
         await plane.createPods(["first"], { ...performancePod, phase: "Running", spec: { nodeName: "late" } });
         throw new Error("no answer");
       },
       close: async () => inner.close(),
     }));
     // The operator has seen the pod: the twin contains the performance caps again.
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect(sendLate).toBeDefined();
       expect((await twin("late")).status?.effectiveCapState?.cpuPct).toBe(100);
-    }, soon);
+    });
     expect((await sendLate?.())?.status).toBe(409);
     expect(await shown("late")).toEqual({ ...eco, cap: 100 });
   });
@@ -170,12 +169,12 @@ describe("the operator on a real control plane", () => {
     await comesToShow("pin-a", { ...eco, cap: 45 });
     expect((await twin("pin-a")).spec.policy?.name).toBe("pinned");
     expect(await plane.api.get(`${profiles}/pin-a`)).toEqual(before);
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect(await plane.api.get(`${profiles}/pin-b`)).toMatchObject({
         metadata: { labels: { [labels.managedBy]: "operator" } },
         spec: { profile: "performance" },
       });
-    }, soon);
+    });
   });
 
   it("OPR-05 OPR-08 works with labels only, uses NodeHardware that appears later, and keeps the agent's fields", async () => {
@@ -217,17 +216,17 @@ describe("the operator on a real control plane", () => {
     await comesToShow("out-b", eco);
     const mirrored = async () =>
       (await plane.api.get<{ items: NodePowerProfile[] }>(profiles)).items.map(({ spec: own }) => own.profile);
-    await vi.waitFor(async () => expect(await mirrored()).toEqual(["performance", "eco"]), soon);
+    await eventuallyPasses(async () => expect(await mirrored()).toEqual(["performance", "eco"]));
     await label("out-a", { [labels.managed]: null });
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect((await plane.api.get<Listed>(twins)).items.map(({ metadata }) => metadata.name)).toEqual(["out-b"]);
       const own = await labelsOf("out-a");
       expect([own["mine"], own[labels.powerProfile], own[labels.draining]]).toEqual(["too", undefined, undefined]);
       expect((await plane.api.get<Listed>(hardwares)).items).toEqual([]);
       expect(await mirrored()).toEqual(["performance"]);
-    }, soon);
+    });
     await plane.api.remove("/api/v1/nodes/out-b");
-    await vi.waitFor(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]), soon);
+    await eventuallyPasses(async () => expect((await plane.api.get<Listed>(twins)).items).toEqual([]));
   });
 
   it("OPR-15 OPR-18 removes its former labels after the keys changed, and no label of another manager", async () => {
@@ -240,7 +239,7 @@ describe("the operator on a real control plane", () => {
     await first.stop();
     await label("key-b", { [labels.powerProfile]: "theirs" });
     start({ POWER_PROFILE_LABEL: "site.example/profile", DRAINING_LABEL: "site.example/draining" });
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       expect(await labelsOf("key-a")).toEqual({
         ...ofA,
         "site.example/profile": "performance",
@@ -252,7 +251,7 @@ describe("the operator on a real control plane", () => {
         "site.example/profile": "eco",
         "site.example/draining": "false",
       });
-    }, soon);
+    });
   });
 
   it("runs as `joulie operator` with a kubeconfig, serves its pages, and shuts down gracefully on a signal", async () => {
@@ -288,22 +287,24 @@ describe("the operator on a real control plane", () => {
   it("X-12 X-98 logs a missing CRD once, continues after its installation, and warns about a Pod with an invalid class", async () => {
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     await plane.api.remove(`${definitions}/nodepowerprofiles.joulie.io`);
-    await vi.waitFor(async () => expect(plane.api.get(profiles)).rejects.toThrow("404"), soon);
+    await eventuallyPasses(async () => expect(plane.api.get(profiles)).rejects.toThrow("404"));
     await plane.createNodes(["crd-a"], { labels: managed });
     const annotations = { "joulie.io/workload-class": "perfomance" };
     await plane.createPods(["typo"], { annotations, phase: "Running", spec: { nodeName: "crd-a" } });
     const { logs } = start();
-    await sleep(3000);
+    await eventually(() => logs.some((line) => line.includes("is not installed")));
+    // It says so once.
+    await watchFor(3000);
     await plane.api.create(definitions, crdOf(nodePowerProfileKind));
     await comesToShow("crd-a", performance);
     const problems = logs.filter((line) => line.includes("NodePowerProfile") && !line.includes('"level":"info"'));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain("the CustomResourceDefinition nodepowerprofiles.joulie.io is not installed");
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const { items } = await plane.api.get<Listed>("/apis/events.k8s.io/v1/namespaces/default/events");
       const warned = items.filter(({ reason }) => reason === "UnknownWorkloadClass");
       expect(warned.map(({ regarding }) => regarding?.name)).toEqual(["typo"]);
-    }, soon);
+    });
   });
 
   it("OPR-01 OPR-28 works with exactly its own permissions and modifies no pod", async () => {

@@ -1,7 +1,8 @@
 // The power program on a real API server, with its declared permissions and a webhook as the switch.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NodeTwin, PowerEndpoint } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
@@ -13,7 +14,6 @@ import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { compareRights } from "../controlplane/rights.ts";
 
-const soon = { timeout: 60_000, interval: 100 };
 const node = "/api/v1/nodes/worker";
 const twin = "/apis/joulie.io/v1alpha1/nodetwins/worker";
 const endpoint = "/apis/joulie.io/v1alpha1/powerendpoints/worker";
@@ -47,7 +47,7 @@ describe("joulie power on a real API server", () => {
     const url = await server.listen();
     await plane.kubectl(["create", "namespace", "joulie-system"]);
     await plane.api.create("/api/v1/namespaces/joulie-system/secrets", {
-      metadata: { name: "switch" },
+      metadata: { name: "switch", annotations: { "joulie.io/hosts": url } },
       stringData: { token: "t0ken" },
     });
     await plane.createNodes(["worker"], { labels: { "joulie.io/may-sleep": "true" } });
@@ -63,11 +63,18 @@ describe("joulie power on a real API server", () => {
       metadata: { name: "worker" },
       spec: { nodeName: "worker", webhook: { url, credentialsSecretRef: { name: "switch" } } },
     });
+    // A pod that waits for a volume, so that its claim is read.
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+    const containers = [{ name: "main", image: "none" }];
+    await plane.api.create("/api/v1/namespaces/default/pods", {
+      metadata: { name: "waits" },
+      spec: { containers, volumes },
+    });
     const identity = await plane.identity(powerPermissions("joulie-system"), { name: "joulie-power" });
     user = identity.user;
     const env = {
       METRICS_ADDR: "127.0.0.1:0",
-      SLEEP_SETTLE: "200ms",
+      SLEEP_SETTLE: "1s",
       SWITCH_POLL_INTERVAL: "200ms",
       SWITCH_REFRESH_INTERVAL: "1s",
     };
@@ -88,6 +95,28 @@ describe("joulie power on a real API server", () => {
     await stop();
     await server.close();
     await plane.stop();
+  });
+
+  it("X-140 sends no Secret to the server of an author who may only write PowerEndpoints", async () => {
+    const rogue = new FakeHttpServer(() => ({ json: { state: "on" } }));
+    const address = await rogue.listen();
+    await plane.createNodes(["bait"]);
+    const bait = "/apis/joulie.io/v1alpha1/powerendpoints/bait";
+    await plane.api.create("/apis/joulie.io/v1alpha1/powerendpoints", {
+      apiVersion: "joulie.io/v1alpha1",
+      kind: "PowerEndpoint",
+      metadata: { name: "bait" },
+      spec: { nodeName: "bait", webhook: { url: address, credentialsSecretRef: { name: "switch" } } },
+    });
+    await eventuallyPasses(async () => {
+      const { status } = await plane.api.get<PowerEndpoint>(bait);
+      const condition = status?.conditions?.find(({ type }) => type === "Reachable");
+      expect(condition).toMatchObject({ status: "False", reason: "Refused" });
+      expect(condition?.message).toContain(`not for ${address}; nothing was sent`);
+    });
+    expect(rogue.received).toEqual([]);
+    await plane.api.remove(bait);
+    await rogue.close();
   });
 
   it("SLP-04 the API server rejects a PowerEndpoint with two switches, none, or another name", async () => {
@@ -111,11 +140,11 @@ describe("joulie power on a real API server", () => {
 
   it("SLP-10 SLP-21 tests a wake, then sleeps and wakes the node when the target says so", async () => {
     await plane.api.mergePatch(endpoint, { metadata: { annotations: { "joulie.io/test-power": "now" } } });
-    await vi.waitUntil(() => actions.includes("on"), soon);
+    await eventually(() => actions.includes("on"));
     expect(await taints()).toContain("joulie.io/asleep");
     await heartbeat();
-    await vi.waitUntil(async () => (await plane.api.get<PowerEndpoint>(endpoint)).status?.wakeProven === true, soon);
-    await vi.waitUntil(async () => (await powerOf()) === "on", soon);
+    await eventually(async () => (await plane.api.get<PowerEndpoint>(endpoint)).status?.wakeProven === true);
+    await eventually(async () => (await powerOf()) === "on");
     expect(actions).toEqual(["shutdown", "on"]);
     expect(await taints()).not.toContain("joulie.io/asleep");
 
@@ -123,24 +152,22 @@ describe("joulie power on a real API server", () => {
     const status = { lastWake: { at: "2020-01-01T00:00:00Z" }, lastSleep: { at: "2019-01-01T00:00:00Z" } };
     await plane.api.mergePatch(`${endpoint}/status`, { status });
     await plane.api.mergePatch(twin, { spec: { power: { state: "off", reason: "a test" } } });
-    await vi
-      .waitUntil(async () => (await powerOf()) === "off", soon)
-      .catch(async () => {
-        const found = await plane.api.get<PowerEndpoint>(endpoint);
-        throw new Error(`the node does not sleep: ${JSON.stringify(found.status)}`);
-      });
+    await eventually(async () => (await powerOf()) === "off").catch(async () => {
+      const found = await plane.api.get<PowerEndpoint>(endpoint);
+      throw new Error(`the node does not sleep: ${JSON.stringify(found.status)}`);
+    });
     expect(power).toBe("off");
     await plane.api.mergePatch(twin, { spec: { power: { state: "on", reason: "a test" } } });
-    await vi.waitUntil(() => power === "on", soon);
+    await eventually(() => power === "on");
     await heartbeat();
-    await vi.waitUntil(async () => (await powerOf()) === "on", soon);
+    await eventually(async () => (await powerOf()) === "on");
     expect(await taints()).not.toContain("joulie.io/asleep");
   });
 
   it("SLP-24 needed every verb of its role, and no other", async () => {
     const requests = () => plane.audited().filter((request) => request.user === user);
     // The program renews its Lease every two seconds.
-    await vi.waitUntil(() => requests().some(({ resource, verb }) => resource === "leases" && verb === "patch"), soon);
+    await eventually(() => requests().some(({ resource, verb }) => resource === "leases" && verb === "patch"));
     const own = requests();
     const { unused, missing } = compareRights(powerPermissions("joulie-system"), own);
     expect(missing).toEqual([]);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import { type ApiRequest, KubeClient, Reflector, resources, type Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
@@ -66,19 +67,19 @@ describe("Reflector on a server whose resourceVersion always changes", () => {
       for (let time = 0; !renewed.signal.aborted; time++) {
         const spec = { holderIdentity: `holder-${time}` };
         await client.apply(resources.leases, { namespace: "default", name: "busy" }, { spec });
-        await systemClock.sleep(milliseconds(100));
+        await simulatedDelay(100);
       }
     })();
     const count = (part: string) => transport.paths.filter((path) => path.startsWith(`/api/v1/nodes?${part}`)).length;
     const mark = async (label: string) => {
       await plane.api.mergePatch("/api/v1/nodes/node-1", { metadata: { labels: { mark: label } } });
-      await expect.poll(() => reflector.store.get({ name: "node-1" }), { timeout: 60_000 }).toBe(label);
+      await expect.poll(() => reflector.store.get({ name: "node-1" })).toBe(label);
     };
     try {
       reflector.start();
       await reflector.synced();
       await mark("first");
-      await expect.poll(() => count("limit=1"), { timeout: 60_000 }).toBeGreaterThan(3);
+      await expect.poll(() => count("limit=1")).toBeGreaterThan(3);
       expect(count("limit=500")).toBe(1);
       const watches = count("watch=1");
       transport.deafen();

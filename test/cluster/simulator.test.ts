@@ -1,6 +1,7 @@
 // The simulator on a real API server with a real kube-scheduler, with exactly the permissions it declares.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
@@ -23,8 +24,6 @@ interface LiveNode {
   readonly metadata: { readonly uid: string; readonly labels: Readonly<Record<string, string>> };
   readonly spec: object;
 }
-
-const soon = { timeout: 60_000, interval: 200 };
 
 describe("the simulator on a real control plane", () => {
   let plane: ControlPlane;
@@ -68,16 +67,16 @@ describe("the simulator on a real control plane", () => {
     const nodes = await plane.kubectl(["get", "nodes", "--no-headers"]);
     expect(nodes.stdout.trim().split("\n")).toHaveLength(12);
     expect(nodes.stdout.match(/\bReady\b/g)).toHaveLength(12);
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const phases = (await pods()).map(({ status }) => status.phase);
       expect(phases.filter((phase) => phase === "Running").length).toBeGreaterThan(10);
       expect(simulator.datacenter.totals.pods).toBeGreaterThan(10);
-    }, soon);
+    });
     // Within a minute, which simulates hours, some jobs finish and the simulator deletes them.
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
       expect(metrics).toMatch(/pod_writes_total\{what="succeeded"\} [1-9]/);
-    }, soon);
+    });
   });
 
   it("confirms the termination of a deleted pod", async () => {
@@ -92,12 +91,12 @@ describe("the simulator on a real control plane", () => {
     const before = await plane.api.get<LiveNode>(path);
     await plane.kubectl(["delete", "node", "sim-001", "--wait=true"]);
     await plane.createNodes(["sim-001"], { labels: { "joulie.io/simulated": "true" }, unschedulable: true });
-    await vi.waitFor(async () => {
+    await eventuallyPasses(async () => {
       const { metadata, spec } = await plane.api.get<LiveNode>(path);
       expect(metadata.uid).not.toBe(before.metadata.uid);
       expect(metadata.labels).toEqual(before.metadata.labels);
       expect(spec).toMatchObject({ unschedulable: true, taints: [{ key: "joulie.io/simulated" }] });
-    }, soon);
+    });
   });
 
   it("removes all its objects, and no request was rejected", async () => {

@@ -1,14 +1,15 @@
 // A night and a day of fifty simulated machines on a real control plane, with the declared permissions of all programs.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { testWake } from "../../src/programs/power/index.ts";
 import { uninstall } from "../../src/programs/uninstall/uninstall.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { compareRights } from "../controlplane/rights.ts";
-import { HALF, NODES, type Program, SleepScene, soon } from "./sleep-scene.ts";
+import { HALF, NODES, type Program, SleepScene } from "./sleep-scene.ts";
 
 interface Events {
   readonly items: readonly {
@@ -60,10 +61,10 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
       expect([metadata.name, spec.power?.state ?? "on"]).toEqual([metadata.name, isOff ? "off" : "on"]);
       expect([metadata.name, status?.power?.state ?? "on"]).toEqual([metadata.name, isOff ? "off" : "on"]);
     }
-    await vi.waitUntil(async () => {
+    await eventually(async () => {
       const classes = (await scene.twins()).map(({ status }) => status?.schedulableClass);
       return classes.filter((one) => one === "asleep").length === HALF;
-    }, soon);
+    });
     const { wall, alwaysOn } = scene.fleet.datacenter.totals;
     expect(wall.watts).toBeLessThan(0.75 * alwaysOn.watts);
   });
@@ -72,8 +73,8 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
     const cpu = scene.coresForAll(205);
     const before = scene.off();
     await scene.createPods("burst", 200, cpu);
-    await vi.waitUntil(async () => (await wokenSince(before)) > 0, soon);
-    await vi.waitUntil(async () => (await running()) === 200, soon);
+    await eventually(async () => (await wokenSince(before)) > 0);
+    await eventually(async () => (await running()) === 200);
     const told = await events("WaitsForNode");
     expect(told.length).toBeGreaterThan(0);
     expect(told[0]?.note ?? told[0]?.message).toMatch(/^waking node sim-\d+, about \d+ min$/);
@@ -92,13 +93,13 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
     const awake = Array.from(scene.fleet.datacenter.machines()).filter(({ spec }) => !off.has(spec.name));
     const room = awake.reduce((sum, { spec }) => sum + Math.floor(spec.cores / cpu), 0);
     await scene.createPods("awake", room, cpu);
-    await vi.waitUntil(async () => (await running()) === room, soon);
-    await systemClock.sleep(milliseconds(2000));
+    await eventually(async () => (await running()) === room);
+    await watchFor(2000);
     expect(await wokenSince([...off])).toBe(0);
     await scene.createPods("late", 1, cpu);
     // Long before the next tick. The unit tests of the operator show, in virtual time, that it takes less than two seconds.
-    await vi.waitUntil(async () => (await wokenSince([...off])) > 0, { timeout: 60_000, interval: 100 });
-    await vi.waitUntil(async () => (await running()) === room + 1, soon);
+    await eventually(async () => (await wokenSince([...off])) > 0);
+    await eventually(async () => (await running()) === room + 1);
     const told = await events("WaitsForNode");
     expect(told.some(({ regarding }) => regarding?.name === "late-0")).toBe(true);
     expect(await scene.violations()).toEqual([]);

@@ -1,11 +1,12 @@
 // Sleeping nodes when switches are dead, machines fail and users interfere, on a real control plane.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { releaseFromWake, testWake, wake } from "../../src/programs/power/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { HALF, NODES, type Program, pause, SleepScene, soon } from "./sleep-scene.ts";
+import { HALF, NODES, type Program, SleepScene } from "./sleep-scene.ts";
 
 describe("sleep under faults on a real control plane with 50 simulated nodes", () => {
   let plane: ControlPlane;
@@ -51,8 +52,8 @@ describe("sleep under faults on a real control plane with 50 simulated nodes", (
       .filter(({ spec }) => spec.name !== dead && spec.name !== hung)
       .reduce((sum, { spec }) => sum + Math.floor(spec.cores / cpu), 0);
     await scene.createPods("more", room + 8, cpu);
-    await vi.waitUntil(async () => (await running()) === room, soon);
-    await vi.waitUntil(async () => (await stateOf(dead)) === "failed" && (await stateOf(hung)) === "failed", soon);
+    await eventually(async () => (await running()) === room);
+    await eventually(async () => (await stateOf(dead)) === "failed" && (await stateOf(hung)) === "failed");
     expect([await isTainted(dead), await isTainted(hung)]).toEqual([true, true]);
     const events = await plane.api.get<{ readonly items: readonly { readonly reason: string }[] }>(
       "/apis/events.k8s.io/v1/events",
@@ -70,17 +71,22 @@ describe("sleep under faults on a real control plane with 50 simulated nodes", (
     expect([first, second]).toMatchObject([{ proven: true }, { proven: true }]);
     await power.stop();
     power = scene.startPower();
-    await vi.waitUntil(async () => (await running()) === room + 8, soon);
+    await eventually(async () => (await running()) === room + 8);
     expect(await scene.violations()).toEqual([]);
   });
 
   it("SLP-20 while the API server is away nothing is switched off, and work goes on after it", async () => {
     await scene.deletePods();
-    await vi.waitUntil(() => scene.off().length > 3, soon);
+    await eventually(() => scene.off().length > 3);
     await plane.apiserver.kill();
-    await pause(1);
+    // A switch may still act on requests from before, until it has acted on none for a second.
+    await eventually(async () => {
+      const count = scene.cuts;
+      await watchFor(1000);
+      return scene.cuts === count;
+    });
     const before = scene.cuts;
-    await pause(5);
+    await watchFor(5000);
     expect(scene.cuts).toBe(before);
     await plane.apiserver.start();
     await scene.settles(HALF);
@@ -90,7 +96,7 @@ describe("sleep under faults on a real control plane with 50 simulated nodes", (
   it("SLP-17 a machine that was switched on by hand is used", async () => {
     const [name = ""] = scene.off();
     scene.fleet.datacenter.press(machine(name), "on");
-    await vi.waitUntil(async () => (await stateOf(name)) === "on" && !(await isTainted(name)), soon);
+    await eventually(async () => (await stateOf(name)) === "on" && !(await isTainted(name)));
     expect(machine(name).power).toBe("on");
   });
 
@@ -99,10 +105,10 @@ describe("sleep under faults on a real control plane with 50 simulated nodes", (
     const [deleted = "", unlabelled = ""] = scene.off();
     await plane.kubectl(["delete", "node", deleted, "--wait=false"]);
     await plane.kubectl(["label", "node", unlabelled, "joulie.io/may-sleep-"]);
-    await vi.waitUntil(() => [deleted, unlabelled].every((name) => machine(name).power === "on"), soon);
-    await vi.waitUntil(async () => !(await isTainted(unlabelled)), soon);
+    await eventually(() => [deleted, unlabelled].every((name) => machine(name).power === "on"));
+    await eventually(async () => !(await isTainted(unlabelled)));
     // Its kubelet registers the deleted node again.
-    await vi.waitUntil(async () => !(await isTainted(deleted).catch(() => true)), soon);
+    await eventually(async () => !(await isTainted(deleted).catch(() => true)));
     expect(await scene.violations()).toEqual([]);
   });
 

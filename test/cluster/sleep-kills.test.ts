@@ -2,19 +2,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../scripts/bundle.ts";
 import { asleepTaint, type PowerEndpointStatus, type PowerOutcome } from "../../src/core/api/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { type KillPoint, type ProcessedRequest, ProgramProcess } from "./program-process.ts";
-import { pause, SleepScene, soon } from "./sleep-scene.ts";
+import { SleepScene } from "./sleep-scene.ts";
 import { operatorVariables, powerVariables } from "./sleep-settings.ts";
 
 const NODES = 12;
 const PODS = 48;
 const variables = {
   operator: operatorVariables,
-  power: { ...powerVariables, SHUTDOWN_TIMEOUT: "4s" },
+  power: powerVariables,
 };
 type Program = keyof typeof variables;
 
@@ -29,7 +31,7 @@ const ended = (name: string, result: (status: PowerEndpointStatus) => PowerOutco
   name,
   after: (sent) => {
     const status = statusIn(sent);
-    const isNow = Date.now() - Date.parse((status && result(status)?.at) ?? "") < 3000;
+    const isNow = systemClock.now() - Date.parse((status && result(status)?.at) ?? "") < 3000;
     return status !== undefined && status.operation === undefined && isNow;
   },
 });
@@ -121,7 +123,9 @@ describe("sleep while programs are killed, on a real control plane", () => {
     const left = new Set(all);
     while (left.size > 0) {
       const process = await start(program, left);
-      const reached = await Promise.race([process.killed, pause(60)]);
+      let reached: KillPoint | undefined;
+      void process.killed.then((point) => (reached = point));
+      await eventually(() => reached !== undefined).catch(() => undefined);
       if (reached === undefined) return Array.from(left, ({ name }) => name);
       left.delete(reached);
     }
@@ -161,17 +165,12 @@ describe("sleep while programs are killed, on a real control plane", () => {
   const settles = async (isEnough: (off: number) => boolean) => {
     let seen: Awaited<ReturnType<typeof agreement>> = [];
     const wanted = () => seen.map(({ name, machine }) => settled(machine === "off" ? "off" : "on", name));
-    await vi
-      .waitUntil(
-        async () => {
-          const before = JSON.stringify(seen);
-          seen = await agreement();
-          const off = seen.filter(({ machine }) => machine === "off").length;
-          return isEnough(off) && before === JSON.stringify(seen) && before === JSON.stringify(wanted());
-        },
-        { ...soon, interval: 1000 },
-      )
-      .catch(() => undefined);
+    await eventually(async () => {
+      const before = JSON.stringify(seen);
+      seen = await agreement();
+      const off = seen.filter(({ machine }) => machine === "off").length;
+      return isEnough(off) && before === JSON.stringify(seen) && before === JSON.stringify(wanted());
+    }).catch(() => undefined);
     expect(seen).toEqual(wanted());
     expect(isEnough(seen.filter(({ machine }) => machine === "off").length)).toBe(true);
   };
@@ -193,10 +192,10 @@ describe("sleep while programs are killed, on a real control plane", () => {
       killAtEach("operator", points.wake.operator),
     ]);
     expect(missed).toEqual([[], []]);
-    await vi.waitUntil(async () => {
+    await eventually(async () => {
       const pods = await scene.pods();
       return pods.filter(({ status }) => status.phase === "Running").length === PODS;
-    }, soon);
+    });
     await settles((off) => off === 0);
     expect(await scene.violations()).toEqual([]);
   });

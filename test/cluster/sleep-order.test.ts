@@ -1,8 +1,9 @@
 // The order of a sleep and of a wake, with pods that come at the wrong moment and an agent that reports late.
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PowerEndpoint } from "../../src/core/api/index.ts";
+import { eventually, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { type Program, pause, SleepScene, soon } from "./sleep-scene.ts";
+import { type Program, SleepScene } from "./sleep-scene.ts";
 
 const NODES = 12;
 const everything = [{ operator: "Exists" }];
@@ -59,19 +60,19 @@ describe("the order of sleeps and wakes on a real control plane", () => {
     power = scene.startPower({ SLEEP_SETTLE: "15s" });
     operator = scene.startOperator();
     presses.length = 0;
-    const chosen = await vi.waitUntil(async () => {
+    const chosen = await eventually(async () => {
       const counting = await inStep("count");
       return counting.length >= 2 ? counting.slice(0, 2) : undefined;
-    }, soon);
+    });
     // The operator would call the nodes back. The power program must notice by itself.
     await operator.stop();
     const [named = "", tolerant = ""] = chosen;
     await scene.createPods("named", 1, 1, { nodeName: named });
     await scene.createPods("tolerant", 1, 1, { ...only(tolerant), tolerations: everything });
-    await vi.waitUntil(async () => (await isRunning("named-0")) === named, soon);
-    await vi.waitUntil(async () => (await isRunning("tolerant-0")) === tolerant, soon);
+    await eventually(async () => (await isRunning("named-0")) === named);
+    await eventually(async () => (await isRunning("tolerant-0")) === tolerant);
     for (const name of chosen) {
-      await vi.waitUntil(async () => (await stateOf(name)) === "on" && !(await nodeOf(name)).tainted, soon);
+      await eventually(async () => (await stateOf(name)) === "on" && !(await nodeOf(name)).tainted);
       expect(presses.filter((press) => press.startsWith(`${name} `))).toEqual([]);
     }
     operator = scene.startOperator();
@@ -83,13 +84,13 @@ describe("the order of sleeps and wakes on a real control plane", () => {
     await power.stop();
     for (const { spec } of scene.fleet.datacenter.machines()) scene.deaf.add(spec.name);
     presses.length = 0;
-    power = scene.startPower({ SHUTDOWN_TIMEOUT: "8s" });
-    const pressed = await vi.waitUntil(() => presses.find((press) => press.endsWith(" shutdown")), soon);
+    power = scene.startPower({ SHUTDOWN_TIMEOUT: "10s" });
+    const pressed = await eventually(() => presses.find((press) => press.endsWith(" shutdown")));
     const [node = ""] = pressed.split(" ");
     await operator.stop();
     await scene.createPods("late", 1, 1, { ...only(node), tolerations: everything });
-    await vi.waitUntil(async () => (await isRunning("late-0")) === node, soon);
-    await vi.waitUntil(async () => (await stateOf(node)) === "on" && !(await nodeOf(node)).tainted, soon);
+    await eventually(async () => (await isRunning("late-0")) === node);
+    await eventually(async () => (await stateOf(node)) === "on" && !(await nodeOf(node)).tainted);
     expect(presses).not.toContain(`${node} forceOff`);
     expect(await scene.tolerated()).toContain("late-0");
     scene.deaf.clear();
@@ -98,30 +99,30 @@ describe("the order of sleeps and wakes on a real control plane", () => {
 
   it("SLP-25 a pod that tolerates the taint wakes the node that it is bound to", async () => {
     await scene.deletePods();
-    const node = await vi.waitUntil(() => scene.off()[0], soon);
+    const node = await eventually(() => scene.off()[0]);
     await scene.createPods("wakes", 1, 1, { ...only(node), tolerations: everything });
-    await vi.waitUntil(async () => (await isRunning("wakes-0")) === node, soon);
+    await eventually(async () => (await isRunning("wakes-0")) === node);
     expect(presses).toContain(`${node} on`);
     expect(await scene.tolerated()).toContain("wakes-0");
     expect(await scene.violations()).toEqual([]);
   });
 
   it("SLP-10 a node that is Ready again keeps its taint until its agent reports", async () => {
-    const node = await vi.waitUntil(() => scene.off().find((name) => name !== ""), soon);
-    await vi.waitUntil(async () => (await stateOf(node)) === "off", soon);
+    const node = await eventually(() => scene.off().find((name) => name !== ""));
+    await eventually(async () => (await stateOf(node)) === "off");
     scene.lateAgents.add(node);
     const before = await nodeOf(node);
     await scene.createPods("waits", 1, 1, only(node));
-    await vi.waitUntil(async () => (await nodeOf(node)).heartbeat !== before.heartbeat, soon);
+    await eventually(async () => (await nodeOf(node)).heartbeat !== before.heartbeat);
     expect(scene.fleet.datacenter.machine(node)?.power).toBe("on");
-    await pause(4);
+    await watchFor(4000);
     expect([await stateOf(node), (await nodeOf(node)).tainted, await isRunning("waits-0")]).toEqual([
       "waking",
       true,
       undefined,
     ]);
     scene.lateAgents.delete(node);
-    await vi.waitUntil(async () => (await isRunning("waits-0")) === node, soon);
+    await eventually(async () => (await isRunning("waits-0")) === node);
     expect((await nodeOf(node)).tainted).toBe(false);
     expect(await scene.violations()).toEqual([]);
   });

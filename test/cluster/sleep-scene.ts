@@ -2,10 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { vi } from "vitest";
 import { annotations, apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
-import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { journalFiles } from "../../src/platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -38,7 +37,6 @@ export const HALF = NODES / 2;
 const NAMESPACE = "joulie-system";
 const twins = `/apis/${apiVersion}/nodetwins`;
 const endpoints = `/apis/${apiVersion}/powerendpoints`;
-export const soon = { timeout: 180_000, interval: 200 };
 /** Leases expire in three seconds instead of fifteen. */
 const ioClock = fastClock(5);
 
@@ -87,7 +85,7 @@ export class SleepScene {
     };
     await scene.#startFleet({ ...flags, NODES: String(nodes) });
     scene.#power = scene.startPower();
-    await vi.waitUntil(async () => (await scene.proven()) === nodes, soon);
+    await eventually(async () => (await scene.proven()) === nodes);
     scene.#startAgent();
     return scene;
   }
@@ -223,10 +221,10 @@ export class SleepScene {
 
   /** Waits until this many machines are off, and no sleep or wake is in progress. */
   async settles(off: number): Promise<void> {
-    await vi.waitUntil(async () => {
+    await eventually(async () => {
       if (this.off().length !== off) return false;
       return (await this.endpoints()).every(({ status }) => status?.operation === undefined);
-    }, soon);
+    });
   }
 
   async createPods(prefix: string, count: number, cpu: number, more: object = {}): Promise<void> {
@@ -246,7 +244,7 @@ export class SleepScene {
 
   async deletePods(): Promise<void> {
     await this.plane.kubectl(["delete", "pods", "--all", "--wait=false"]);
-    await vi.waitUntil(async () => (await this.pods()).length === 0, soon);
+    await eventually(async () => (await this.pods()).length === 0);
   }
 
   /** The largest request of whole cores of which this many pods fit on all nodes. */
@@ -297,5 +295,3 @@ const worldOf = (program: string) => ({
 });
 
 const transportOf = ({ server, token, ca }: ClusterIdentity): Transport => reach(server, token, ca);
-
-export const pause = async (seconds: number): Promise<void> => systemClock.sleep(milliseconds(seconds * 1000));

@@ -1,7 +1,7 @@
 // A second client that records every version of the cluster's objects.
-import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { apiVersion } from "../../src/core/api/index.ts";
+import { eventually, eventuallyPasses, simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 
 export interface WitnessedObject {
@@ -39,7 +39,6 @@ interface Listed {
 }
 
 const AGAIN_AFTER_MS = 50;
-const UP_TO_DATE_WITHIN_MS = 30_000;
 
 export class Witness {
   readonly #who: ClusterIdentity;
@@ -75,13 +74,9 @@ export class Witness {
 
   /** Waits until the recording is complete, and returns all versions in order. */
   async history(): Promise<Version[]> {
-    const deadline = performance.now() + UP_TO_DATE_WITHIN_MS;
     for (const kind of kinds) {
       const { items } = await this.#ask<Listed>(paths[kind]);
-      while (!items.every(({ metadata }) => this.#versions.has(`${kind} ${metadata.resourceVersion}`))) {
-        if (performance.now() > deadline) throw new Error(`the witness does not see the newest ${kind}`);
-        await sleep(AGAIN_AFTER_MS);
-      }
+      await eventually(() => items.every(({ metadata }) => this.#versions.has(`${kind} ${metadata.resourceVersion}`)));
     }
     return [...this.#versions.values()].toSorted((a, b) => a.version - b.version);
   }
@@ -96,15 +91,7 @@ export class Witness {
 
   /** Retries, because the server rejects requests for a new kind for a moment after its CRD is installed. */
   async #firstList(kind: Witnessed): Promise<string> {
-    const deadline = performance.now() + UP_TO_DATE_WITHIN_MS;
-    for (;;) {
-      try {
-        return await this.#list(kind);
-      } catch (error) {
-        if (performance.now() > deadline) throw error;
-        await sleep(AGAIN_AFTER_MS);
-      }
-    }
+    return eventuallyPasses(async () => this.#list(kind));
   }
 
   async #list(kind: Witnessed): Promise<string> {
@@ -134,7 +121,7 @@ export class Witness {
           place = undefined;
           this.gaps++;
         }
-        await sleep(AGAIN_AFTER_MS);
+        await simulatedDelay(AGAIN_AFTER_MS);
       }
     }
   }

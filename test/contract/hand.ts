@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ApiRequest, Transport } from "../../src/platform/kube/index.ts";
 
 /** Any API object; the cases check individual fields. */
@@ -147,13 +146,4 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<RawWat
 export function ok(answer: Answer): Any {
   if (answer.status >= 300) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer.body;
-}
-
-/** Polls until there is a result; only the test's timeout limits it. */
-export async function eventually<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await sleep(20);
-  }
 }

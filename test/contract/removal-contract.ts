@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { eventually, type Hand, ok } from "./hand.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
+import { type Hand, ok } from "./hand.ts";
 import { node, paths, pod, twin } from "./samples.ts";
 
 export function removalContract(hand: () => Hand): void {

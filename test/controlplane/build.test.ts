@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { buildControlPlane, locateControlPlane, removeLock } from "./build.ts";
 import { ownerMark } from "./owner.ts";
 
@@ -19,6 +20,7 @@ afterEach(() => {
 function fakeGo(build: string): void {
   const script = `#!/bin/sh
 [ "$1" = env ] && { echo go1.99.0; exit 0; }
+[ "$1" = list ] && { printf 'fmt\nk8s.io/api/core/v1\njoulie.io/controlplane\n'; exit 0; }
 echo "$@" >> ${folder}/builds
 out=""; for word in "$@"; do [ "$last" = -o ] && out="$word"; last="$word"; done
 ${build}`;
@@ -38,7 +40,7 @@ describe("the control plane's binary", () => {
   });
 
   it("is built once for concurrent callers, outside the checkout, with a message", async () => {
-    fakeGo('sleep 0.2; echo binary > "$out"');
+    fakeGo('echo binary > "$out"');
     const lines: string[] = [];
     const results = await Promise.all([1, 2, 3].map(async () => buildControlPlane((line) => void lines.push(line))));
     for (const result of results) {
@@ -51,6 +53,32 @@ describe("the control plane's binary", () => {
     expect(lines.filter((line) => line.includes("about 6 min"))).toHaveLength(1);
     expect(lines.filter((line) => /^built in \d+ s$/.test(line))).toHaveLength(1);
     expect(await locateControlPlane()).toMatchObject({ available: true, built: true });
+  });
+
+  it("X-174 says how many packages it has compiled, without those that Go's cache has", async () => {
+    fakeGo('echo k8s.io/api/core/v1 >&2; echo joulie.io/controlplane >&2; echo binary > "$out"');
+    const lines: string[] = [];
+    await buildControlPlane((line) => void lines.push(line));
+    expect(builds()[0]).toMatch(/^build -v /);
+    expect(lines[1]).toMatch(/^etcd and Kubernetes v\S+: compiled 1 of at most 3 packages, after \d+ s$/);
+  });
+
+  it("X-174 says to another process that waits how far it is", async () => {
+    const [lines, first] = [[] as string[], join(folder, "first")];
+    // The first build ends when the second caller has said that it waits.
+    fakeGo(
+      `echo k8s.io/api/core/v1 >&2; while [ ! -e ${first} ]; do read -r nothing < /dev/null || :; done; echo binary > "$out"`,
+    );
+    const building = buildControlPlane((line) => void lines.push(line));
+    await eventually(() => lines.some((line) => line.includes("compiled 1")));
+    const waiting = buildControlPlane((line) => {
+      lines.push(line);
+      writeFileSync(first, "");
+    });
+    await Promise.all([building, waiting]);
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^another process builds .*; waiting for it – compiled 1 of at most 3 packages$/),
+    );
   });
 
   it("carries the version of go.mod, which clients parse", async () => {

@@ -4,6 +4,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isGone, ownerMark } from "./owner.ts";
 
@@ -18,7 +19,10 @@ export const sources = import.meta.dirname;
 /** The compiler then collects less garbage, which saves a fifth of its processor time. */
 export const compilerEnvironment = { GOGC: "400" };
 /** A builder that holds the lock longer than this counts as dead. */
-const patienceMs = 30 * 60_000;
+const patienceMs = 60 * 60_000;
+const PROGRESS_EVERY_MS = 10_000;
+/** Where a builder says how far it is, for the processes that wait for it. */
+const PROGRESS_FILE = "progress";
 
 /** The path of the binary; does not build it. */
 export async function locateControlPlane(): Promise<ControlPlaneBinary> {
@@ -39,7 +43,7 @@ export async function locateControlPlane(): Promise<ControlPlaneBinary> {
   return { available: true, path, version, built: existsSync(path) };
 }
 
-/** Returns the binary and builds it if it is missing. `say` receives a line before a build and one after it. */
+/** Returns the binary and builds it if it is missing. `say` receives lines before, during and after a build. */
 export async function buildControlPlane(
   say: (line: string) => void = (line) => process.stderr.write(`joulie: ${line}\n`),
 ): Promise<ControlPlaneBinary> {
@@ -48,7 +52,7 @@ export async function buildControlPlane(
   await buildOnce(
     binary.path,
     { what: `etcd and Kubernetes ${binary.version}`, minutes: 6, say },
-    async (unfinished) => void (await run("go", ["build", ...buildArguments(binary.version), "-o", unfinished, "."])),
+    async (unfinished, progress) => compile([...buildArguments(binary.version), "-o", unfinished, "."], progress),
   );
   return { ...binary, built: true };
 }
@@ -67,12 +71,15 @@ interface BuildNotice {
 export async function buildOnce(
   path: string,
   { what, minutes, say }: BuildNotice,
-  build: (unfinished: string) => Promise<void>,
+  build: (unfinished: string, progress: (text: string) => void) => Promise<void>,
 ): Promise<void> {
   if (existsSync(path)) return;
   const folder = join(path, "..");
   mkdirSync(folder, { recursive: true });
-  const release = await takeTurn(join(folder, "lock"), () => say(`another process builds ${what}; waiting for it`));
+  const progress = join(folder, PROGRESS_FILE);
+  const release = await takeTurn(join(folder, "lock"), () =>
+    say(`another process builds ${what}; waiting for it${withDash(contentOf(progress))}`),
+  );
   try {
     if (existsSync(path)) return;
     say(`building ${what} for tests, once, into ${folder} (about ${minutes} min on 2 cores) …`);
@@ -80,10 +87,14 @@ export async function buildOnce(
     removeUnfinished(folder, basename(path));
     const unfinished = `${path}.${ownerMark()}-${randomUUID()}.unfinished`;
     try {
-      await build(unfinished);
+      await build(unfinished, (text) => {
+        writeFileSync(progress, text);
+        say(`${what}: ${text}, after ${Math.round((performance.now() - start) / 1000)} s`);
+      });
       renameSync(unfinished, path);
     } finally {
       rmSync(unfinished, { force: true });
+      rmSync(progress, { force: true });
     }
     say(`built in ${Math.round((performance.now() - start) / 1000)} s`);
   } finally {
@@ -131,7 +142,7 @@ async function takeTurn(lock: string, onWait: () => void): Promise<() => void> {
   const mine = `${lock}.${me}`;
   writeFileSync(mine, me);
   const deadline = performance.now() + patienceMs;
-  let isWaiting = false;
+  let saidAt = Number.NEGATIVE_INFINITY;
   try {
     for (;;) {
       try {
@@ -144,8 +155,10 @@ async function takeTurn(lock: string, onWait: () => void): Promise<() => void> {
       if (holder === undefined) continue;
       if (isGone(holder) === true || performance.now() > deadline) removeLock(lock, holder);
       else {
-        if (!isWaiting) onWait();
-        isWaiting = true;
+        if (performance.now() - saidAt >= PROGRESS_EVERY_MS) {
+          onWait();
+          saidAt = performance.now();
+        }
         await sleep(500);
       }
     }
@@ -181,14 +194,42 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-async function run(command: string, args: readonly string[]): Promise<string> {
+const withDash = (text: string | undefined): string => (text === undefined ? "" : ` – ${text}`);
+
+/**
+ * Compiles the module. Says at the first package and then every ten seconds how far it is. Go prints a package only if it compiles
+ * it: what its cache has is not compiled again.
+ */
+async function compile(args: readonly string[], progress: (text: string) => void): Promise<void> {
+  const total = (await run("go", ["list", "-deps", "."])).trim().split("\n").length;
+  let compiled = 0;
+  const tell = () =>
+    progress(compiled === 0 ? "looking at Go's cache" : `compiled ${compiled} of at most ${total} packages`);
+  const timer = setInterval(tell, PROGRESS_EVERY_MS);
+  try {
+    await run("go", ["build", "-v", ...args], () => {
+      compiled += 1;
+      if (compiled === 1) tell();
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** A line of `go build -v`. */
+const PACKAGE = /^[\w./~-]+$/;
+
+async function run(command: string, args: readonly string[], onPackage?: () => void): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, ...compilerEnvironment };
     const child = spawn(command, args, { cwd: sources, stdio: ["ignore", "pipe", "pipe"], env });
     let output = "";
     let errors = "";
     child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    createInterface(child.stderr).on("line", (line) => {
+      if (onPackage !== undefined && PACKAGE.test(line)) onPackage();
+      else errors += `${line}\n`;
+    });
     child.on("error", reject);
     child.on("close", (code) => {
       if (code === 0) resolve(output);

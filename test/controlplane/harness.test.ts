@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { systemClock } from "../../src/platform/clock/index.ts";
 import { removeFoldersOfTheDead } from "./harness.ts";
 import { ownerMark } from "./owner.ts";
 
@@ -15,6 +16,6 @@ it("removes only the folders of processes that have ended", () => {
   for (const name of [dead, mine, theirs, "another"]) mkdirSync(join(within, name, "etcd"), { recursive: true });
   removeFoldersOfTheDead(within);
   expect(readdirSync(within).toSorted()).toEqual(["another", mine, theirs].toSorted());
-  removeFoldersOfTheDead(within, Date.now() + 25 * 3_600_000);
+  removeFoldersOfTheDead(within, systemClock.now() + 25 * 3_600_000);
   expect(readdirSync(within).toSorted()).toEqual(["another", mine].toSorted());
 });

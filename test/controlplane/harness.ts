@@ -2,6 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "../../src/platform/clock/index.ts";
 import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { Api } from "./api.ts";
 import { buildControlPlane } from "./build.ts";
@@ -31,8 +32,8 @@ import { ServerProcess } from "./server-process.ts";
 export interface ControlPlaneOptions {
   /** A KubeSchedulerConfiguration, or part of one (`{}` for the defaults); false, the default, for no scheduler. */
   readonly scheduler?: SchedulerConfig | false;
-  /** Runs the garbage collector and the namespace controller, and none that needs kubelets. Default false. */
-  readonly controllerManager?: boolean;
+  /** Runs the garbage collector, the namespace controller and the listed ones; none that needs kubelets. Default false. */
+  readonly controllerManager?: boolean | readonly string[];
   /** Whether Joulie's CRDs are installed. Default true. */
   readonly crds?: boolean;
   /** Whether the API server writes an audit log for `audited`. Default false. */
@@ -123,10 +124,11 @@ async function startOnce(binary: string, version: string, options: ControlPlaneO
     const startScheduler = async (config: SchedulerConfig) =>
       start(scheduler(layout, master("kube-scheduler").kubeconfig, config));
     let placing: ServerProcess | undefined;
+    const { controllerManager: moreControllers = false } = options;
     const [controllers] = await Promise.all([
-      options.controllerManager === true
-        ? start(controllerManager(layout, master("kube-controller-manager").kubeconfig))
-        : undefined,
+      moreControllers === false
+        ? undefined
+        : start(controllerManager(layout, master("kube-controller-manager").kubeconfig, moreControllers)),
       options.scheduler ? startScheduler(options.scheduler).then((program) => (placing = program)) : undefined,
     ]);
     const counts = async () => requestCounts(await adminApi.text("GET", "/metrics"));
@@ -184,7 +186,7 @@ async function isServing(api: Api): Promise<boolean> {
 const longestMs = 24 * 3_600_000;
 
 /** Removes folders of killed test processes: their programs exit with them, but their files remain. */
-export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = Date.now()): void {
+export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = systemClock.now()): void {
   for (const name of readdirSync(within).filter((one) => one.startsWith(folderPrefix))) {
     const folder = join(within, name);
     const gone = isGone(name.slice(folderPrefix.length)) ?? now - lastTouched(folder) > longestMs;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { Api } from "./api.ts";
 import { ensureNamespace } from "./objects.ts";
 
@@ -38,7 +38,6 @@ export interface ClusterIdentityOptions {
 
 const joulieNamespace = "joulie-system";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
-const visibleWithinMs = 30_000;
 
 export function writeIdentity(
   folder: string,
@@ -132,14 +131,13 @@ async function rulesInForce(api: Api, namespace: string | undefined, rules: read
           },
         }
       : { nonResourceAttributes: { verb, path: rule.nonResourceURLs[0] } };
-  const deadline = performance.now() + visibleWithinMs;
-  for (;;) {
+  await eventually(async () => {
     const { status } = await api.create<{ status: { allowed: boolean } }>(
       "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
       { spec: question },
     );
-    if (status.allowed) return;
-    if (performance.now() > deadline) throw new Error(`the API server does not apply the rule ${JSON.stringify(rule)}`);
-    await sleep(10);
-  }
+    return status.allowed;
+  }).catch((error: Error): never => {
+    throw new Error(`the API server does not apply the rule ${JSON.stringify(rule)}: ${error.message}`);
+  });
 }

@@ -17,21 +17,21 @@ export async function runKubectl(
   binary: string,
   at: { readonly folder: string; readonly kubeconfig: string },
   args: readonly string[],
-  { input, limitMs = 60_000 }: KubectlOptions = {},
+  { input, limitMs = 180_000 }: KubectlOptions = {},
 ): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
     // kubectl caches discovery by server address below HOME, and another server may use this port later.
     const child = spawn(binary, ["kubectl", ...args], {
       env: { ...process.env, HOME: at.folder, KUBECONFIG: at.kubeconfig, CONTROLPLANE_PARENT: String(process.pid) },
+      timeout: limitMs,
+      killSignal: "SIGKILL",
     });
-    const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     child.on("error", reject);
     child.on("close", (code) => {
-      clearTimeout(limit);
       resolve({ code, stdout, stderr });
     });
     child.stdin.on("error", () => {});

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { type Api, ApiFailure } from "./api.ts";
 
 /** Maximum concurrent calls; more would only queue inside the API server. */
 const bulkLimit = 48;
-const establishedWithinMs = 30_000;
 const crdFolder = join(import.meta.dirname, "../../charts/joulie/crds");
 const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
@@ -135,19 +134,15 @@ export interface Crd {
 /** Installs the chart's CRDs and waits until the server serves them. */
 export async function installCrds(api: Api): Promise<Crd[]> {
   const crds = readdirSync(crdFolder).map((file) => parse(readFileSync(join(crdFolder, file), "utf8")) as Crd);
-  const deadline = performance.now() + establishedWithinMs;
   return Promise.all(
     crds.map(async (crd) => {
       await api.create(crdPath, crd);
-      for (;;) {
+      return eventuallyPasses(async () => {
         const now = await api.get<Crd>(`${crdPath}/${crd.metadata.name}`);
         const served = now.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True");
         if (served === true) return now;
-        if (performance.now() > deadline) {
-          throw new Error(`${crd.metadata.name} is not established: ${JSON.stringify(now.status?.conditions)}`);
-        }
-        await sleep(20);
-      }
+        throw new Error(`${crd.metadata.name} is not established: ${JSON.stringify(now.status?.conditions)}`);
+      });
     }),
   );
 }

@@ -23,11 +23,14 @@ const here = createHash("sha256")
   .digest("hex")
   .slice(0, 12);
 
-/** The start time of a process in kernel ticks; "0" if unknown. The preceding name may contain any character, even ")". */
-function startOf(pid: number): string {
+/** The fields of a process from its state on. The preceding name may contain any character, even ")". */
+function statOf(pid: number): readonly string[] {
   const stat = read(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] || "0";
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
+
+/** The start time of a process in kernel ticks; "0" if unknown. */
+const startOf = (pid: number): string => statOf(pid)[19] || "0";
 
 /** `PID-PLACE-START`: identifies this process uniquely. */
 export const ownerMark = (pid: number = process.pid): string => `${pid}-${here}-${startOf(pid)}`;
@@ -43,8 +46,9 @@ export function isGone(text: string): boolean | undefined {
   return !isAlive(Number(pid)) || (place !== undefined && start !== startOf(Number(pid)));
 }
 
+/** A process that ended is not alive, also if its parent never asks how it ended. */
 export function isAlive(pid: number): boolean {
-  if (!(pid > 0)) return false;
+  if (!(pid > 0) || statOf(pid)[0] === "Z") return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -111,13 +111,18 @@ export function scheduler({ folder, ports }: Layout, kubeconfig: string, config:
   };
 }
 
-export function controllerManager({ folder, ports }: Layout, kubeconfig: string): ProgramSpec {
+export function controllerManager(
+  { folder, ports }: Layout,
+  kubeconfig: string,
+  more: true | readonly string[],
+): ProgramSpec {
+  const controllers = ["garbage-collector-controller", "namespace-controller", ...(more === true ? [] : more)];
   return {
     name: "kube-controller-manager",
     args: flags({
       kubeconfig,
       // Without node-lifecycle, which would mark these nodes NotReady because they have no kubelet.
-      controllers: "garbage-collector-controller,namespace-controller",
+      controllers: controllers.join(","),
       "leader-elect": false,
       "kube-api-qps": 5000,
       "kube-api-burst": 10_000,

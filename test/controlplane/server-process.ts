@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually, simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 
-const startLimitMs = 120_000;
 const stopLimitMs = 5_000;
 
 export interface ProgramSpec {
@@ -54,22 +53,20 @@ export class ServerProcess {
     this.#child = child;
     let failure: Error | undefined;
     child.once("error", (error) => (failure = error));
-    const deadline = performance.now() + startLimitMs;
-    while (!(await this.#spec.ready().catch(() => false))) {
-      if (failure !== undefined || this.#running === undefined) {
-        throw new Error(`${this.name} did not start: ${failure?.message ?? this.lastWords()}`);
-      }
-      if (performance.now() > deadline) {
-        throw new Error(`${this.name} does not serve after ${startLimitMs / 1000} s: ${this.lastWords()}`);
-      }
-      await sleep(20);
-    }
+    const serves = async () => {
+      if (await this.#spec.ready().catch(() => false)) return true;
+      if (failure === undefined && this.#running !== undefined) return false;
+      throw new Error(`${this.name} did not start: ${failure?.message ?? this.lastWords()}`);
+    };
+    await eventually(serves).catch((error: Error): never => {
+      throw new Error(`${this.name} does not serve: ${error.message}: ${this.lastWords()}`);
+    });
   }
 
   /** Pauses the process (SIGSTOP): connections stay open without responses. Resolves once all threads are stopped. */
   async freeze(): Promise<void> {
     this.#signal("SIGSTOP");
-    for (let look = 0; look < 200 && !isStopped(this.pid); look++) await sleep(10);
+    await eventually(() => isStopped(this.pid));
   }
 
   thaw(): void {
@@ -102,12 +99,17 @@ export class ServerProcess {
     const child = this.#running;
     if (child === undefined) return;
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-    const limit = setTimeout(() => child.kill("SIGKILL"), stopLimitMs);
+    const stopped = new AbortController();
+    const limit = simulatedDelay(stopLimitMs, stopped.signal).then(
+      () => child.kill("SIGKILL"),
+      () => undefined,
+    );
     child.kill(signal);
     // A frozen process handles the signal only after it is thawed.
     child.kill("SIGCONT");
     await ended;
-    clearTimeout(limit);
+    stopped.abort();
+    await limit;
   }
 
   #signal(signal: NodeJS.Signals): void {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { RedfishSwitch } from "../../src/platform/power/index.ts";
 import { installSushy, type SushyService, startSushy } from "./sushy.ts";
 
@@ -10,6 +11,7 @@ if (!tools.available) process.stderr.write(`joulie: the tests with sushy-tools a
 
 describe.skipIf(!tools.available)("the Redfish switch on sushy-tools", () => {
   const never = new AbortController().signal;
+  const confirmed = async (): Promise<void> => undefined;
   const clock = systemClock;
   const timeout = milliseconds(20_000);
   let service: SushyService;
@@ -27,27 +29,22 @@ describe.skipIf(!tools.available)("the Redfish switch on sushy-tools", () => {
     opened.push(machine);
     return machine;
   };
-  const until = async (machine: RedfishSwitch, state: string) => {
-    for (let turn = 0; turn < 60; turn++) {
-      if ((await machine.state(never)) === state) return;
-      await clock.sleep(milliseconds(500));
-    }
-    throw new Error(`the machine is not ${state}`);
-  };
+  const until = async (machine: RedfishSwitch, state: string) =>
+    eventuallyPasses(async () => expect(await machine.state(never)).toBe(state));
 
   it("switches on, shuts down and cuts the power, and leaves the other machine alone", async () => {
     const [one, other] = [open(service.systemIds[0]), open(service.systemIds[1])];
     expect(await one.state(never)).toBe("off");
-    await one.on(never);
+    await one.on(never, confirmed);
     await until(one, "on");
-    await one.shutdown(never);
+    await one.shutdown(never, confirmed);
     await until(one, "off");
-    await one.on(never);
+    await one.on(never, confirmed);
     await until(one, "on");
-    await one.forceOff(never);
+    await one.forceOff(never, confirmed);
     await until(one, "off");
     expect(await other.state(never)).toBe("off");
-  }, 120_000);
+  });
 
   it("rejects a wrong password, a missing systemId and an unknown one", async () => {
     const wrong = open(service.systemIds[0], { username: "joulie", password: "wrong" });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { buildOnce, cacheFolder } from "../controlplane/build.ts";
 import { run } from "../realnode/command.ts";
 
@@ -71,16 +71,17 @@ export async function startSushy(folder: string, systems: number): Promise<Sushy
     await ended;
     rmSync(home, { recursive: true, force: true });
   };
-  for (let turn = 0; turn < 300; turn++) {
-    const isUp = await fetch(`${address}/redfish/v1/`)
-      .then(({ ok }) => ok)
-      .catch(() => false);
-    if (isUp) return { address, systemIds, credentials, stop };
-    if (child.exitCode !== null) break;
-    await sleep(100);
+  try {
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`sushy-emulator ended with ${child.exitCode}`);
+      const answer = await fetch(`${address}/redfish/v1/`).catch(() => undefined);
+      return answer?.ok;
+    });
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  await stop();
-  throw new Error("sushy-emulator did not start");
+  return { address, systemIds, credentials, stop };
 }
 
 async function freePort(): Promise<number> {

@@ -1,5 +1,6 @@
 // node extender-client.ts URL: asks an extender until standard input ends, then prints how often it answered.
 import { request } from "undici";
+import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 
 const [url = ""] = process.argv.slice(2);
 const question = JSON.stringify({ pod: { metadata: { name: "p", namespace: "default" } }, nodenames: ["n1"] });
@@ -18,6 +19,6 @@ while (!ended.signal.aborted) {
   } catch (error) {
     failures.push(String(error));
   }
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await simulatedDelay(50);
 }
 process.stdout.write(JSON.stringify({ answered, failures }));

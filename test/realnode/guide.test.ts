@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { addEnergy, createMachineFiles, differences, readTree } from "../agent/machine-files.ts";
+import { createMachineFiles, differences, drawPower, readTree } from "../agent/machine-files.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { buildHelm } from "../controlplane/helm.ts";
 import { type RealNode, startRealNode } from "./node.ts";
@@ -36,7 +36,7 @@ function parts(): readonly [string, string, string] {
 describe("the guides for administrators", () => {
   let node: RealNode;
   let folder: string;
-  let drawing: NodeJS.Timeout;
+  let stopDrawing: () => void;
   let original: ReadonlyMap<string, string>;
   const sys = () => join(folder, "sys");
   const schedulerFile = () => join(folder, "joulie-scheduler.yaml");
@@ -48,7 +48,7 @@ describe("the guides for administrators", () => {
     createMachineFiles(folder, shape);
     original = readTree(sys());
     // The guide's machine has real packages, which draw power.
-    drawing = setInterval(() => addEnergy(folder, shape, 100, 1), 1000);
+    stopDrawing = drawPower(folder, shape, 100);
     await node.tagImage("localhost/pause:1", "registry.k8s.io/pause:3.10");
     const bin = join(folder, "bin");
     mkdirSync(bin);
@@ -64,7 +64,7 @@ describe("the guides for administrators", () => {
     writeFileSync(join(folder, "my-values.yaml"), stringify(own));
   });
   afterAll(async () => {
-    clearInterval(drawing);
+    stopDrawing();
     await node?.stop();
   });
 

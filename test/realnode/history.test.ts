@@ -16,7 +16,7 @@ import { ServerProcess } from "../controlplane/server-process.ts";
 
 const MINUTE = 60_000;
 /** Prometheus has its newest hours in memory; files for them would overlap. */
-const END = Math.floor(Date.now() / MINUTE) * MINUTE - 4 * 60 * MINUTE;
+const END = Math.floor(systemClock.now() / MINUTE) * MINUTE - 4 * 60 * MINUTE;
 const MINUTES = 30 * 60;
 const START = END - MINUTES * MINUTE;
 /** The operator was away for two hours. */
@@ -36,7 +36,9 @@ const planOf = (name: string, power: number): NodePlan =>
   ({
     name,
     managed: { shape: { density: {} } },
-    status: { powerMeasurement: { measuredNodePowerW: power, nodeCappedPowerW: 400, nodeTdpW: 500 } },
+    status: {
+      powerMeasurement: { measuredNodePowerW: power, serverPowerW: power, nodeCappedPowerW: 400, nodeTdpW: 500 },
+    },
   }) as unknown as NodePlan;
 
 const families: Readonly<Record<string, string>> = {

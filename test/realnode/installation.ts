@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { BuiltImage } from "../../scripts/image/build.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { createMachineFiles, differences, gpuFile, limitFile, readTree } from "../agent/machine-files.ts";
 import { helmOf } from "../controlplane/helm.ts";
 import { run } from "./command.ts";
@@ -167,12 +168,16 @@ export class Installation {
   /** Every CPU limit that the host's files have while the action runs. */
   async wattsDuring(action: () => Promise<void>): Promise<readonly number[]> {
     const seen = new Set<number>();
-    const look = setInterval(() => seen.add(this.watts()), 20);
-    try {
-      await action();
-    } finally {
-      clearInterval(look);
-    }
+    let isOver = false;
+    const looking = eventually(
+      () => {
+        seen.add(this.watts());
+        return isOver;
+      },
+      { boundMs: 600_000, between: async () => undefined },
+    );
+    await action().finally(() => (isOver = true));
+    await looking;
     return [...seen];
   }
 

@@ -1,32 +1,24 @@
 // Removes what the programs of a node leave on the machine: shims, mounts, cgroups, links to logs.
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isGone } from "../controlplane/owner.ts";
 import { run } from "./command.ts";
 
 export const folderPrefix = "joulie-realnode-";
 
-/**
- * A killed test process takes its programs with it, but not containers, mounts and files. Waits up to `patienceMs` for
- * processes that are about to exit.
- */
-export async function removeDeadNodes(patienceMs = 0): Promise<void> {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(folderPrefix));
-    const dead = folders.filter((name) => isGone(name.slice(folderPrefix.length)) === true);
-    for (const name of dead) await removeTraces(join(tmpdir(), name));
-    if (dead.length === folders.length || performance.now() > deadline) return;
-    await sleep(200);
-  }
+/** A killed test process takes its programs with it, but not containers, mounts and files. */
+export async function removeDeadNodes(): Promise<void> {
+  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(folderPrefix));
+  const dead = folders.filter((name) => isGone(name.slice(folderPrefix.length)) === true);
+  for (const name of dead) await removeTraces(join(tmpdir(), name));
 }
 
 /** Everything of a node whose programs have ended; the folder's name is the name of its network namespace. */
 export async function removeTraces(folder: string): Promise<void> {
   for (const pid of processesOf(folder)) killIfThere(pid);
-  for (let look = 0; look < 50 && processesOf(folder).length > 0; look++) await sleep(100);
+  for (let look = 0; look < 600 && processesOf(folder).length > 0; look++) await sleep(100);
   // The innermost first; lazily, since a container that has just ended may still hold one.
   for (const mount of mountsUnder(folder).toReversed()) await run("umount", ["--lazy", mount]).catch(() => undefined);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
@@ -36,12 +28,21 @@ export async function removeTraces(folder: string): Promise<void> {
   if (existsSync(`/var/run/netns/${network}`)) await run("ip", ["netns", "delete", network]).catch(() => undefined);
 }
 
-/** The shims, which have the folder in their command line, and the containers, which are their children. */
-function processesOf(folder: string): number[] {
+/**
+ * The shims, which have the folder in their command line, and the containers, which are their children, or have their root below
+ * the folder: a container outlives its shim.
+ */
+export function processesOf(folder: string): number[] {
   const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   const shims = all.filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(folder));
   const parentOf = (pid: string) => /\) \S (\d+)/.exec(textOf(`/proc/${pid}/stat`))?.[1] ?? "";
-  return [...shims, ...all.filter((pid) => shims.includes(parentOf(pid)))].map(Number);
+  const hasRootBelow = (pid: string) =>
+    textOf(`/proc/${pid}/mountinfo`)
+      .split("\n")
+      .some((line) => line.split(" ")[4] === "/" && line.includes(basename(folder)));
+  return [...new Set([...shims, ...all.filter((pid) => shims.includes(parentOf(pid)) || hasRootBelow(pid))])].map(
+    Number,
+  );
 }
 
 /** Empty when the process has just ended. */

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { mountsUnder, removeDeadNodes } from "./leftovers.ts";
 
 describe("a run of these tests that was killed", () => {
@@ -19,7 +19,7 @@ describe("a run of these tests that was killed", () => {
     child.kill("SIGKILL");
     await exited;
     // Its programs notice that their parent has gone.
-    await sleep(1000);
+    await eventually(() => processesWith(folder).every((name) => name === "containerd-shim"));
     expect(existsSync(folder)).toBe(true);
 
     await removeDeadNodes();

@@ -1,11 +1,11 @@
 // A real kubelet and an agent that sleep and wake: their switch is a webhook that stops and starts them.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, declaredHardwareLabels, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { watchFor } from "../../src/platform/clock/testing/index.ts";
 import { journalFiles } from "../../src/platform/journal/index.ts";
 import { KubeClient, type Transport } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
@@ -182,7 +182,7 @@ describe("a real node that sleeps", () => {
     const variables = { ...addresses, RECONCILE_INTERVAL: "1s", SLEEP_MODE: "on", SLEEP_AFTER: "2s" };
     start("operator", async (world, signal) => runOperator(configured(operatorConfig, variables), world, signal));
     await real.until("the agent reports", async () => (await reportedAt()) !== undefined);
-    await real.until("the node is off", async () => (await stateOf()) === "off", 120_000);
+    await real.until("the node is off", async () => (await stateOf()) === "off");
     expect([isOn, await isTainted(), actions.at(-1)]).toEqual([false, true, "shutdown"]);
     const before = { heartbeat: await heartbeat(), report: await reportedAt() };
     const late = Promise.withResolvers<void>();
@@ -203,7 +203,7 @@ describe("a real node that sleeps", () => {
       const now = await heartbeat();
       return now !== undefined && now !== before.heartbeat;
     });
-    await pause(4000);
+    await watchFor(4000);
     expect([await stateOf(), await isTainted(), await reportedAt()]).toEqual(["waking", true, before.report]);
     late.resolve();
     await real.until("the pod runs", async () => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { bareMetalHostCrd } from "../../src/platform/power/testing/bare-metal-hosts.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 
@@ -25,18 +25,12 @@ const nodeMetricsCrd = {
   },
 };
 
-const SERVED_WITHIN_MS = 30_000;
-
 /** A control plane with all that the programs of the chart ask for. */
 export async function startRightsPlane(): Promise<ControlPlane> {
   const plane = await startControlPlane({ audit: true, scheduler: {}, controllerManager: true });
   for (const crd of [bareMetalHostCrd, nodeMetricsCrd])
     await plane.api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
-  const deadline = performance.now() + SERVED_WITHIN_MS;
   for (const path of ["/apis/metal3.io/v1alpha1/baremetalhosts", "/apis/metrics.k8s.io/v1beta1/nodes"])
-    while ((await plane.api.status("GET", path)) !== 200) {
-      if (performance.now() > deadline) throw new Error(`${path} is not served`);
-      await sleep(100);
-    }
+    await eventually(async () => (await plane.api.status("GET", path)) === 200);
   return plane;
 }

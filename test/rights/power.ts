@@ -21,7 +21,7 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
   const url = await server.listen();
   run.finally(async () => server.close());
   await run.create(`/api/v1/namespaces/${namespace}/secrets`, {
-    metadata: { name: "switch" },
+    metadata: { name: "switch", annotations: { "joulie.io/hosts": url } },
     stringData: { token: "t0ken" },
   });
   const metal = `/apis/metal3.io/v1alpha1/namespaces/${namespace}/baremetalhosts`;
@@ -52,7 +52,15 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
       spec: { nodeName: name, ...own },
     });
   }
-  const variables = { SLEEP_SETTLE: "200ms", SWITCH_POLL_INTERVAL: "200ms", SWITCH_REFRESH_INTERVAL: "1s" };
+  // No machine may be switched off before the claim of a pod without a node was read.
+  await run.create(`/api/v1/namespaces/${namespace}/pods`, {
+    metadata: { name: "waits" },
+    spec: {
+      containers: [{ name: "main", image: "none" }],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
+    },
+  });
+  const variables = { SLEEP_SETTLE: "1s", SWITCH_POLL_INTERVAL: "200ms", SWITCH_REFRESH_INTERVAL: "1s" };
   const program = run.start(powerConfig, variables, async (config, world, signal) => runPower(config, world, signal));
   const target = async (name: string, state: "off" | "on") =>
     api.mergePatch(twin(name), { spec: { power: { state, reason: "a scenario" } } });

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { labels, type NodeHardware, type NodeTwin } from "../../src/core/api/index.ts";
-import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import type { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import type { HostTree } from "../../src/platform/hardware/testing/fake-host.ts";
@@ -113,13 +113,12 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
         ...inPlace(variables, here, there),
       };
       const watching = (async () => {
-        for (let round = 0; round < 450 && seen === undefined; round++) {
-          await systemClock.sleep(milliseconds(100));
+        await eventually(async () => {
           const twin = (await client.get(resources.nodeTwins, { name: "a" })) as unknown as NodeTwin;
-          if (twin.status?.controlStatus?.cpu?.result === undefined) continue;
+          if (twin.status?.controlStatus?.cpu?.result === undefined) return undefined;
           const [hardware] = (await client.listAll(resources.nodeHardwares)).items as unknown as NodeHardware[];
-          if (hardware?.status === undefined) continue;
-          if (hardware.status.gpu === undefined) continue;
+          if (hardware?.status === undefined) return undefined;
+          if (hardware.status.gpu === undefined) return undefined;
           const traces = (folder: string): string => {
             const [limit, frequency] = [fileAt(folder, LIMIT), fileAt(folder, FREQUENCY)];
             const state = readdirSync(join(folder, "state"));
@@ -135,7 +134,8 @@ export const onHost = async (variables: RawValues): Promise<unknown> =>
             here: traces(here),
             there: traces(there),
           };
-        }
+          return seen;
+        });
       })();
       await runJoulie(["agent"], env, () => seen !== undefined);
       await watching;

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { isoTime, milliseconds } from "../../src/core/units/index.ts";
+import { isoTime } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
@@ -97,12 +97,22 @@ export const acceptedPages = async (variables: RawValues) =>
 /** Whether a twin of two minutes ago is a problem. */
 export const findsOldTwin = async (variables: RawValues) =>
   observed(variables, async (harness) => {
-    const lastUpdated = isoTime((systemClock.now() - 120_000) as ReturnType<typeof systemClock.now>);
-    const status = { lastUpdated };
-    await harness.user.mergePatch(resources.nodeTwins, { name: "a" }, { status }, { subresource: "status" });
-    await harness.until(synced);
-    await systemClock.sleep(milliseconds(6000));
-    return (await harness.snapshot()).problems.some(({ title }) => /refresh|stale/i.test(title));
+    await harness.createNode("ancient");
+    for (const [name, minutes] of [
+      ["a", 2],
+      ["ancient", 1000],
+    ] as const) {
+      const lastUpdated = isoTime((systemClock.now() - minutes * 60_000) as ReturnType<typeof systemClock.now>);
+      await harness.user.mergePatch(
+        resources.nodeTwins,
+        { name },
+        { status: { lastUpdated } },
+        { subresource: "status" },
+      );
+    }
+    const oldTwins = ({ problems }: Snapshot) => problems.find(({ title }) => /refresh/i.test(title))?.nodes;
+    const found = await harness.until((snapshot) => oldTwins(snapshot)?.includes("ancient") === true);
+    return oldTwins(found)?.includes("a");
   });
 
 export const formula = async (variables: RawValues) =>
@@ -134,9 +144,9 @@ export const sourceOfTwoDays = async (variables: RawValues) =>
 
 export const placements = async (variables: RawValues) =>
   observed(variables, async (harness) => {
-    await harness.until(synced);
-    await systemClock.sleep(milliseconds(500));
-    return (await harness.snapshot()).decisions.map(({ subject, node }) => `${subject} on ${node}`);
+    const isAsked = "EXTENDER_URL" in variables;
+    const { decisions } = await harness.until((now) => synced(now) && (!isAsked || now.decisions.length > 0));
+    return decisions.map(({ subject, node }) => `${subject} on ${node}`);
   });
 
 /** The reason from an operator that wants a token. */

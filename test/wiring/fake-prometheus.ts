@@ -1,8 +1,7 @@
 // A server that responds to PromQL queries and GET requests with a test's data.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { milliseconds } from "../../src/core/units/index.ts";
-import { systemClock } from "../../src/platform/clock/index.ts";
+import { realWork } from "../../src/platform/clock/testing/index.ts";
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 
@@ -36,7 +35,7 @@ export async function servePrometheus(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Waits until all pending requests have a response: virtual time does not wait for sockets. */
     idle: async (): Promise<void> => {
-      do await systemClock.sleep(milliseconds(1));
+      do await realWork();
       while (requests.open > 0);
     },
     close: async (): Promise<void> => {

@@ -3,8 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
-import { milliseconds } from "../../src/core/units/index.ts";
-import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import {
@@ -44,8 +43,7 @@ async function onCluster<Seen>(
     const own = Object.entries(variables).map(([name, text = ""]) => [name, text.replace(FOLDER, folder)]);
     const operator = harness.start(Object.fromEntries(own) as Variables);
     // Reading files takes real time.
-    for (let turn = 0; turn < 100 && !operator.logs.some(({ url }) => url !== undefined); turn++)
-      await systemClock.sleep(milliseconds(5));
+    await eventually(() => operator.logs.some(({ url }) => url !== undefined));
     await harness.advance(3);
     return await look({ harness, operator });
   } finally {

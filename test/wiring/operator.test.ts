@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { labels } from "../../src/core/api/index.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
 import * as seen from "./operator-observations.ts";
@@ -14,6 +15,7 @@ const facility = { ENABLE_FACILITY_METRICS: "true", FACILITY_PROMETHEUS_ADDRESS:
 const percent = { performance: "CPU 100 %, GPU 100 %", eco: "CPU 60 %, GPU 60 %" };
 const absolute = { performance: "CPU 5000 W, GPU 100 %", eco: "CPU 120 W, GPU 60 %" };
 const watted = { performance: "CPU 100 %, GPU 100 % 700 W", eco: "CPU 60 %, GPU 60 % 420 W" };
+const guideTable = join(import.meta.dirname, "../../docs/guides/cooling-table.csv");
 const site = "PUE 1.60, cooling 13.0, PSU 0.1";
 
 const table: VariableTable = {
@@ -137,6 +139,13 @@ const table: VariableTable = {
     observe: seen.sleeping,
     byDefault: "2 off, 0 recommended",
     changed: "0 off, 0 recommended",
+  },
+  SLEEP_SCHEDULERS: {
+    value: "volcano",
+    beside: { SLEEP_MODE: "on" },
+    observe: seen.keptForArrivals,
+    byDefault: "0 off, 0 recommended",
+    changed: "2 off, 0 recommended",
   },
   SLEEP_RESERVE_QUANTILE: {
     value: "0",
@@ -283,12 +292,34 @@ const table: VariableTable = {
     byDefault: "kepler 210 W",
     changed: "prometheus 333 W",
   },
-  REFERENCE_NODE_POWER_W: {
-    value: "1000",
+  COOLING_MODEL: {
+    value: "table",
+    beside: { COOLING_TABLE: guideTable },
     observe: meters.surroundings,
     byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
-    changed: "PUE 1.00, cooling 12.0, PSU 0.1",
+    changed: "PUE 1.00, cooling 2.6, PSU 0.1",
   },
+  COOLING_TABLE: {
+    value: join(import.meta.dirname, "cooling-table.csv"),
+    beside: { COOLING_MODEL: "table", COOLING_TABLE: guideTable },
+    observe: meters.surroundings,
+    byDefault: "PUE 1.00, cooling 2.6, PSU 0.1",
+    changed: "PUE 1.00, cooling 42.0, PSU 0.1",
+  },
+  REFERENCE_NODE_POWER_W: [
+    {
+      value: "1000",
+      observe: meters.surroundings,
+      byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+      changed: "PUE 1.00, cooling 12.0, PSU 0.1",
+    },
+    {
+      value: "auto",
+      observe: meters.surroundings,
+      byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+      changed: "PUE 1.00, cooling 80.0, PSU 0.1",
+    },
+  ],
   REFERENCE_RACK_CAPACITY_W: {
     value: "10000",
     observe: meters.surroundings,

@@ -1,6 +1,6 @@
 // What the power program does with its variables.
 import { milliseconds } from "../../src/core/units/index.ts";
-import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
@@ -133,29 +133,36 @@ export const servedAt = async (values: RawValues) =>
     return new URL(String(url)).hostname;
   });
 
+/** What the program says about a webhook. The connection takes real time, its limit virtual time. */
+async function reachable(harness: PowerTestHarness, values: RawValues, webhook: object, before: () => boolean) {
+  await harness.createNode("a");
+  await harness.user.mergePatch(resources.powerEndpoints, { name: "a" }, { spec: { webhook } });
+  harness.start(variablesOf(values), { realSwitches: true });
+  await eventually(before, { between: async () => harness.clock.advanceAsync(milliseconds(5)) });
+  const message = async () => {
+    const { status } = await harness.endpoint("a");
+    return status?.conditions?.find(({ type }) => type === "Reachable")?.message;
+  };
+  return eventually(message, { between: async () => harness.advance(0.5) });
+}
+
 /** What the program says about a webhook that never answers. */
 export const silentSwitch = async (values: RawValues) =>
   observed(async (harness) => {
     const server = new FakeHttpServer(() => undefined);
     const url = await server.listen();
     try {
-      await harness.createNode("a");
-      await harness.user.mergePatch(resources.powerEndpoints, { name: "a" }, { spec: { webhook: { url } } });
-      harness.start(variablesOf(values), { realSwitches: true });
-      // The connection takes real time, its limit virtual time.
-      for (let turn = 0; server.received.length === 0 && turn < 2000; turn++) {
-        await harness.clock.advanceAsync(milliseconds(5));
-        await systemClock.sleep(milliseconds(5));
-      }
-      let message: string | undefined;
-      for (let turn = 0; message === undefined && turn < 200; turn++) {
-        await harness.advance(0.5);
-        await systemClock.sleep(milliseconds(1));
-        const { status } = await harness.endpoint("a");
-        message = status?.conditions?.find(({ type }) => type === "Reachable")?.message;
-      }
+      const message = await reachable(harness, values, { url }, () => server.received.length > 0);
       return message?.replace(/^.*: /, "");
     } finally {
       await server.close();
     }
+  });
+
+/** What the program says about a webhook with a Secret that does not exist. */
+export const secretFor = async (values: RawValues) =>
+  observed(async (harness) => {
+    const webhook = { url: "https://switch.example", credentialsSecretRef: { name: "switch" } };
+    const message = await reachable(harness, values, webhook, () => true);
+    return message?.replace(/;.*/, "");
   });

@@ -25,6 +25,12 @@ const table: VariableTable = {
     byDefault: "no response within 20s",
     changed: "no response within 2s",
   },
+  SWITCH_ALLOWED_ENDPOINTS: {
+    value: "https://switch.example",
+    observe: seen.secretFor,
+    byDefault: "Secret joulie-system/switch is missing, or not for https://switch.example",
+    changed: "Secret joulie-system/switch is missing or has no key token",
+  },
   // Reads of nodes that are on use at most half of it.
   SWITCH_CONCURRENCY: { value: "6", observe: seen.concurrent, byDefault: 8, changed: 3 },
   SWITCH_POLL_INTERVAL: { value: "1m", observe: seen.readsOfWakingNode, byDefault: true, changed: false },

@@ -4,17 +4,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
-import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
+import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
-const LONGEST = milliseconds(45_000);
-/** Measured from SIGTERM. */
-const ENDING = milliseconds(8000);
 /** NODE_OPTIONS and JOULIE_MUTANT bring a mutant into the process (scripts/mutation/apply.ts). */
 const inherited = ["PATH", "HOME", "NODE_COMPILE_CACHE", "NODE_OPTIONS", "JOULIE_MUTANT"];
 
@@ -48,20 +45,16 @@ export async function runJoulie(
     stderr += chunk.toString();
     look();
   });
-  const ended = new AbortController();
   // Polls, because some conditions become true without a line of output.
-  void (async () => {
-    for (let waited = 0; waited < LONGEST && !stop.asked; waited += 100) {
-      await systemClock.sleep(milliseconds(100), ended.signal);
-      look();
-    }
-    if (stop.asked) await systemClock.sleep(ENDING, ended.signal);
-    child.kill("SIGKILL");
-  })().catch(() => undefined);
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const looking = eventually(() => {
+    look();
+    return stop.asked || hasEnded();
+  });
+  void looking.then(async () => eventually(hasEnded)).catch(() => child.kill("SIGKILL"));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => {
-      ended.abort();
       resolve({ code, stdout, stderr });
     });
   });

@@ -39,7 +39,7 @@ export function describeVariables(program: string, config: ConfigSchema, table: 
       expect(Object.keys(table).toSorted()).toEqual(variableNames(config).toSorted());
     });
 
-    it.each(Object.entries(table))("%s has an effect", { timeout: 60_000 }, async (name, rows) => {
+    it.each(Object.entries(table))("%s has an effect", async (name, rows) => {
       for (const { value, beside = {}, observe, byDefault, changed } of [rows].flat()) {
         expect(valueOf(config, name, { ...beside, [name]: value })).not.toEqual(valueOf(config, name, beside));
         expect(changed).not.toEqual(byDefault);

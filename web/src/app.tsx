@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Decisions } from "./decisions-panel.tsx";
 import { Drawer } from "./drawer.tsx";
 import { FleetMap } from "./fleet-map.tsx";
+import { Loading } from "./loading.tsx";
 import { Drains, Sleepers } from "./node-panels.tsx";
 import { NodeTable } from "./node-table.tsx";
 import { classColors, inkOn, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
@@ -20,7 +21,6 @@ import {
   isDark,
   labelKeys,
   logIn,
-  selected,
   theme,
   tick,
   totals,
@@ -41,8 +41,14 @@ export function App() {
 }
 
 function Page() {
+  if (totals.value === undefined)
+    return (
+      <main>
+        <Loading of="the cluster" />
+      </main>
+    );
   return (
-    <main class={selected.value === undefined ? "" : "with-drawer"}>
+    <main>
       <div class="main-column">
         <Figures />
         <Problems />
@@ -51,9 +57,9 @@ function Page() {
         <Savings />
       </div>
       <div class="side-column">
+        <Decisions />
         <Drains />
         <Sleepers />
-        <Decisions />
       </div>
       <Drawer />
     </main>
@@ -128,7 +134,7 @@ function FleetPanel() {
             Filter
             <input
               type="search"
-              placeholder="name, class:eco, group:r1, gpu, pinned, -word"
+              placeholder="name, class:eco, gpu, -word"
               value={filterText.value}
               onInput={(event) => (filterText.value = event.currentTarget.value)}
             />

@@ -12,6 +12,7 @@ export function Decisions() {
     .filter(({ kind }) => only.value === "all" || kind === only.value)
     .slice(-DECISIONS_LIMIT)
     .toReversed();
+  if (decisions.value.length === 0) return null;
   return (
     <section class="panel decisions" aria-labelledby="decisions-title">
       <header>
@@ -24,7 +25,7 @@ export function Decisions() {
           ))}
         </div>
       </header>
-      {listed.length === 0 && <p class="empty">No decision since this dashboard started.</p>}
+      {listed.length === 0 && <p class="empty">No decision of this kind since this dashboard started.</p>}
       <ol
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboards scroll it
         tabIndex={0}

@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { NodeAnswer } from "../../src/programs/dashboard/wire.ts";
+import { type NodeAnswer, stateNames } from "../../src/programs/dashboard/wire.ts";
 import { ApiFailure, get } from "./api.ts";
 import { age, percent, plural, watts } from "./format.ts";
+import { Loading } from "./loading.tsx";
 import { classColors } from "./palette.ts";
 import { ScoreForm } from "./score-form.tsx";
 import { Sparkline } from "./sparkline.tsx";
@@ -95,14 +96,16 @@ function NodeDrawer({ name }: { name: string }) {
         <Fact name="Power" text={watts(value("power"))} />
         <Fact name="Cap" text={watts(value("cap"))} />
         <Fact name="Uncapped" text={watts(value("tdp"))} />
-        <Fact name="Headroom" text={percent(value("headroom"))} />
-        <Fact name="Cooling in use" text={percent(value("cooling"))} />
+        <Fact name="Used of the cap" text={percent(slot < 0 ? null : fleet.usedPercent(slot))} />
+        <Fact name="Cooling stress now" text={percent(value("cooling"))} />
+        <Fact name="Cooling at the cap (forecast)" text={percent(value("coolingAtCap"))} />
         <Fact name="Supply in use" text={percent(value("psu"))} />
         {found?.target.map(([fact, text]) => (
           <Fact key={fact} name={fact} text={text} />
         ))}
       </dl>
-      {found === undefined ? null : <Details found={found} />}
+      {found !== undefined && <Details found={found} />}
+      {found === undefined && failure.value === "" && <Loading of="the node" />}
     </div>
   );
 }
@@ -115,12 +118,16 @@ const Fact = ({ name, text }: { name: string; text: string }) => (
 );
 
 function Details({ found }: { found: NodeAnswer }) {
+  const slot = fleet.slotOf(found.name);
+  const isOff = slot >= 0 && stateNames[fleet.value("state", slot) ?? 0] === "off";
   return (
     <>
       <h3>Last 24 hours</h3>
       <Sparkline history={found.history} />
       <h3>Receipts of the agent</h3>
-      {found.receipts.length === 0 && <p class="empty">No agent has reported.</p>}
+      {found.receipts.length === 0 && (
+        <p class="empty">{isOff ? "The node is off: no cap is applied." : "No agent has reported."}</p>
+      )}
       <ul class="receipts">
         {found.receipts.map(({ device, result, backend, message, at, watts: drawn }) => (
           <li key={device} class={result}>

@@ -21,7 +21,7 @@ const describe = (slot: number): string => {
   const cap = fleet.value("cap", slot);
   const pods = fleet.value("pods", slot);
   const drawn = power === null ? "power unknown" : `${watts(power)}${cap === null ? "" : ` of ${watts(cap)}`}`;
-  return `${fleet.names[slot] ?? ""}: ${fleet.classOf(slot)}, ${drawn}, headroom ${percent(fleet.value("headroom", slot))}, ${pods === null ? "pods unknown" : plural(pods, "pod")}`;
+  return `${fleet.names[slot] ?? ""}: ${fleet.classOf(slot)}, ${drawn}, cooling stress ${percent(fleet.value("cooling", slot))}, ${pods === null ? "pods unknown" : plural(pods, "pod")}`;
 };
 
 const collator = new Intl.Collator("en", { numeric: true });

@@ -57,6 +57,12 @@ export class Fleet {
     return this.columns[column][slot] ?? null;
   }
 
+  /** The power drawn now in percent of what the node may draw under its caps. */
+  usedPercent(slot: number): number | null {
+    const [power, cap] = [this.value("power", slot), this.value("cap", slot)];
+    return power === null || cap === null || cap === 0 ? null : (100 * power) / cap;
+  }
+
   classOf(slot: number): ClassName {
     return classNames[this.value("class", slot) ?? 4] ?? "unknown";
   }

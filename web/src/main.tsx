@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { followAddress } from "./address.ts";
 import { App } from "./app.tsx";
 import { startStore } from "./store.ts";
 // Later files override earlier ones.
@@ -10,6 +11,7 @@ import "./styles/login-and-narrow-screens.css";
 
 const place = document.getElementById("app");
 if (place !== null) {
+  followAddress();
   startStore();
   // The header of index.html is there before this script; the app replaces it.
   place.replaceChildren();

@@ -1,7 +1,17 @@
 import { selected } from "./store.ts";
 
+/** The address of a node: it can be sent, and opened in a tab of its own. */
 export const NodeLink = ({ name }: { name: string }) => (
-  <button type="button" class="link" dir="auto" onClick={() => (selected.value = name)}>
+  <a
+    class="link"
+    dir="auto"
+    href={`?node=${encodeURIComponent(name)}`}
+    onClick={(event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      selected.value = name;
+    }}
+  >
     {name}
-  </button>
+  </a>
 );

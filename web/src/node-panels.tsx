@@ -9,13 +9,13 @@ const NAMES_LIMIT = 30;
 export function Drains() {
   void version.value;
   const draining = fleet.slots().filter((slot) => fleet.classOf(slot) === "draining");
+  if (draining.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="drains-title">
       <header>
         <h2 id="drains-title">Drains</h2>
         <span class="count">{draining.length}</span>
       </header>
-      {draining.length === 0 && <p class="empty">No node is changing to eco.</p>}
       <ul class="rows">
         {draining.slice(0, NAMES_LIMIT).map((slot) => {
           const pods = fleet.value("performancePods", slot);
@@ -48,6 +48,7 @@ const stateWords: Readonly<Record<string, string>> = {
 export function Sleepers() {
   void version.value;
   const asleep = fleet.slots().filter((slot) => fleet.classOf(slot) === "asleep");
+  if (asleep.length === 0) return null;
   const byState = Object.entries(stateWords).map(([state, words]) => ({
     words,
     names: asleep
@@ -61,7 +62,6 @@ export function Sleepers() {
         <h2 id="sleep-title">Sleeping nodes</h2>
         <span class="count">{asleep.length}</span>
       </header>
-      {asleep.length === 0 && <p class="empty">Every node is awake.</p>}
       {byState
         .filter(({ names }) => names.length > 0)
         .map(({ words, names }) => (

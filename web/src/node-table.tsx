@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import { type ColumnName, controlNames } from "../../src/programs/dashboard/wire.ts";
 import { groupOf } from "./filter.ts";
 import { age, percent, UNKNOWN, watts } from "./format.ts";
+import { NodeLink } from "./node-link.tsx";
 import { classColors } from "./palette.ts";
 import { fleet, groupKey, groups, heard, isDark, selected, version, visible } from "./store.ts";
 
@@ -34,7 +35,12 @@ const columns: readonly TableColumn[] = [
   number("Power", "power", watts),
   number("Cap", "cap", watts),
   number("Uncapped", "tdp", watts),
-  number("Headroom", "headroom", percent),
+  {
+    title: "Used",
+    isNumber: true,
+    key: (slot) => fleet.usedPercent(slot),
+    text: (slot) => percent(fleet.usedPercent(slot)),
+  },
   number("Cooling", "cooling", percent),
   number("Supply", "psu", percent),
   number("Pods", "pods", count),
@@ -116,14 +122,7 @@ export function NodeTable() {
               {columns.map(({ title, isNumber, text }, column) => (
                 <td key={title} class={isNumber ? "number" : undefined}>
                   {column === 0 ? (
-                    <button
-                      type="button"
-                      class="link"
-                      dir="auto"
-                      onClick={() => (selected.value = fleet.names[slot] ?? undefined)}
-                    >
-                      {text(slot)}
-                    </button>
+                    <NodeLink name={text(slot)} />
                   ) : column === 1 ? (
                     <ClassName slot={slot} color={classColors[fleet.classOf(slot)][theme]} />
                   ) : (

@@ -40,8 +40,8 @@ interface ModeInfo {
 export const modes: Readonly<Record<ColorMode, ModeInfo>> = {
   class: { title: "Class", low: "", high: "" },
   power: { title: "Power share", low: "0 % of uncapped", high: "100 %" },
-  headroom: { title: "Headroom", low: "none", high: "all free" },
-  cooling: { title: "Cooling in use", low: "0 %", high: "100 %" },
+  used: { title: "Power of its cap", low: "0 %", high: "100 %" },
+  cooling: { title: "Cooling stress now", low: "0 %", high: "100 %" },
   age: { title: "Age of data", low: "now", high: "5 min and older" },
 };
 
@@ -49,7 +49,7 @@ const OLD = 300_000;
 
 /** The share of a mode, 0 to 1; undefined if unknown. */
 function shareOf(fleet: Fleet, slot: number, mode: ColorMode, now: number): number | undefined {
-  const value = (name: "power" | "tdp" | "headroom" | "cooling" | "updatedAt") => fleet.value(name, slot);
+  const value = (name: "power" | "tdp" | "cooling" | "updatedAt") => fleet.value(name, slot);
   if (mode === "class") return undefined;
   if (mode === "power") {
     const [power, tdp] = [value("power"), value("tdp")];
@@ -59,8 +59,8 @@ function shareOf(fleet: Fleet, slot: number, mode: ColorMode, now: number): numb
     const at = value("updatedAt");
     return at === null ? undefined : (now - at) / OLD;
   }
-  const found = value(mode);
-  return found === null ? undefined : found / 100;
+  const percentage = mode === "used" ? fleet.usedPercent(slot) : value(mode);
+  return percentage === null ? undefined : percentage / 100;
 }
 
 export function colorOf(fleet: Fleet, slot: number, mode: ColorMode, now: number, dark: boolean): string {

@@ -1,3 +1,4 @@
+import { CopyButton } from "./copy-button.tsx";
 import { age, kilowattHours, plural, watts } from "./format.ts";
 import { NodeLink } from "./node-link.tsx";
 import { classColors } from "./palette.ts";
@@ -21,27 +22,28 @@ export function Problems() {
         </p>
       )}
       <ul>
-        {all.map(({ severity, title, meaning, fix, nodes }) => (
-          <li key={title} class={severity}>
-            <details>
+        {all.map(({ id, severity, title, meaning, fix, nodes }) => (
+          <li key={id} class={severity}>
+            <details open={severity !== "info"}>
               <summary>
                 <span class="severity">
                   {severity === "error" ? "Critical" : severity === "warning" ? "Warning" : "Notice"}
                 </span>
                 <span class="title">{title}</span>
               </summary>
-              <p>{meaning}</p>
-              <p>
-                <code>{fix}</code>
-              </p>
-              {nodes.length > 0 && (
-                <p class="node-list">
+              <div class="help">
+                <span>{meaning}</span>
+                <span class="command">
+                  <code>{fix}</code>
+                  <CopyButton text={fix} />
+                </span>
+                <span class="node-list">
                   {nodes.slice(0, NODES_PER_PROBLEM).map((name) => (
                     <NodeLink key={name} name={name} />
                   ))}
                   {nodes.length > NODES_PER_PROBLEM && <span>and more</span>}
-                </p>
-              )}
+                </span>
+              </div>
             </details>
           </li>
         ))}
@@ -105,7 +107,7 @@ export function Figures() {
         <p class="detail">{now === undefined ? "" : `${now.measured} of ${plural(now.nodes, "node")} measured`}</p>
       </div>
       <div class="figure">
-        <h2>Not used, by the model</h2>
+        <h2>Saved (estimate)</h2>
         <p class="value" data-testid="not-used">
           {report?.coverage ? kilowattHours(report.notUsedKwh.estimate) : "–"}
         </p>

@@ -29,8 +29,12 @@ export function Savings() {
         <>
           <dl class="facts">
             <div>
-              <dt>Used</dt>
-              <dd>{kilowattHours(report.usedKwh)}</dd>
+              <dt>Used at the wall</dt>
+              <dd>
+                {kilowattHours(report.usedKwh)}
+                {report.modelledKwh > 0 &&
+                  ` (${kilowattHours(report.modelledKwh)} of it modelled: the rest of servers without a meter, and devices without a reading)`}
+              </dd>
             </div>
             <div>
               <dt>Not used (estimate)</dt>

@@ -12,7 +12,7 @@ import { filterOf } from "./filter.ts";
 import { Fleet } from "./fleet.ts";
 import { Live } from "./live.ts";
 
-export type ColorMode = "class" | "power" | "headroom" | "cooling" | "age";
+export type ColorMode = "class" | "power" | "used" | "cooling" | "age";
 export type Connection =
   | { readonly state: "connecting" | "live" }
   | { readonly state: "lost"; readonly reason: string; readonly since: number }

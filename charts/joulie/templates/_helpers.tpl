@@ -34,11 +34,17 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 
 {{- define "joulie.image" -}}
 {{- $image := .Values.image -}}
+{{- if not $image.repository }}
+{{- fail "image.repository is not set, and no image of Joulie is published yet: build one with `npm run image`, bring it to the nodes or to a registry (docs/guides/install.md), and set image.repository and image.tag" }}
+{{- end }}
 {{- if and $image.tag $image.digest }}
 {{- fail "image.tag and image.digest are both set; set one of them" }}
 {{- end }}
 {{- if eq $image.tag "latest" }}
 {{- fail "image.tag is latest, which is a different image tomorrow; name a version, or set image.digest" }}
+{{- end }}
+{{- if not (regexMatch "^([A-Za-z0-9_][A-Za-z0-9._-]{0,127})?$" $image.tag) }}
+{{- fail (printf "image.tag %q is not a tag: it may have letters, digits, dots, underscores and hyphens, at most 128, and does not begin with a dot or a hyphen" $image.tag) }}
 {{- end }}
 {{- if regexMatch "(@|:[^/]*$)" $image.repository }}
 {{- fail (printf "image.repository %s contains a tag or digest; set image.tag or image.digest instead" $image.repository) }}

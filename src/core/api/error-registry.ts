@@ -93,6 +93,12 @@ export const errorRegistry = {
     remedy:
       "Joulie retries and leaves all caps as they are. If it lasts, check the server's address in the message, network policies and the health of the API server.",
   },
+  JOULIE_E_CONNECTION: {
+    group: "Every program",
+    cause: "A connection to another program failed: refused, reset, timed out, or the name of the host is unknown.",
+    remedy:
+      "Joulie retries where the log line says so. If it lasts, check the address in the message, that the program runs there, and network policies.",
+  },
   JOULIE_E_API_FORBIDDEN: {
     group: "Every program",
     cause: "The API server rejected the call with 403: the service account or user lacks a permission.",

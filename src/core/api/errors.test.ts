@@ -7,3 +7,8 @@ it("finds the code of any error", () => {
   const others = [new Error("x"), Object.assign(new Error("x"), { code: "ENOENT" }), undefined, null, "toString"];
   expect(others.map(errorCodeOf)).toEqual(others.map(() => "JOULIE_E_INTERNAL"));
 });
+
+it("finds the code of a failed connection", () => {
+  const failures = ["ECONNREFUSED", "UND_ERR_HEADERS_TIMEOUT"].map((code) => Object.assign(new Error("x"), { code }));
+  expect(failures.map(errorCodeOf)).toEqual(["JOULIE_E_CONNECTION", "JOULIE_E_CONNECTION"]);
+});

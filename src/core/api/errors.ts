@@ -15,8 +15,14 @@ export class JoulieError extends CodedError {
   override readonly name = "JoulieError";
 }
 
+/** Codes of the operating system and of undici for a connection that failed. */
+const CONNECTION_FAILURE =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_\w+)$/;
+
 /** The code of any error; unexpected errors have the code for bugs. */
 export function errorCodeOf(error: unknown): ErrorCode {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" && Object.hasOwn(errorRegistry, code) ? (code as ErrorCode) : "JOULIE_E_INTERNAL";
+  if (typeof code !== "string") return "JOULIE_E_INTERNAL";
+  if (Object.hasOwn(errorRegistry, code)) return code as ErrorCode;
+  return CONNECTION_FAILURE.test(code) ? "JOULIE_E_CONNECTION" : "JOULIE_E_INTERNAL";
 }

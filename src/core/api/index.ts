@@ -9,7 +9,7 @@ export { type ErrorCode, type ErrorGroup, errorGroups, errorRegistry } from "./e
 export * from "./errors.ts";
 export { describeProblem, type Problem } from "./examine.ts";
 export * from "./kinds.ts";
-export type * from "./kubernetes.ts";
+export * from "./kubernetes.ts";
 export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";
 export * from "./names.ts";
 export * from "./node-hardware.ts";

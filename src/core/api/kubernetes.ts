@@ -33,6 +33,10 @@ export interface Node {
   };
 }
 
+/** A node without a Ready condition counts as ready: taints decide, as they do for the scheduler. */
+export const isReady = ({ status }: Pick<Node, "status">): boolean =>
+  (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
+
 interface Resources {
   readonly requests?: ResourceList;
   readonly limits?: ResourceList;
@@ -68,6 +72,7 @@ export interface Toleration {
 
 export interface PodSpec {
   readonly nodeName?: string;
+  readonly schedulerName?: string;
   /** kube-scheduler skips the pod until the last gate is removed. */
   readonly schedulingGates?: readonly { readonly name: string }[];
   readonly nodeSelector?: Labels;
@@ -79,11 +84,19 @@ export interface PodSpec {
     };
   };
   readonly tolerations?: readonly Toleration[];
+  /** The number behind priorityClassName. */
+  readonly priority?: number;
   readonly containers?: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly overhead?: ResourceList;
   /** Pod-level resources. */
   readonly resources?: Resources;
+  readonly volumes?: readonly {
+    readonly name: string;
+    readonly persistentVolumeClaim?: { readonly claimName: string };
+    /** The pod gets a claim of its own, named after pod and volume. */
+    readonly ephemeral?: object;
+  }[];
 }
 
 export interface Pod {
@@ -92,6 +105,7 @@ export interface Pod {
   readonly status?: {
     readonly phase?: string;
     readonly startTime?: string;
+    readonly nominatedNodeName?: string;
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;

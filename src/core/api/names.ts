@@ -49,6 +49,13 @@ export const annotations = {
   pinUntil: "joulie.io/pin-until",
   /** PowerEndpoint, any value: the power program switches the node off and on once, then removes the annotation. */
   testPower: "joulie.io/test-power",
+  /** Secret, hosts separated by commas: the power switches that may receive the content of the Secret. */
+  hosts: "joulie.io/hosts",
+  /**
+   * PowerEndpoint, any value: the power program wakes the node if its switch says off. It removes the annotation when the switch says
+   * on and the node is Ready.
+   */
+  wake: "joulie.io/wake",
 } as const;
 
 /** The taint of a node that is being switched off, is off, or is coming back. */
@@ -71,7 +78,7 @@ export const gpuProductLabels = [
   "amd.com/gpu.family",
 ] as const;
 
-/** CPU labels of Node Feature Discovery. */
+/** CPU labels of Node Feature Discovery. It publishes the vendor ID by itself, the others by rules of a site. */
 export const nfdCpuLabels = {
   vendor: "feature.node.kubernetes.io/cpu-vendor",
   vendorId: "feature.node.kubernetes.io/cpu-model.vendor_id",
@@ -86,8 +93,11 @@ export const gpuVendors = ["nvidia", "amd", "intel"] as const;
 export type GpuVendor = (typeof gpuVendors)[number];
 
 const pciVendorIds: Readonly<Record<GpuVendor, string>> = { nvidia: "10de", amd: "1002", intel: "8086" };
-/** NFD names PCI devices with or without their class: 0300 is a display controller, 0302 a 3D controller. */
-const pciClassPrefixes = ["", "0300_", "0302_"] as const;
+/**
+ * NFD names PCI devices by class and vendor, or by vendor alone as the GPU operator configures it. Classes: 0300 and 0380
+ * display controllers, 0302 3D controllers, 1200 accelerators.
+ */
+const pciClassPrefixes = ["", "0300_", "0302_", "0380_", "1200_"] as const;
 
 const pciLabelsOf = (vendor: GpuVendor): readonly string[] =>
   pciClassPrefixes.map((prefix) => `feature.node.kubernetes.io/pci-${prefix}${pciVendorIds[vendor]}.present`);

@@ -1,6 +1,18 @@
 import * as z from "zod";
+import { type Instant, instant, milliseconds } from "../units/index.ts";
 import { twinControlReport } from "./control-report.ts";
-import { block, choice, decimal, percentage, power, powerTrend, text, timestamp, withReadFallback } from "./fields.ts";
+import {
+  block,
+  choice,
+  decimal,
+  integerField,
+  percentage,
+  power,
+  powerTrend,
+  text,
+  timestamp,
+  withReadFallback,
+} from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { powerTarget } from "./power-target.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
@@ -37,13 +49,38 @@ const nodePower = block("Where the node is between on and off; absent means on. 
   since: timestamp("When the node entered this state.").optional(),
 });
 
+const awaitedBy = block(
+  "The pending performance pod that the node is kept free for: until the given time the extender rejects the node for pods that would delay it.",
+  {
+    pod: text(507, "Namespace and name of the pod, as namespace/name."),
+    uid: text(253, "Uid of the pod."),
+    priority: integerField(
+      -2_147_483_648,
+      2_147_483_647,
+      "Priority of the pod; absent means 0. Pods of higher priority are not rejected.",
+    ).optional(),
+    since: timestamp("When the operator chose the node for the pod."),
+    until: timestamp("When the node takes other pods again; in the past once the pod is bound or gone."),
+    spare: block("What other pods may request without delaying the pod; absent means nothing.", {
+      cpu: decimal(0, undefined, "CPUs."),
+      memory: decimal(0, undefined, "Bytes of memory."),
+    }).optional(),
+  },
+);
+
 const powerMeasurement = block("Measured power and power budget of the node; absent if both are unknown.", {
   source: choice(
     powerSources,
     "Source of the reading: measured (kepler, agent, http, prometheus), modelled (utilization) or estimated (static).",
   ).optional(),
   measuredAt: timestamp("When the power was read.").optional(),
-  measuredNodePowerW: power("Power the node draws, in watts.").optional(),
+  measuredNodePowerW: power("Power that the CPUs and GPUs of the node draw, in watts.").optional(),
+  estimatedGpuPowerW: power(
+    "Part of measuredNodePowerW that is estimated, because the source reads no GPUs, in watts; absent if it reads all devices.",
+  ).optional(),
+  serverPowerW: power(
+    "Power of the whole server, read by a meter, in watts; absent without such a meter. With a meter that reads nothing else, measuredNodePowerW follows from it by the model of the rest of the server.",
+  ).optional(),
   cpuCappedPowerW: power("Most power all CPUs may draw under their caps, in watts.").optional(),
   gpuCappedPowerW: power("Most power all GPUs may draw under their caps, in watts.").optional(),
   nodeCappedPowerW: power("Most power CPUs and GPUs may draw together under their caps, in watts.").optional(),
@@ -57,8 +94,15 @@ const status = block(
   "Predictions and measurements. The agent owns controlStatus, the power program owns power, the operator all other fields.",
   {
     schedulableClass: choice(schedulableClasses, "Class of the node for the scheduler.").optional(),
-    predictedPowerHeadroomScore: percentage("Headroom for more work, 0 to 100; higher is better.").optional(),
-    predictedCoolingStressScore: percentage("Share of the cooling capacity in use, 0 to 100.").optional(),
+    predictedPowerHeadroomScore: percentage(
+      "Headroom for more work, 0 to 100, forecast for a node that draws its cap; higher is better.",
+    ).optional(),
+    predictedCoolingStressScore: percentage(
+      "Cooling stress, 0 to 100, forecast for a node that draws its cap.",
+    ).optional(),
+    coolingStressNow: percentage(
+      "Cooling stress, 0 to 100, of the power that the node draws now; absent if it is asleep or its power is unknown.",
+    ).optional(),
     predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
     effectiveCapState: block("The caps that the predictions are based on.", {
       cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
@@ -73,10 +117,16 @@ const status = block(
     estimatedPUE: decimal(1, undefined, "Power usage effectiveness at the node's location; 1 if unknown.").optional(),
     powerMeasurement: powerMeasurement.optional(),
     controlStatus: block("What the agent last did, per device.", {
+      observedGeneration: integerField(
+        0,
+        undefined,
+        "The receipt: generation of the newest target that the agent has carried out; absent after it restored all limits and stopped.",
+      ).optional(),
       cpu: twinControlReport("CPU").optional(),
       gpu: twinControlReport("GPU").optional(),
     }).optional(),
     power: nodePower.optional(),
+    awaitedBy: awaitedBy.optional(),
     conditions: conditions().optional(),
     lastTransitionTime: timestamp(
       "When schedulableClass last changed; absent until the first change. PROFILE_MIN_DWELL counts from this time.",
@@ -94,6 +144,48 @@ export const nodeTwinSchema = withRules(
 
 /** Whether the scheduler may use the node: the power program says nothing about it, or says that it is on. */
 export const isAwake = (twinStatus: NodeTwinStatus | undefined): boolean => (twinStatus?.power?.state ?? "on") === "on";
+
+/** The longest time that a node is kept free for one pod. */
+export const MAX_AWAITED = milliseconds(3_600_000);
+/** A choice further ahead means that a clock was set back. */
+const ALLOWED_AHEAD = milliseconds(60_000);
+
+/** A pod that a node is kept free for from `since` to `until`. */
+export interface AwaitedPod {
+  /** namespace/name */
+  readonly pod: string;
+  readonly uid: string;
+  /** Absent means 0. */
+  readonly priority?: number | undefined;
+  readonly since: Instant;
+  readonly until: Instant;
+  /** What the pod leaves; absent if it needs all of another resource. */
+  readonly spare?: SpareRoom | undefined;
+}
+
+/** CPUs, and bytes of memory. */
+export interface SpareRoom {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+export const isSameSpare = (one: SpareRoom | undefined, other: SpareRoom | undefined): boolean =>
+  one?.cpu === other?.cpu && one?.memory === other?.memory;
+
+/** The published pod that the node is or was kept free for. Never longer than `MAX_AWAITED`, whatever is published. */
+export function awaitedPodOf(twinStatus: NodeTwinStatus | undefined): AwaitedPod | undefined {
+  const published = twinStatus?.awaitedBy;
+  if (published === undefined) return undefined;
+  const since = Date.parse(published.since);
+  const until = Math.min(Date.parse(published.until), since + MAX_AWAITED);
+  if (Number.isNaN(since) || Number.isNaN(until)) return undefined;
+  const { pod, uid, priority, spare } = published;
+  return { pod, uid, ...(priority !== undefined && { priority }), since: instant(since), until: instant(until), spare };
+}
+
+/** Whether the node is kept free now. */
+export const isKeptFree = (awaited: AwaitedPod | undefined, now: Instant): awaited is AwaitedPod =>
+  awaited !== undefined && now < awaited.until && awaited.since <= now + ALLOWED_AHEAD;
 
 export type NodeTwin = z.infer<typeof nodeTwinSchema>;
 export type NodeTwinSpec = z.infer<typeof spec>;

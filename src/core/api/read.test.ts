@@ -13,6 +13,7 @@ const counts = new Set([
   "failures",
   "cyclesToday",
   "attempt",
+  "priority",
   "sockets",
   "coresPerSocket",
   "totalCores",

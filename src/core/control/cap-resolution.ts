@@ -1,5 +1,5 @@
 import type { CpuCap, GpuPowerCap } from "../api/index.ts";
-import { capFloor, LOWEST_CAP_SHARE } from "../inventory/index.ts";
+import { LOWEST_CAP_SHARE, packageCapFloor } from "../inventory/index.ts";
 import { formatWatts, isPositive, type Percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** The requested cap of one device: a CPU package or a GPU. */
@@ -53,14 +53,13 @@ export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDev
   return withinDevice(share, `${pctOfMax} % (${formatWatts(share)})`, device);
 }
 
-/** Adds a minimum cap to a device that reports none. `capFloor` is also what the operator plans with. */
-export function withLowestCap(device: CapDevice, catalogueMin?: Watts): CapDevice {
-  const floor = capFloor(device.min, catalogueMin, [device.max, device.original].find(isPositive));
-  if (floor === undefined || floor.from === "device") return device;
+/** Adds a minimum cap to a CPU package that exposes none: the one that the operator plans with. */
+export function withLowestCap(device: CapDevice): CapDevice {
+  const most = [device.max, device.original].find(isPositive);
+  if (isPositive(device.min) || most === undefined) return device;
   const of = isPositive(device.max) ? "maximum" : "original limit";
-  const minSource =
-    floor.from === "catalogue" ? "the catalogue's minimum for this CPU" : `${LOWEST_CAP_SHARE * 100} % of its ${of}`;
-  return { ...device, min: floor.watts, minSource };
+  const min = packageCapFloor({ maxWattsPerSocket: most });
+  return { ...device, min, minSource: `${LOWEST_CAP_SHARE * 100} % of its ${of}` };
 }
 
 interface Bound {

@@ -13,6 +13,8 @@ export type CpuBackend = "none" | "rapl" | "dvfs";
 export interface WriteOutcome {
   readonly result: Exclude<ControlResult, "none">;
   readonly message?: string;
+  /** The write succeeded, but an earlier command may still undo it: write again soon. */
+  readonly isUnsettled?: true;
 }
 
 /** From worst to best. */

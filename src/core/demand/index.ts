@@ -6,9 +6,17 @@ export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
 export { admitsNode, type NodeConstraint, namedNodesOf, nodeConstraintOf } from "./node-constraint.ts";
+export {
+  occupiedNodes,
+  type PodPromise,
+  podPromiseOf,
+  type SelectedNode,
+  selectedNodeOf,
+} from "./occupied-nodes.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
+export { isControlPlanePod, isLostWithNode, isOfNode, wouldBeLost } from "./pod-of-node.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
-export { type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";
+export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";
 export { noQueues, type PodPool, type QueuedPools, queuedPools } from "./pool-waits.ts";
 export type { UnreadableQuantity } from "./quantities.ts";
 export * from "./workload-class.ts";

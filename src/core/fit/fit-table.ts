@@ -1,3 +1,4 @@
+import type { SpareRoom } from "../api/index.ts";
 import { admitsNode, type NodeConstraint, namedNodesOf, type PodRequests, type PodSummary } from "../demand/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import type { FitNode } from "./fit-node.ts";
@@ -26,6 +27,7 @@ interface Column {
 const CPU = "cpu";
 const MEMORY = "memory";
 const PODS = "pods";
+const GIB = 2 ** 30;
 
 /**
  * Free resources of all nodes, in columns. It answers where a pod fits best. All answers are deterministic: equal nodes are
@@ -112,6 +114,24 @@ export class FitTable<Node extends FitNode = FitNode> {
     return at(this.#gpu.whole, index) > 0;
   }
 
+  /** Free CPUs of all nodes without GPUs. */
+  freeCpusBesideGpus(): number {
+    let free = 0;
+    for (let index = 0; index < this.tiers.length; index++)
+      if (!this.hasGpus(index)) free += Math.max(0, at(this.#cpu.free, index));
+    return free;
+  }
+
+  /** What is free beside the pods that took room, in whole CPUs and GiB; undefined if another resource is used up. */
+  spareRoom(index: number): SpareRoom | undefined {
+    for (const [resource, { free }] of this.#columns) {
+      if (resource === CPU || resource === MEMORY) continue;
+      if (at(free, index) < (resource === PODS ? 1 : 0)) return undefined;
+    }
+    const spare = ({ free }: Column, unit: number): number => Math.max(0, Math.floor(at(free, index) / unit)) * unit;
+    return { cpu: spare(this.#cpu, 1), memory: spare(this.#memory, GIB) };
+  }
+
   /** A node for one more small pod: a core, and a GPU on nodes that have some. */
   hasRoom(index: number): boolean {
     return (
@@ -132,22 +152,27 @@ export class FitTable<Node extends FitNode = FitNode> {
   }
 
   /**
-   * The node that has to free least until the pod fits, as shares of what the node has; -1 if the pod fits on none even when it
-   * is empty. Of equal nodes the one of the lowest tier. Pods without GPUs get nodes without GPUs only.
+   * The candidate that has to free least until the pod fits, as shares of what the node has; -1 if the pod fits on none even
+   * when it is empty. A candidate on which as much as it has is promised to pods that wait is none. Pods without GPUs get nodes
+   * without GPUs only.
    */
-  nearest(requests: PodRequests, nodes: NodeConstraint): number {
+  nearest(requests: PodRequests, nodes: NodeConstraint, isCandidate: (index: number) => boolean): number {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     let best = -1;
     let least = Infinity;
     for (let index = 0; index < admitted.length; index++) {
-      const tier = this.tiers[index] ?? EXCLUDED;
-      if (tier === EXCLUDED || admitted[index] !== 1 || (requests.gpus === 0 && this.hasGpus(index))) continue;
+      if (this.tiers[index] === EXCLUDED || admitted[index] !== 1 || !isCandidate(index)) continue;
+      if (requests.gpus === 0 && this.hasGpus(index)) continue;
       const missing = missingShare(index, needs);
-      const isNearer = missing < least || (missing === least && best !== -1 && tier < at(this.tiers, best));
-      if (isNearer) [best, least] = [index, missing];
+      if (missing < least && missing <= 1) [best, least] = [index, missing];
     }
     return best;
+  }
+
+  /** Whether the pod fits on the node when that is empty. */
+  fitsWhenEmpty(index: number, requests: PodRequests, nodes: NodeConstraint): boolean {
+    return this.#admittedBy(nodes)[index] === 1 && missingShare(index, this.#needsOf(requests)) < Infinity;
   }
 
   /** All candidates that the pod fits on, cheapest first. */

@@ -17,7 +17,7 @@ export interface CpuView extends Resolution {
   readonly logicalCpus?: number;
   readonly baseGHz: number;
   readonly maxWattsPerSocket: Watts;
-  /** Absent if no lower bound is known. */
+  /** The lowest cap that the device exposes. The catalogue's minimum is a setting of the BIOS, and no lower bound. */
   readonly minWattsPerSocket?: Watts;
   /** Of all sockets. */
   readonly maxWatts: Watts;
@@ -26,7 +26,7 @@ export interface CpuView extends Resolution {
   /** The highest plausible maximum of a socket, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWattsPerSocket?: Watts;
   readonly from: Origins<
-    "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "minWatts" | "idleWatts"
+    "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "idleWatts"
   >;
 }
 
@@ -79,8 +79,7 @@ export function cpuView(
       value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
       from: "fallback" as const,
     };
-  const min =
-    claim(usable(capRange?.minWattsPerSocket), "discovered") ?? claim(entry?.configurable?.min.value, "catalogue");
+  const min = usable(capRange?.minWattsPerSocket);
   const idleShare = entry?.curve?.points[0]?.[1];
   const maxWatts = watts(max.value * sockets.value);
   return {
@@ -92,8 +91,7 @@ export function cpuView(
     ...(identity.logicalCpus ? { logicalCpus: identity.logicalCpus.value } : {}),
     baseGHz: baseGHz.value,
     maxWattsPerSocket: max.value,
-    // If discovery and catalogue contradict each other, the range is narrowed to what the device reports.
-    ...(min ? { minWattsPerSocket: watts(Math.min(min.value, max.value)) } : {}),
+    ...(min === undefined ? {} : { minWattsPerSocket: watts(Math.min(min, max.value)) }),
     maxWatts,
     idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),
     ...(entry?.curve ? { curve: entry.curve } : {}),
@@ -106,7 +104,6 @@ export function cpuView(
       totalCores,
       baseGHz,
       maxWatts: max,
-      minWatts: min,
       idleWatts: { from: idleShare === undefined ? "fallback" : "catalogue" },
     }),
   };

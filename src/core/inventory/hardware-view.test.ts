@@ -110,6 +110,14 @@ describe("precedence", () => {
     expect(view.gpu?.from).toMatchObject({ model: "nfd", count: "nfd" });
   });
 
+  it("X-11 takes the vendors from the labels that NFD publishes by default: vendor_id, and PCI class and vendor", () => {
+    const labels = { [`${NFD}cpu-model.vendor_id`]: "AMD", [`${NFD}pci-1200_1002.present`]: "true" };
+    const view = hardwareView(node(labels, { "amd.com/gpu": "8", cpu: "384" }), undefined);
+    expect(view.cpu.vendor).toBe("amd");
+    expect(view.gpu).toMatchObject({ vendor: "amd", count: 8 });
+    expect(view.gpu?.from).toMatchObject({ vendor: "nfd" });
+  });
+
   it("OPR-07 X-11 uses allocatable resources last", () => {
     for (const [resource, vendor] of [
       ["nvidia.com/gpu", "nvidia"],
@@ -199,7 +207,6 @@ describe("origins", () => {
       totalCores: "discovered",
       baseGHz: "discovered",
       maxWatts: "discovered",
-      minWatts: "discovered",
       idleWatts: "catalogue",
     });
     expect(found.gpu?.from).toEqual({
@@ -224,7 +231,6 @@ describe("origins", () => {
       totalCores: "catalogue",
       baseGHz: "catalogue",
       maxWatts: "catalogue",
-      minWatts: "catalogue",
       idleWatts: "catalogue",
     });
     expect(listed.gpu?.from).toEqual({
@@ -286,13 +292,9 @@ describe("before any NodeHardware exists", () => {
   it("OPR-08 OPR-09 labels alone give the catalogue's figures, with sockets from the threads Kubernetes sees", () => {
     const epyc = (cpu: string) =>
       hardwareView(node({ "joulie.io/hw.cpu-model": "AMD-EPYC-9654" }, {}, { cpu }), undefined).cpu;
-    expect(epyc("384")).toMatchObject({
-      sockets: 2,
-      totalCores: 192,
-      maxWatts: 720,
-      minWattsPerSocket: 320,
-      baseGHz: 2.4,
-    });
+    expect(epyc("384")).toMatchObject({ sockets: 2, totalCores: 192, maxWatts: 720, baseGHz: 2.4 });
+    // What its BIOS can configure is no lower bound of a cap.
+    expect(epyc("384")).not.toHaveProperty("minWattsPerSocket");
     expect(epyc("192")).toMatchObject({
       sockets: 1,
       totalCores: 96,
@@ -306,7 +308,6 @@ describe("before any NodeHardware exists", () => {
     });
     const altra = hardwareView(node({ "joulie.io/hw.cpu-model": "Altra-Q80-30" }, {}, { cpu: 160 }), undefined).cpu;
     expect(altra).toMatchObject({ sockets: 2, totalCores: 160, from: { totalCores: "catalogue" } });
-    expect(altra).not.toHaveProperty("minWattsPerSocket");
   });
 
   it("OPR-08 uses capacity if allocatable is lower", () => {
@@ -388,7 +389,7 @@ describe("maxima", () => {
       cpu: { rawModel: "AMD EPYC 9654", sockets: 1, capRange: { maxWattsPerSocket: watts(240) } },
       gpu: { rawModel: "NVIDIA H100 80GB HBM3", count: 1, capRangePerGpu: { maxWatts: watts(60) } },
     });
-    expect(view.cpu).toMatchObject({ maxWattsPerSocket: 240, minWattsPerSocket: 240 });
+    expect(view.cpu).toMatchObject({ maxWattsPerSocket: 240 });
     expect(view.gpu).toMatchObject({ maxWatts: 60, defaultWatts: 60, minWatts: 60, idleWatts: 60 });
   });
 });

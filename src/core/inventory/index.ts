@@ -1,4 +1,4 @@
-export { type CapFloor, capFloor, LOWEST_CAP_SHARE, packageCapFloor } from "./cap-floor.ts";
+export { LOWEST_CAP_SHARE, packageCapFloor } from "./cap-floor.ts";
 export type { CpuEntry, Figure, GpuEntry, LoadCurve, Provenance } from "./catalogue/entry.ts";
 export type { Source } from "./catalogue/sources.ts";
 export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading } from "./catalogue.ts";

@@ -1,7 +1,10 @@
-import { type PlanNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
+import { awaitedPodOf } from "../api/index.ts";
+import { type PlanNode, type PlannedNode, performanceHeldUntil, planProfiles } from "../policy/index.ts";
 import { nodeFitOf } from "./node-fit.ts";
 import type { AssignedProfiles, ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
+
+const noNodes: ReadonlySet<string> = new Set();
 
 export function assignProfiles(
   managed: readonly ManagedNode[],
@@ -10,7 +13,7 @@ export function assignProfiles(
   asleep: readonly boolean[],
   input: PlanningInput,
 ): AssignedProfiles {
-  const { snapshot, cache, now, arrivals } = input;
+  const { snapshot, cache, now, arrivals, unconfirmed = noNodes } = input;
   const { policy, minDwell, sleep } = input.settings;
   const byFit = policy.type === "fit_aware_v1";
   const heldUntil = managed.map(({ name }) => performanceHeldUntil(snapshot.twin(name), minDwell, now));
@@ -20,6 +23,7 @@ export function assignProfiles(
     policy.type !== "rule_swap_v1" && // It depends on the time.
     !byFit && // It depends on the time and on all pods.
     last.performancePods === performancePods &&
+    last.unconfirmed === unconfirmed &&
     last.managed.length === managed.length &&
     managed.every(
       (node, index) =>
@@ -28,17 +32,25 @@ export function assignProfiles(
         asleep[index] === last.asleep[index],
     );
   if (isSame) return last.assigned;
+  const keptEco: PlannedNode[] = [];
   const eligible = managed.flatMap((node, index): PlanNode[] => {
     const { name, eligibility, shape, pin } = node;
     if (eligibility !== "eligible" || asleep[index] === true) return [];
+    if (pin === undefined && unconfirmed.has(name)) {
+      keptEco.push({ name, profile: "eco", reason: "its agent did not confirm raised caps in time" });
+      return [];
+    }
     const { density, hardware } = shape;
-    const fit = byFit ? nodeFitOf(node, input) : undefined;
-    return [{ name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index], fit }];
+    const plain = { name, density, family: hardware.family, pin: pin?.profile, heldUntil: heldUntil[index] };
+    if (!byFit) return [plain];
+    const { spec, status } = snapshot.twin(name) ?? {};
+    const isRaising = spec?.profile === "performance" && status?.schedulableClass === "eco";
+    return [{ ...plain, isRaising, awaitedBy: awaitedPodOf(status), fit: nodeFitOf(node, input) }];
   });
   const demand = byFit ? { pods: snapshot.pods(), arrivals, sleeps: sleep?.mode === "on" } : undefined;
   const { hpCount, nodes, fit } = planProfiles(eligible, policy, { performancePods, now, fit: demand });
-  const assigned = { hpCount, byName: new Map(nodes.map((node) => [node.name, node])), fit };
-  cache.profiles = { managed, heldUntil, asleep, performancePods, assigned };
+  const assigned = { hpCount, byName: new Map([...nodes, ...keptEco].map((node) => [node.name, node])), fit };
+  cache.profiles = { managed, heldUntil, asleep, performancePods, unconfirmed, assigned };
   return assigned;
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cpuCapIntent, gpuCapIntent, raplStep, resolveCap, withLowestCap } from "../control/index.ts";
 import { noQueues } from "../demand/index.ts";
-import { type HardwareView, hardwareView } from "../inventory/index.ts";
+import { builtinCatalogue, type HardwareView, hardwareView } from "../inventory/index.ts";
 import { type CapSettings, profileCaps } from "../policy/index.ts";
 import { fittingClock, leastEnergyClock, nodePowerModelOf, powerAt, restOfServerOf } from "../power/index.ts";
 import { effectiveCaps } from "../twin/index.ts";
@@ -52,7 +52,7 @@ const loads = fc.double({ min: 0, max: 1, noNaN: true });
 /** The cap in watts that the agent sets for an eco target. */
 function packageCap(hardware: HardwareView, bound: number, queued = noQueues, clockShare = 1): number {
   const { cpu } = capsAt(bound, clockShare)(hardware, queued).eco;
-  const device = withLowestCap({ max: hardware.cpu.maxWattsPerSocket, step: raplStep }, hardware.cpu.minWattsPerSocket);
+  const device = withLowestCap({ max: hardware.cpu.maxWattsPerSocket, step: raplStep });
   const cap = resolveCap(cpuCapIntent(cpu), device);
   return cap.kind === "watts" ? cap.watts : Number.POSITIVE_INFINITY;
 }
@@ -191,14 +191,23 @@ describe("eco caps with a bounded slowdown", () => {
     );
   });
 
-  it("X-114 the twin predicts the cap that the agent sets, also below the minimum of the device", () => {
-    const genoa = cpuNode("AMD EPYC 9654");
-    const { maxWattsPerSocket, minWattsPerSocket } = genoa.cpu;
+  it("X-114 a cap of 60 % is a cap of 60 % on every CPU that exposes no higher minimum, for twin and agent", () => {
     const spec = { cpu: { packagePowerCapPctOfMax: percent(60) } };
-    const device = withLowestCap({ max: maxWattsPerSocket }, minWattsPerSocket);
-    const set = resolveCap(cpuCapIntent(spec.cpu), device);
-    expect(set).toMatchObject({ kind: "watts", watts: minWattsPerSocket });
-    expect((effectiveCaps(spec, genoa).cpuPct * maxWattsPerSocket) / 100).toBeCloseTo(minWattsPerSocket ?? 0, 9);
+    for (const { key } of builtinCatalogue.cpus) {
+      const hardware = cpuNode(key);
+      const max = hardware.cpu.maxWattsPerSocket;
+      expect(resolveCap(cpuCapIntent(spec.cpu), withLowestCap({ max }))).toEqual({ kind: "watts", watts: 0.6 * max });
+      expect(effectiveCaps(spec, hardware).cpuPct).toBe(60);
+    }
+  });
+
+  it("X-114 the twin predicts the cap that the agent sets, also below the minimum of the device", () => {
+    const capRange = { maxWattsPerSocket: watts(400), minWattsPerSocket: watts(300) };
+    const hardware = hardwareView(node, { cpu: { rawModel: "AMD EPYC 9654", sockets: 2, capRange } });
+    const spec = { cpu: { packagePowerCapPctOfMax: percent(60) } };
+    const set = resolveCap(cpuCapIntent(spec.cpu), withLowestCap({ max: watts(400), min: watts(300) }));
+    expect(set).toMatchObject({ kind: "watts", watts: 300 });
+    expect(effectiveCaps(spec, hardware).cpuPct).toBe(75);
     const board = gpuNode("NVIDIA H100 80GB HBM3");
     const low = { gpu: { powerCap: { scope: "perGpu" as const, capPctOfMax: percent(10) } } };
     expect((effectiveCaps(low, board).gpuPct * (board.gpu?.maxWatts ?? 0)) / 100).toBeCloseTo(board.gpu?.minWatts ?? 0);

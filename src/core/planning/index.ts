@@ -14,4 +14,5 @@ export { type ClusterPlan, planCluster } from "./plan-cluster.ts";
 export type { FacilityReading, FacilityReadings, NodeUsage, PlanningInput, Telemetry } from "./planning-input.ts";
 export { PowerTrends } from "./power-trends.ts";
 export type { PlanningSettings } from "./settings.ts";
+export { isNodeOccupied } from "./sleep.ts";
 export type { SleepObservations } from "./sleep-observations.ts";

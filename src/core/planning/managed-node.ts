@@ -2,8 +2,8 @@ import type { NodeHardware } from "../api/index.ts";
 import type { QueuedPools } from "../demand/index.ts";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { eligibilityOf, pinFrom } from "../policy/index.ts";
-import { nodePowerModelOf, restOfServerOf } from "../power/index.ts";
-import { watts } from "../units/index.ts";
+import { nodePowerModelOf } from "../power/index.ts";
+import { idleAtWall } from "../twin/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
@@ -48,9 +48,10 @@ function shapeOf(
   const power = nodePowerModelOf(hardware);
   return {
     hardware,
+    power,
     density: densityOf(hardware),
     caps: settings.capsOf(hardware, queued),
     queued,
-    idle: watts(power.idle + restOfServerOf(power).idle),
+    idle: idleAtWall(power),
   };
 }

@@ -1,4 +1,5 @@
 import type {
+  AwaitedPod,
   NodeHardware,
   NodePowerProfile,
   NodePowerProfileSpec,
@@ -6,6 +7,7 @@ import type {
   NodeTwinSpec,
   NodeTwinStatus,
   Profile,
+  SchedulableClass,
 } from "../api/index.ts";
 import type { QueuedPools } from "../demand/index.ts";
 import type { Density, HardwareView } from "../inventory/index.ts";
@@ -19,6 +21,7 @@ import {
   type PowerState,
   type ProfileCaps,
 } from "../policy/index.ts";
+import type { NodePowerModel } from "../power/index.ts";
 import type { EffectiveCaps, PowerReading, TwinOutput } from "../twin/index.ts";
 import { type Celsius, type Instant, isoTime, type Watts, type WattsPerMinute } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
@@ -28,6 +31,7 @@ import type { SnapshotNode } from "./cluster-snapshot.ts";
 /** Values derived from a node's hardware, and from the queues that eco caps depend on. */
 export interface NodeShape {
   readonly hardware: HardwareView;
+  readonly power: NodePowerModel;
   readonly density: Density;
   readonly caps: ProfileCaps;
   readonly queued: QueuedPools;
@@ -58,6 +62,8 @@ export interface NodeTarget {
   readonly name: string;
   readonly planned: Profile;
   readonly reason: string;
+  /** The reason of the policy alone. */
+  readonly policyReason: string;
   /** Undefined if the pods could not be read. */
   readonly performancePods: number | undefined;
   /** The state in the snapshot. */
@@ -67,6 +73,10 @@ export interface NodeTarget {
   readonly next: PowerState;
   readonly spec: NodeTwinSpec;
   readonly labels: Readonly<Record<string, string>>;
+  /** The class of the node if it is awake. */
+  readonly schedulableClass: SchedulableClass;
+  /** The node is promoted, but its agent has not confirmed the caps yet: schedulers still see it as eco. */
+  readonly awaitsAgent: boolean;
   readonly managed: ManagedNode;
   readonly twin: NodeTwin | undefined;
   readonly caps: EffectiveCaps;
@@ -85,15 +95,18 @@ export interface PlanReadings extends ZoneConditions {
   readonly reading: PowerReading | undefined;
   readonly trend: WattsPerMinute;
   readonly supplyTotal: Watts | undefined;
+  readonly awaitedBy: AwaitedPod | undefined;
 }
 
 /** Everything that was decided about one node, and the reasons. The same object as in the last pass if nothing changed. */
 export interface NodePlan extends NodeTarget {
-  readonly status: TwinOutput;
+  readonly status: PlannedStatus;
 }
 
+export type PlannedStatus = TwinOutput & Pick<NodeTwinStatus, "awaitedBy">;
+
 /** A static estimate has no time of its own: it holds at the time of publication. */
-export function statusAt({ powerMeasurement, ...rest }: TwinOutput, now: Instant): TwinOutput {
+export function statusAt({ powerMeasurement, ...rest }: PlannedStatus, now: Instant): PlannedStatus {
   if (powerMeasurement?.source !== "static")
     return powerMeasurement === undefined ? rest : { ...rest, powerMeasurement };
   return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: isoTime(now) } };

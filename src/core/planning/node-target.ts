@@ -3,6 +3,7 @@ import {
   blockingTaintOf,
   capsUnder,
   guard,
+  hasConfirmedCaps,
   hasSameCaps,
   lastTargetProfile,
   type ObservedState,
@@ -11,6 +12,7 @@ import {
   type PowerState,
   type ProfileCaps,
   publishedStateOf,
+  shownUntilConfirmed,
   targetOf,
 } from "../policy/index.ts";
 import { effectiveCaps, nodePower } from "../twin/index.ts";
@@ -48,8 +50,8 @@ export function nodeTargetFor(
   const last = results.target;
   const isSame =
     last?.managed === managed &&
+    last.policyReason === planned.reason &&
     last.planned === planned.profile &&
-    last.reason === planned.reason &&
     last.twin === twin &&
     last.performancePods === performancePods &&
     last.spec.power?.state === power.wanted?.state &&
@@ -88,19 +90,24 @@ function targetFor(
       : { nodeName: name, ...targetOf(published, pin, shape.caps, settings.policy.type) };
   const spec = power.wanted === undefined ? target : { ...target, power: power.wanted };
   const caps = effectiveCaps(spec, shape.hardware);
+  const awaitsAgent = next.state === "ActivePerformance" && !hasConfirmedCaps(twin, spec);
+  const shown = awaitsAgent ? shownUntilConfirmed(twin?.status?.schedulableClass) : published;
   return {
     name,
     planned: planned.profile,
-    reason: planned.reason,
+    policyReason: planned.reason,
+    reason: awaitsAgent ? `${planned.reason}; it stays eco until its agent has raised the caps` : planned.reason,
     performancePods,
     seen,
     decision,
     next,
     spec,
     labels: {
-      [settings.labels.powerProfile]: published.profile,
-      [settings.labels.draining]: String(published.draining),
+      [settings.labels.powerProfile]: shown.profile,
+      [settings.labels.draining]: String(shown.draining),
     },
+    schedulableClass: shown.schedulableClass,
+    awaitsAgent,
     managed,
     twin,
     caps,

@@ -28,6 +28,7 @@ export class PlanCache {
         readonly heldUntil: readonly (Instant | undefined)[];
         readonly asleep: readonly boolean[];
         readonly performancePods: number;
+        readonly unconfirmed: ReadonlySet<string>;
         readonly assigned: AssignedProfiles;
       }
     | undefined;

@@ -6,6 +6,7 @@ import {
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
+  type Pod,
   type PowerEndpoint,
 } from "../api/index.ts";
 import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
@@ -13,7 +14,7 @@ import { ArrivalHistory } from "../fit/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
 import { capIntents } from "../policy/index.ts";
 import { SleepMemory } from "../sleep/index.ts";
-import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
+import { agentHeartbeat, linearCoolingModel, type MeterReading } from "../twin/index.ts";
 import { type Instant, instant, milliseconds, percent, seconds, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
 import { statusToPublish } from "./node-plan.ts";
@@ -88,6 +89,11 @@ class TestSnapshot implements ClusterSnapshot {
       metadata: { name: `pod-${this.podList.length}`, annotations: { "joulie.io/workload-class": workloadClass } },
       spec: { nodeName: node, containers: [{ name: "main", resources: { requests } }] },
     };
+    this.podList.push(podSummaryOf(pod));
+  }
+
+  /** A pod without a node that is promised to one, or a static pod. */
+  addOther(pod: Pick<Pod, "metadata" | "spec" | "status">): void {
     this.podList.push(podSummaryOf(pod));
   }
 
@@ -293,6 +299,65 @@ describe("the power of a node in a plan", () => {
     expect(powerOf(pass(snapshot, { telemetry: { usage } }), "a")).toMatchObject(agent);
   });
 
+  describe("from a meter outside the cluster", () => {
+    const kepler = (more: Partial<MeterReading>) => ({
+      power: new Map([["a", { source: "kepler" as const, at: NOW, ...more }]]),
+    });
+    const gpuNode = () =>
+      new TestSnapshot().addNode("a", "64", { "joulie.io/hw.gpu-model": "H100 SXM", "joulie.io/hw.gpu-count": "8" });
+    const usage = new Map([["a", { cpuCores: 32, at: NOW }]]);
+    const reports = (snapshot: TestSnapshot, devices: Readonly<Record<string, number>>) => {
+      publish(snapshot, pass(snapshot));
+      const twin = snapshot.twins.get("a") as NodeTwin;
+      const controlStatus = Object.fromEntries(
+        Object.entries(devices).map(([device, watt]) => [
+          device,
+          { backend: "rapl", result: "applied", observedPowerWatts: watt, updatedAt: stamp(5) },
+        ]),
+      );
+      snapshot.twins.set("a", { ...twin, status: { ...twin.status, controlStatus } });
+    };
+
+    it("X-157 auto takes Kepler where it answers and no agent reports", () => {
+      const telemetry = { ...kepler({ power: watts(333) }), usage };
+      const snapshot = alone();
+      expect(powerOf(pass(snapshot, { telemetry }), "a")).toMatchObject({ source: "kepler", measuredNodePowerW: 333 });
+      publish(snapshot, pass(snapshot, { telemetry }));
+      // Another replica whose first query fails continues with it.
+      expect(sourceOf(pass(snapshot, { telemetry: { usage } }), "a")).toBe("kepler");
+      reports(snapshot, { cpu: 200 });
+      expect(powerOf(pass(snapshot, { telemetry }), "a")).toMatchObject({ source: "agent", measuredNodePowerW: 200 });
+    });
+
+    it("X-156 estimates the boards that Kepler does not read, and says so", () => {
+      const partial = { telemetry: kepler({ power: watts(210), onlyCpus: true }) };
+      const snapshot = gpuNode();
+      const { source, measuredNodePowerW, estimatedGpuPowerW } = powerOf(pass(snapshot, partial), "a") ?? {};
+      expect(source).toBe("kepler");
+      // Eight idle H100.
+      expect(estimatedGpuPowerW).toBeGreaterThan(8 * 40);
+      expect(measuredNodePowerW).toBe(210 + (estimatedGpuPowerW ?? 0));
+      publish(snapshot, pass(snapshot, partial));
+      expect(powerOf(pass(snapshot), "a")).toMatchObject({ measuredNodePowerW, estimatedGpuPowerW });
+      expect(powerOf(pass(alone(), partial), "a")).toMatchObject({ source: "kepler", measuredNodePowerW: 210 });
+      expect(powerOf(pass(alone(), partial), "a")).not.toHaveProperty("estimatedGpuPowerW");
+    });
+
+    it("X-154 publishes what a meter of the whole server reads, beside packages and boards", () => {
+      const onlyServer = { telemetry: kepler({ server: watts(400) }) };
+      const { serverPowerW, measuredNodePowerW = Infinity } = powerOf(pass(alone(), onlyServer), "a") ?? {};
+      expect(serverPowerW).toBe(400);
+      expect(measuredNodePowerW).toBeLessThan(400);
+      const snapshot = alone();
+      reports(snapshot, { cpu: 200 });
+      const both = powerOf(pass(snapshot, onlyServer), "a");
+      expect(both).toMatchObject({ source: "agent", measuredNodePowerW: 200, serverPowerW: 400 });
+      publish(snapshot, pass(snapshot, { ...onlyServer, settings: { powerSource: "prometheus" } }));
+      const published = powerOf(pass(snapshot, { settings: { powerSource: "prometheus" } }), "a");
+      expect(published).toMatchObject({ source: "kepler", serverPowerW: 400 });
+    });
+  });
+
   it("gives no utilization for a node without a CPU count", () => {
     const snapshot = alone();
     const node = snapshot.byName.get("a") as SnapshotNode;
@@ -322,6 +387,7 @@ describe("sleep in a plan", () => {
     known: true,
     endpoint: proven,
     hasLocalVolume: () => false,
+    selectedNode: () => undefined,
     arrivals: new ArrivalHistory(),
     memory: new SleepMemory(),
     ...more,
@@ -344,6 +410,35 @@ describe("sleep in a plan", () => {
     expect(off(plan)).toHaveLength(2);
     expect(off(plan)).not.toContain("a");
     expect(plan.nodes.get(off(plan)[0] ?? "")?.status.schedulableClass).toBe("asleep");
+  });
+
+  it.each<[string, Pod]>([
+    ["a nomination", { metadata: { name: "p" }, spec: {}, status: { phase: "Pending", nominatedNodeName: "a" } }],
+    [
+      "the claim of a volume",
+      {
+        metadata: { name: "p", namespace: "shop" },
+        spec: { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] },
+      },
+    ],
+  ])("X-131 keeps a node on that is promised to a pod by %s", (_, pod) => {
+    const snapshot = cluster();
+    snapshot.addOther(pod);
+    const selectedNode = (claim: string) => (claim === "shop/data" ? { node: "a", hasVolume: false } : undefined);
+    const plan = plannedLater(snapshot, { settings: sleeping("on"), sleep: observations({ selectedNode }) });
+    expect(off(plan)).toHaveLength(2);
+    expect(off(plan)).not.toContain("a");
+  });
+
+  it("X-132 keeps nodes on with the role etcd or controlplane, or a static pod of the control plane", () => {
+    const snapshot = cluster();
+    snapshot.addNode("a", "64", { ...maySleep, "node-role.kubernetes.io/etcd": "true" });
+    snapshot.addNode("b", "64", { ...maySleep, "node-role.kubernetes.io/controlplane": "true" });
+    const annotations = { "kubernetes.io/config.mirror": "x" };
+    const metadata = { name: "etcd-c", labels: { component: "etcd", tier: "control-plane" }, annotations };
+    snapshot.addOther({ metadata, spec: { nodeName: "c" } });
+    const plan = plannedLater(snapshot, { settings: sleeping("on"), sleep: observations() });
+    expect(off(plan)).toEqual(["d"]);
   });
 
   it("SLP-41 publishes the NodeTwin of a node before the node sleeps", () => {

@@ -60,7 +60,7 @@ export function planCluster(input: PlanningInput): ClusterPlan {
     if (target !== undefined) targets.push(target);
   }
   // Twin: the status of each node under its target.
-  const nodes = withTwinStatus(targets, input);
+  const nodes = withTwinStatus(targets, profiles, input);
   trends.keepOnly(nodes);
   return {
     at: now,

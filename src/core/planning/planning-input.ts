@@ -1,5 +1,5 @@
 import type { ArrivalHistory } from "../policy/index.ts";
-import type { FacilityPower, PowerReading } from "../twin/index.ts";
+import type { FacilityPower, MeterReading } from "../twin/index.ts";
 import type { Celsius, Instant, Watts } from "../units/index.ts";
 import type { ClusterSnapshot } from "./cluster-snapshot.ts";
 import type { PlanCache } from "./plan-cache.ts";
@@ -20,13 +20,15 @@ export interface PlanningInput {
   readonly arrivals?: ArrivalHistory | undefined;
   /** For sleep decisions. The pass updates its memory. */
   readonly sleep?: SleepObservations | undefined;
+  /** Nodes whose agent did not confirm raised caps in time. They stay eco, and other nodes are promoted. */
+  readonly unconfirmed?: ReadonlySet<string> | undefined;
   readonly now: Instant;
 }
 
 /** Readings from outside the cluster's own objects. */
 export interface Telemetry {
   /** From the configured HTTP endpoint or Prometheus, by node. */
-  readonly power: ReadonlyMap<string, PowerReading>;
+  readonly power: ReadonlyMap<string, MeterReading>;
   /** From metrics.k8s.io, by node. */
   readonly usage: ReadonlyMap<string, NodeUsage>;
   readonly facility: FacilityReadings;

@@ -2,9 +2,12 @@ import type { PowerSource } from "../api/index.ts";
 import { boundWattsOn, type MarginalWatts } from "../demand/index.ts";
 import {
   agentReading,
+  cappedPower,
   choosePowerReading,
+  gpuEstimate,
   type PowerReading,
   type PowerSourceMode,
+  readingOfMeter,
   staticEstimate,
   utilizationEstimate,
 } from "../twin/index.ts";
@@ -15,19 +18,37 @@ import type { PlanningInput } from "./planning-input.ts";
 
 /** The node's power from the configured source. Sources of lower preference are evaluated only when needed. */
 export function powerReadingOf(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
-  const { settings, telemetry, now } = input;
+  const { settings, now } = input;
   // A node that is switched off draws nothing, whatever an old report says.
   if (target.twin?.status?.power?.state === "off") return { power: watts(0), source: "static", at: now };
   const mode = settings.powerSource;
-  if (mode === "http" || mode === "prometheus")
-    return choosePowerReading(mode, {
-      external: ifFresh(telemetry.power.get(target.name), input) ?? publishedReading(target, input),
-    });
-  const direct = mode === "auto" ? choosePowerReading(mode, { agent: readingOfAgent(target, input) }) : undefined;
+  const external = outsideMeters[mode] === undefined ? undefined : meterReading(target, input);
+  const agent = mode === "auto" ? readingOfAgent(target, input) : undefined;
+  const direct = choosePowerReading(mode, { agent, external });
+  // The agent reads packages and boards; a meter of the whole server adds to that.
+  if (direct !== undefined) return external?.server === undefined ? direct : { ...direct, server: external.server };
+  if (mode === "http" || mode === "prometheus") return undefined;
   return (
-    direct ??
     choosePowerReading(mode, { utilization: mode === "static" ? undefined : utilizationReading(target, input) }) ??
     choosePowerReading(mode, { static: mode === "utilization" ? undefined : staticReading(target, input) })
+  );
+}
+
+/** The sources of meters outside the cluster, by mode. */
+const outsideMeters: Readonly<Partial<Record<PowerSourceMode, readonly PowerSource[]>>> = {
+  auto: ["kepler", "prometheus"],
+  http: ["http"],
+  prometheus: ["prometheus", "kepler"],
+};
+
+/** What the meter reads as the power of packages and boards. Boards that it does not read are estimated from their pods. */
+function meterReading(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
+  const sources = outsideMeters[input.settings.powerSource] ?? [];
+  const meter = ifFresh(input.telemetry.power.get(target.name), input);
+  if (meter === undefined || !sources.includes(meter.source)) return publishedReading(target, input, sources);
+  const { hardware, power } = target.managed.shape;
+  return readingOfMeter(meter, power, () =>
+    gpuEstimate(hardware, podWattsOn(target, input).gpu, cappedPower(hardware, target.caps)?.gpu),
   );
 }
 
@@ -68,32 +89,34 @@ function utilizationReading(target: NodeTarget, input: PlanningInput): PowerRead
   const { name, managed, budget } = target;
   const { node, shape } = managed;
   const usage = ifFresh(input.telemetry.usage.get(name), input);
-  if (usage === undefined) return publishedReading(target, input);
+  if (usage === undefined) return publishedReading(target, input, ["utilization"]);
   const cpus = cpusOf(node) ?? shape.hardware.cpu.totalCores;
   if (!isPositive(cpus)) return undefined;
   const power = utilizationEstimate(shape.hardware, usage.cpuCores / cpus, podWattsOn(target, input).gpu, budget);
   return power === undefined ? undefined : { power, source: "utilization", at: usage.at };
 }
 
-/** The sources of readings from outside the cluster, by mode. */
-const outsideSources: Readonly<Partial<Record<PowerSourceMode, readonly PowerSource[]>>> = {
-  auto: ["utilization"],
-  utilization: ["utilization"],
-  http: ["http"],
-  prometheus: ["prometheus", "kepler"],
-};
-
 /**
  * The reading that another replica published. It is used like this replica's own reading, for the same time. Without it, a new
  * leader whose first query fails would switch every node to another source and back.
  */
-function publishedReading({ twin, budget }: NodeTarget, input: PlanningInput): PowerReading | undefined {
-  const { source, measuredNodePowerW: power, measuredAt = "" } = twin?.status?.powerMeasurement ?? {};
-  if (source === undefined || power === undefined || !outsideSources[input.settings.powerSource]?.includes(source))
-    return undefined;
+function publishedReading(
+  { twin, budget }: NodeTarget,
+  input: PlanningInput,
+  sources: readonly PowerSource[],
+): PowerReading | undefined {
+  const { source, measuredNodePowerW: power, measuredAt = "", ...rest } = twin?.status?.powerMeasurement ?? {};
+  if (source === undefined || power === undefined || !sources.includes(source)) return undefined;
   // An estimate never exceeds the caps; a measured value may.
   const limit = source === "utilization" ? (budget ?? power) : power;
-  return ifFresh({ power: watts(Math.min(power, limit)), source, at: instant(Date.parse(measuredAt)) }, input);
+  const reading = {
+    power: watts(Math.min(power, limit)),
+    source,
+    at: instant(Date.parse(measuredAt)),
+    ...(rest.estimatedGpuPowerW !== undefined && { estimatedGpus: rest.estimatedGpuPowerW }),
+    ...(rest.serverPowerW !== undefined && { server: rest.serverPowerW }),
+  };
+  return ifFresh(reading, input);
 }
 
 function cpusOf({ status }: SnapshotNode): number | undefined {

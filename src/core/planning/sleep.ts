@@ -1,7 +1,10 @@
 import {
   annotations,
   asleepTaint,
+  awaitedPodOf,
   cyclesOn,
+  isKeptFree,
+  isReady,
   isWakeProven,
   labels,
   maySwitchOff,
@@ -9,10 +12,10 @@ import {
   type NodeTwin,
   type WantedPower,
 } from "../api/index.ts";
-import { podRequests } from "../demand/index.ts";
-import { planSleep, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
+import { isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
+import { hasControlPlaneRole, planSleep, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
-import type { SnapshotNode } from "./cluster-snapshot.ts";
+import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
 import { totalsOf } from "./node-fit.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
@@ -26,7 +29,11 @@ export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInpu
   const { memory, arrivals } = sleep;
   const byName = new Map(managed.map((one) => [one.name, one]));
   const nodes: SleepNode[] = [];
-  for (const node of snapshot.nodes()) nodes.push(sleepNodeOf(node, byName.get(node.metadata.name), sleep, input));
+  const promised = promisedPods(snapshot.pods(), sleep);
+  for (const node of snapshot.nodes()) {
+    const { name } = node.metadata;
+    nodes.push(sleepNodeOf(node, byName.get(name), promised.get(name), sleep, input));
+  }
   const current = snapshot.current && sleep.current;
   const plan = planSleep({ nodes, pods: snapshot.pods(), current, arrivals, settings, memory, now });
   if (settings.mode === "recommend") {
@@ -36,9 +43,44 @@ export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInpu
   return plan;
 }
 
+/** Pods without a node that a scheduler has promised to a node. */
+interface PromisedPods {
+  readonly all: number;
+  /** Without those that only a claim with a volume promises: such a claim may be from long ago, and wakes no node. */
+  readonly certain: number;
+}
+
+function promisedPods(pods: Iterable<PodSummary>, sleep: SleepObservations): ReadonlyMap<string, PromisedPods> {
+  const promised = new Map<string, PromisedPods>();
+  for (const pod of pods) {
+    if (pod.promise === undefined || !isLostWithNode(pod)) continue;
+    const certain = occupiedNodes(pod, (claim) => {
+      const selected = sleep.selectedNode(claim);
+      return selected?.hasVolume === true ? undefined : selected?.node;
+    });
+    for (const node of occupiedNodes(pod, (claim) => sleep.selectedNode(claim)?.node)) {
+      const before = promised.get(node) ?? { all: 0, certain: 0 };
+      promised.set(node, { all: before.all + 1, certain: before.certain + (certain.has(node) ? 1 : 0) });
+    }
+  }
+  return promised;
+}
+
+/** Whether a pod that would be lost with the node is bound or promised to it. */
+export function isNodeOccupied(
+  name: string,
+  snapshot: Pick<ClusterSnapshot, "pods">,
+  sleep: Pick<SleepObservations, "selectedNode">,
+): boolean {
+  for (const pod of snapshot.pods())
+    if (isLostWithNode(pod) && occupiedNodes(pod, (claim) => sleep.selectedNode(claim)?.node).has(name)) return true;
+  return false;
+}
+
 function sleepNodeOf(
   node: SnapshotNode,
   managed: ManagedNode | undefined,
+  promised: PromisedPods | undefined,
   sleep: SleepObservations,
   { snapshot, settings, cache, now }: PlanningInput,
 ): SleepNode {
@@ -48,16 +90,19 @@ function sleepNodeOf(
   const twin = snapshot.twin(name);
   const isReal = settings.sleep?.mode === "on";
   const isRecommended = sleep.memory.recommended.has(name);
-  let pods = 0;
+  // A node that is kept free for a pod stays on, as if the pod were there.
+  let pods = isKeptFree(awaitedPodOf(twin?.status), now) ? 1 : 0;
   let servesStorage = false;
+  let runsControlPlane = false;
   for (const pod of snapshot.podsOn(name)) {
-    if (pod.active && pod.ofNode !== true) pods++;
+    if (isLostWithNode(pod)) pods++;
     if (pod.servesStorage === true) servesStorage = true;
+    if (pod.controlPlane === true) runsControlPlane = true;
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
-  const hostname = node.metadata.labels?.[HOSTNAME] ?? name;
   const state = isReal ? (twin?.status?.power?.state ?? "on") : "on";
   const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
+  pods += (wanted === "off" ? promised?.certain : promised?.all) ?? 0;
   return {
     name,
     uid,
@@ -80,14 +125,14 @@ function sleepNodeOf(
         : sleepBarrierOf({
             managed: managed !== undefined && managed.eligibility !== "reserved",
             maySleep: asked,
-            controlPlane: controlPlaneLabels.some((key) => node.metadata.labels?.[key] !== undefined),
+            controlPlane: runsControlPlane || hasControlPlaneRole(node.metadata.labels),
             endpoint: endpoint && {
               wakeProven: isWakeProven(endpoint),
               keepAwake: endpoint.metadata.annotations?.[annotations.keepAwake] === "true",
               maySwitchOff: maySwitchOff(endpoint),
               wakeFailed: status?.lastWake?.result === "failed",
             },
-            localVolume: sleep.hasLocalVolume(name) || sleep.hasLocalVolume(hostname),
+            localVolume: sleep.hasLocalVolume(name, node.metadata.labels),
             servesStorage,
           }),
     cyclesToday: cyclesOn(isoTime(now), status),
@@ -96,15 +141,9 @@ function sleepNodeOf(
   };
 }
 
-const HOSTNAME = "kubernetes.io/hostname";
-const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-
 /** As the node-lifecycle controller of Kubernetes groups nodes. */
 const zoneOf = ({ metadata }: Node): string =>
   `${metadata.labels?.["topology.kubernetes.io/region"] ?? ""}/${metadata.labels?.["topology.kubernetes.io/zone"] ?? ""}`;
-
-const isReady = ({ status }: Node): boolean =>
-  (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
 
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);

@@ -55,15 +55,15 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
     cache: new PlanCache(),
     now: NOW,
   } as unknown as PlanningInput;
-  expect(withTwinStatus(targets, input).size).toBe(nodes);
+  expect(withTwinStatus(targets, { hpCount: 0, byName: new Map() }, input).size).toBe(nodes);
   return { reads, cooling };
 }
 
 describe("withTwinStatus", () => {
-  it("TWN-26 has a constant cost per node", () => {
+  it("TWN-26 has a constant cost per node: one forecast at the cap and one stress of now", () => {
     const [few, many] = [costOf(30), costOf(300)];
-    expect(many.cooling).toBe(300);
-    expect(few.cooling).toBe(30);
+    expect(many.cooling).toBe(600);
+    expect(few.cooling).toBe(60);
     expect(many.reads / 300).toBe(few.reads / 30);
   });
 });

@@ -1,5 +1,4 @@
-import { isAwake, labels } from "../api/index.ts";
-import { publishedStateOf } from "../policy/index.ts";
+import { type AwaitedPod, isAwake, isSameSpare, labels, type NodeTwinStatus } from "../api/index.ts";
 import {
   ambientOf,
   estimatedPue,
@@ -9,12 +8,17 @@ import {
   roundForPublication,
   supplyTotals,
 } from "../twin/index.ts";
-import type { ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
+import { isoTime } from "../units/index.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import { powerReadingOf } from "./power-reading.ts";
 
 /** Adds the predicted status to every target. All readings come first, because a rack's supply is the sum of its nodes. */
-export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningInput): Map<string, NodePlan> {
+export function withTwinStatus(
+  targets: readonly NodeTarget[],
+  { byName }: AssignedProfiles,
+  input: PlanningInput,
+): Map<string, NodePlan> {
   const { trends, telemetry, now } = input;
   const readings = targets.map((target) => powerReadingOf(target, input));
   const racked = targets.map(({ managed, budget: capEstimate }, index) => {
@@ -32,7 +36,8 @@ export function withTwinStatus(targets: readonly NodeTarget[], input: PlanningIn
     const reading = readings[index];
     const trend = trends.slopeWith(node, reading, now);
     const supplyTotal = totalOf(rackOf(target.managed));
-    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal }, input));
+    const awaitedBy = byName.get(target.name)?.awaitedBy;
+    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal, awaitedBy }, input));
   });
   return plans;
 }
@@ -48,11 +53,12 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
   const results = cache.of(target.name);
   const last = results.plan;
   if (last?.target === target && areSame(last.readings, readings)) return last.plan;
-  const { caps, next, managed } = target;
+  const { caps, managed } = target;
+  const { awaitedBy } = readings;
   const { hardware, density } = managed.shape;
   // A node that should sleep takes no more pods, even before the power program has seen the target.
   const sleeps = target.spec.power?.state === "off" || !isAwake(target.twin?.status);
-  const schedulableClass = sleeps ? "asleep" : publishedStateOf(next).schedulableClass;
+  const schedulableClass = sleeps ? "asleep" : target.schedulableClass;
   const predicted = predictTwin(
     {
       hardware,
@@ -64,16 +70,29 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
     },
     settings.twin,
   );
-  const plan = { ...target, status: roundForPublication(predicted) };
+  const status = roundForPublication(predicted);
+  const plan = { ...target, status: awaitedBy === undefined ? status : { ...status, awaitedBy: published(awaitedBy) } };
   results.plan = { target, readings, plan };
   return plan;
 }
+
+const published = ({ pod, uid, priority, since, until, spare }: AwaitedPod): NodeTwinStatus["awaitedBy"] => ({
+  pod,
+  uid,
+  ...(priority !== undefined && { priority }),
+  since: isoTime(since),
+  until: isoTime(until),
+  ...(spare && { spare: { cpu: spare.cpu, memory: spare.memory } }),
+});
 
 const areSame = (one: PlanReadings, other: PlanReadings): boolean =>
   one.trend === other.trend &&
   one.supplyTotal === other.supplyTotal &&
   one.ambient === other.ambient &&
   one.pue === other.pue &&
+  one.awaitedBy?.uid === other.awaitedBy?.uid &&
+  one.awaitedBy?.until === other.awaitedBy?.until &&
+  isSameSpare(one.awaitedBy?.spare, other.awaitedBy?.spare) &&
   isSameReading(one.reading, other.reading);
 
 /** A static estimate has no time of its own: `statusAt` sets it. */

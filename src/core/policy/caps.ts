@@ -59,10 +59,8 @@ export function capIntents({ cpu, gpu }: CapSettings): (hardware: CapHardware) =
 
 function cpuCap(profile: Profile, cpu: CapHardware["cpu"], settings: CapSettings["cpu"]): CpuCap | undefined {
   if (settings.absolute) {
-    // The catalogue's minimum is what the BIOS can configure for the model. It is no lower bound for a package limit.
-    const least = cpu.from.minWatts === "discovered" ? cpu.minWattsPerSocket : undefined;
     const most = isItsOwn(cpu.from.maxWatts, cpu.match) ? cpu.maxWattsPerSocket : undefined;
-    const packagePowerCapWatts = within(settings.watts[profile], least, most);
+    const packagePowerCapWatts = within(settings.watts[profile], cpu.minWattsPerSocket, most);
     return packagePowerCapWatts && { packagePowerCapWatts };
   }
   const packagePowerCapPctOfMax = capPercent(settings.percent[profile]);

@@ -1,6 +1,7 @@
 import {
   apiGroup,
   asleepTaint,
+  isReady,
   type LabelSelector,
   matchesLabels,
   type Node,
@@ -28,10 +29,6 @@ export function eligibilityOf(node: Node, { selector, reservedLabel }: Eligibili
   if (!isReady(node)) return "not ready";
   return blockingTaintOf(node) === undefined ? "eligible" : "tainted";
 }
-
-/** A node without a Ready condition counts as ready: taints decide, as they do for the scheduler. */
-const isReady = ({ status }: Node): boolean =>
-  (status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "True") === "True";
 
 /** The first taint that keeps pods off the node. PreferNoSchedule does not. */
 export const blockingTaintOf = ({ spec }: Node): NodeTaint | undefined =>

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Profile } from "../api/index.ts";
-import { admitsNode, type NodeConstraint, type PodSummary, podRequests } from "../demand/index.ts";
+import { admitsNode, type NodeConstraint, type PodReference, type PodSummary, podRequests } from "../demand/index.ts";
 import { ArrivalHistory } from "../fit/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
 import { type Plan, planProfiles } from "./plan.ts";
@@ -61,6 +61,12 @@ interface PodOptions {
   readonly waited?: number;
 }
 
+let references = 0;
+function nextReference(): PodReference {
+  const name = `p${++references}`;
+  return { namespace: "jobs", name, uid: `uid-${name}` };
+}
+
 function pod(
   cores: number,
   { on, gpus = 0, standard = false, constraint = {}, waited = 0 }: PodOptions = {},
@@ -74,6 +80,7 @@ function pod(
     demand: { cpuCores: cores, gpus: new Map(), unreadable: [] },
     requests: podRequests(new Map([["cpu", cores], ...(gpus > 0 ? [["nvidia.com/gpu", gpus] as const] : [])])),
     ...(!standard && { nodes: constraint }),
+    ...(!standard && on === undefined && { reference: nextReference() }),
     createdAt: instant(NOW - waited * 1000),
   };
 }
@@ -142,7 +149,7 @@ describe("fit_aware_v1", () => {
     expect(result.fit).toEqual({ onPerformance: 0, onPromoted: 9, unplaced: 1 });
   });
 
-  it("POL-34 a pod that fits nowhere chooses the node that has to free least, a performance node if two are equal", () => {
+  it("POL-34 a pod that fits nowhere chooses the node that has to free least", () => {
     const nodes = [node("a"), node("b", { cores: 64 }), node("c"), node("pinned", { pin: "eco" })];
     const full = [
       pod(15, { on: "a", standard: true }),
@@ -154,13 +161,14 @@ describe("fit_aware_v1", () => {
     expect(reasonOf(result, "b")).toBe("chosen for pending performance pods that wait for room");
     expect(reasonOf(result, "a")).toBe("no performance pod needs it");
     expect(result.fit).toEqual({ onPerformance: 0, onPromoted: 0, unplaced: 1 });
-    // Two more pods: b lacks 20 of 64 then, and c 4 of 16.
-    expect(reasonOf(plan(nodes, [...full, pod(12), pod(12)]), "c")).toContain("wait for room");
-    const equal = [node("a"), node("c", { performance: true })];
-    const busy = [pod(10, { on: "a", standard: true }), pod(10, { on: "c", standard: true })];
-    const chosen = plan(equal, [...busy, pod(12)]);
+  });
+
+  it("POL-34 chooses a performance node, even if an eco node has to free less", () => {
+    const nodes = [node("a"), node("c", { performance: true })];
+    const busy = [pod(5, { on: "a", standard: true }), pod(16, { on: "c", standard: true })];
+    const chosen = plan(nodes, [...busy, pod(12)]);
     expect(reasonOf(chosen, "c")).toContain("wait for room");
-    expect(reasonOf(chosen, "a")).not.toContain("wait for room");
+    expect(performanceNodes(chosen)).toEqual(["c"]);
   });
 
   it("POL-34 chooses no node for a pod that is too large for every node, and no node with GPUs", () => {
@@ -171,12 +179,16 @@ describe("fit_aware_v1", () => {
     expect(performanceNodes(plan(nodes, [...full, pod(1, { gpus: 1 })]))).toEqual([]);
   });
 
-  it("POL-34 chooses nodes for at most 250 pods in a pass", () => {
-    const nodes = Array.from({ length: 300 }, (_, index) => node(`n${index}`));
+  it.each([
+    [5, 1],
+    [300, 30],
+    [500, 32],
+  ])("POL-34 of %d nodes chooses at most %d", (count, most) => {
+    const nodes = Array.from({ length: count }, (_, index) => node(`n${index}`));
     const full = nodes.map(({ name }) => pod(16, { on: name, standard: true }));
     const requests = podRequests(new Map([["cpu", 16]]));
-    const pending = Array.from({ length: 300 }, () => ({ ...pod(16), requests, nodes: NO_CONSTRAINT }));
-    expect(performanceNodes(plan(nodes, [...full, ...pending]))).toHaveLength(250);
+    const pending = Array.from({ length: 600 }, () => ({ ...pod(16), requests, nodes: NO_CONSTRAINT }));
+    expect(performanceNodes(plan(nodes, [...full, ...pending]))).toHaveLength(most);
   });
 
   it("POL-31 the reserve of pods without GPUs promotes no node with GPUs", () => {
@@ -309,6 +321,129 @@ describe("fit_aware_v1", () => {
   });
 });
 
+describe("fit_aware_v1 in a full cluster", () => {
+  /** The nodes as the next pass reads them after a plan was published. */
+  const published = (nodes: readonly PlanNode[], result: Plan): PlanNode[] =>
+    nodes.map((each) => {
+      const planned = result.nodes.find(({ name }) => name === each.name);
+      const performance = planned?.profile === "performance";
+      return { ...each, awaitedBy: planned?.awaitedBy, fit: each.fit && { ...each.fit, performance } };
+    });
+  const planAt = (at: number, nodes: readonly PlanNode[], pods: readonly PodSummary[]): Plan =>
+    planProfiles(nodes, settings, { performancePods: 0, now: instant(NOW + at), fit: { pods } });
+  const awaitedBy = ({ nodes }: Plan, name: string) => nodes.find((planned) => planned.name === name)?.awaitedBy;
+  const standardOn = (on: string, cores = 16) => pod(cores, { on, standard: true });
+
+  const nodes = ["a", "b", "c"].map((name) => node(name));
+  const large = pod(12, { waited: 60 });
+  const first = plan(nodes, [standardOn("a", 15), standardOn("b", 14), standardOn("c"), large]);
+
+  it("X-150 publishes the pod that a node is kept free for", () => {
+    expect(performanceNodes(first)).toEqual(["b"]);
+    const { namespace = "", name = "", uid } = large.reference ?? {};
+    expect(awaitedBy(first, "b")).toMatchObject({ pod: `${namespace}/${name}`, uid, since: NOW });
+  });
+
+  it("X-151 publishes the priority of that pod", () => {
+    const important = { ...large, priority: 1000 };
+    const result = plan(nodes, [standardOn("a", 15), standardOn("b", 14), standardOn("c"), important]);
+    expect(awaitedBy(result, "b")).toMatchObject({ priority: 1000 });
+  });
+
+  it.each([
+    [1, 0],
+    [2, 1],
+    [3, 1],
+    [9, 1],
+    [20, 2],
+  ])("X-152 of %d nodes keeps %d free, never the only one", (count, kept) => {
+    const small = Array.from({ length: count }, (_, index) => node(`n${index}`));
+    const full = small.map(({ name }) => standardOn(name));
+    const result = plan(small, [...full, pod(12, { waited: 60 }), pod(12, { waited: 60 }), pod(12, { waited: 60 })]);
+    expect(result.nodes.filter((planned) => planned.awaitedBy !== undefined)).toHaveLength(kept);
+    expect(performanceNodes(result)).toHaveLength(Math.max(1, kept));
+  });
+
+  it("X-152 keeps no node free if all others have taints that ordinary pods do not tolerate", () => {
+    const taints = [{ key: "nvidia.com/gpu", effect: "NoSchedule" }];
+    const pair = [node("open"), node("tainted", { taints })];
+    const result = plan(pair, [standardOn("open"), standardOn("tainted"), large]);
+    expect(awaitedBy(result, "open")).toBeUndefined();
+    // It is performance all the same, so that the pod may run there once there is room.
+    expect(performanceNodes(result)).toEqual(["open"]);
+  });
+
+  it("X-152 a choice ends when its node becomes the only one", () => {
+    const result = planAt(60_000, published(nodes, first).slice(1, 2), [standardOn("b"), large]);
+    expect(awaitedBy(result, "b")).toMatchObject({ until: NOW + 60_000 });
+  });
+
+  it("X-150 remembers the choice: a node that is nearer a minute later is not promoted", () => {
+    const later = planAt(60_000, published(nodes, first), [
+      standardOn("a", 5),
+      standardOn("b"),
+      standardOn("c", 6),
+      large,
+    ]);
+    expect(performanceNodes(later)).toEqual(["b"]);
+    expect(awaitedBy(later, "b")).toEqual({ ...awaitedBy(first, "b"), spare: { cpu: 0, memory: 0 } });
+  });
+
+  it("X-150 the time of the choice ends an hour after it, and the node rests for as long", () => {
+    const pods = [standardOn("a"), standardOn("b"), standardOn("c"), large];
+    let last = published(nodes, first);
+    let result = first;
+    for (let at = 0; at < 3_600_000; at += 600_000) last = published(last, (result = planAt(at, last, pods)));
+    expect(awaitedBy(result, "b")).toMatchObject({ since: NOW, until: NOW + 3_600_000 });
+    const over = planAt(3_600_000, last, pods);
+    expect(awaitedBy(over, "b")).toMatchObject({ since: NOW, until: NOW + 3_600_000 });
+    // The pod shares the performance node with others now.
+    expect(performanceNodes(over)).toEqual(["b"]);
+    const rested = planAt(7_200_000, published(nodes, over), pods);
+    expect(awaitedBy(rested, "b")).toMatchObject({ since: NOW + 7_200_000 });
+  });
+
+  it("X-150 the node takes other pods again once its pod is bound", () => {
+    const bound = { ...large, node: "b" };
+    const result = planAt(60_000, published(nodes, first), [standardOn("a"), bound, standardOn("c")]);
+    expect(awaitedBy(result, "b")).toMatchObject({ until: NOW + 60_000 });
+    expect(awaitedBy(planAt(120_000, published(nodes, result), [bound]), "b")).toBeUndefined();
+  });
+
+  it("X-150 says what other pods may request without a delay of the pod", () => {
+    const wide = [node("wide", { cores: 64 }), node("other", { cores: 4 })];
+    const waits = plan(wide, [standardOn("wide", 60), large]);
+    expect(awaitedBy(waits, "wide")?.spare?.cpu).toBe(0);
+    const fits = planAt(60_000, published(wide, waits), [standardOn("wide", 32), large]);
+    expect(awaitedBy(fits, "wide")?.spare?.cpu).toBe(20);
+    expect(fits.fit).toEqual({ onPerformance: 1, onPromoted: 0, unplaced: 0 });
+  });
+
+  it("X-150 a pod whose awaited node has room and that is not bound gives the node up after two minutes", () => {
+    const pods = [standardOn("a"), standardOn("c"), large];
+    const fits = planAt(60_000, published(nodes, first), pods);
+    expect(awaitedBy(fits, "b")).toMatchObject({ until: NOW + 180_000 });
+  });
+
+  it("X-150 a family whose performance node is full gets no second", () => {
+    const family = [node("a", { performance: true }), node("b")];
+    const result = plan(family, [standardOn("a"), standardOn("b", 8)]);
+    expect(performanceNodes(result)).toEqual(["a"]);
+  });
+
+  it("X-150 a promoted node whose agent has not raised the caps yet counts as a recent promotion", () => {
+    const raising = { ...node("b", { performance: true }), isRaising: true };
+    const queue = [
+      standardOn("a", 15),
+      standardOn("b"),
+      pod(8, { standard: true, waited: 60 }),
+      pod(1, { waited: 60 }),
+    ];
+    expect(performanceNodes(plan([node("a"), raising], queue))).toEqual(["b"]);
+    expect(performanceNodes(plan([node("a"), node("b", { performance: true })], queue))).toContain("a");
+  });
+});
+
 describe("fit_aware_v1 on random clusters", () => {
   const zones = ["a", "b"] as const;
   const constraints: readonly NodeConstraint[] = [
@@ -425,10 +560,12 @@ describe("fit_aware_v1 on random clusters", () => {
   it("POL-28 is stable: once a plan is published, the next pass promotes no further node", () => {
     fc.assert(
       fc.property(nodesArbitrary, podsArbitrary, (nodes, pods) => {
-        const first = new Set(performanceNodes(plan(nodes, pods)));
+        const planned = plan(nodes, pods);
+        const first = new Set(performanceNodes(planned));
+        const awaited = new Map(planned.nodes.map(({ name, awaitedBy }) => [name, awaitedBy]));
         const published = nodes.map((each): PlanNode => {
           const performance = first.has(each.name);
-          return { ...each, fit: each.fit && { ...each.fit, performance } };
+          return { ...each, awaitedBy: awaited.get(each.name), fit: each.fit && { ...each.fit, performance } };
         });
         for (const name of performanceNodes(plan(published, pods))) expect(first).toContain(name);
       }),

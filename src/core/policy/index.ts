@@ -7,6 +7,7 @@ export {
   type ModelCaps,
   type ProfileCaps,
 } from "./caps.ts";
+export { hasConfirmedCaps } from "./confirmed-caps.ts";
 export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 export { type CapsOf, profileCaps } from "./eco-caps.ts";
 export {
@@ -16,7 +17,7 @@ export {
   eligibilityOf,
   lastTargetProfile,
 } from "./eligibility.ts";
-export type { FitDemand, FitResult } from "./fit-aware.ts";
+export type { FitDemand } from "./fit-aware.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
 export type { NodeFit } from "./node-fit.ts";
 export {
@@ -28,7 +29,8 @@ export {
 } from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { PlanNode, PlannedNode } from "./plan-node.ts";
-export { type PowerState, type PublishedState, publishedStateOf } from "./published-state.ts";
+export type { FitResult } from "./promotions.ts";
+export { type PowerState, type PublishedState, publishedStateOf, shownUntilConfirmed } from "./published-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsUnder, pinFrom, pinnedUntil, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

@@ -1,4 +1,4 @@
-import type { Profile } from "../api/index.ts";
+import type { AwaitedPod, Profile } from "../api/index.ts";
 import { byDensity, type Density } from "../inventory/index.ts";
 import type { Instant } from "../units/index.ts";
 import type { NodeFit } from "./node-fit.ts";
@@ -13,6 +13,10 @@ export interface PlanNode {
   readonly pin?: Profile | undefined;
   /** The node was promoted recently and stays at performance until this time (PROFILE_MIN_DWELL). Pins take precedence. */
   readonly heldUntil?: Instant | undefined;
+  /** The node was promoted, but its agent has not raised the caps yet. Its time in `heldUntil` starts after that. */
+  readonly isRaising?: boolean | undefined;
+  /** The pod that the node is kept free for, or was a short time ago, as published. */
+  readonly awaitedBy?: AwaitedPod | undefined;
   /** For fit_aware_v1 only. */
   readonly fit?: NodeFit | undefined;
 }
@@ -22,6 +26,8 @@ export interface PlannedNode {
   readonly profile: Profile;
   /** Why the node has this profile, one sentence for users. */
   readonly reason: string;
+  /** The pod that the node is kept free for, or was a short time ago. */
+  readonly awaitedBy?: AwaitedPod | undefined;
 }
 
 const unknown: Density = { cpu: 0, gpu: 0, total: 0 };

@@ -1,7 +1,8 @@
 import type { Instant } from "../units/index.ts";
 import { assignProfiles } from "./assign.ts";
-import { type FitDemand, type FitResult, planFit } from "./fit-aware.ts";
+import { type FitDemand, planFit } from "./fit-aware.ts";
 import { inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
+import type { FitResult } from "./promotions.ts";
 import { queueAware } from "./queue-aware.ts";
 import { ruleSwap, swapPhase } from "./rule-swap.ts";
 import type { PolicySettings, PolicyType } from "./settings.ts";

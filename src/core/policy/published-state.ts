@@ -17,10 +17,14 @@ export interface PublishedState {
   readonly caps: Profile;
 }
 
-const faces: Readonly<Record<NodeState, Omit<PublishedState, "caps">>> = {
+const publishedStates: Readonly<Record<NodeState, Omit<PublishedState, "caps">>> = {
   ActivePerformance: { profile: "performance", draining: false, schedulableClass: "performance" },
   DrainingPerformance: { profile: "eco", draining: true, schedulableClass: "draining" },
   ActiveEco: { profile: "eco", draining: false, schedulableClass: "eco" },
 };
 
-export const publishedStateOf = ({ state, caps }: PowerState): PublishedState => ({ ...faces[state], caps });
+export const publishedStateOf = ({ state, caps }: PowerState): PublishedState => ({ ...publishedStates[state], caps });
+
+/** What schedulers see of a promoted node whose caps are not raised yet: the class that it has, draining or eco. */
+export const shownUntilConfirmed = (current: SchedulableClass | undefined): Omit<PublishedState, "caps"> =>
+  publishedStates[current === "draining" ? "DrainingPerformance" : "ActiveEco"];

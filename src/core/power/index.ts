@@ -20,6 +20,6 @@ export {
   nodePowerModelOf,
 } from "./node-power.ts";
 export { POWER_STATES, type PowerStateModel, powerStateModelOf } from "./power-states.ts";
-export { REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
+export { devicePower, REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
 export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
 export { SPECPOWER } from "./specpower.ts";

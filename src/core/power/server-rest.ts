@@ -5,7 +5,8 @@ import { MODEL_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /**
  * What a server draws at the wall beside its packages and boards: fans, DRAM, network cards, disks and the losses of its
- * power supplies. At the wall a node draws `P + idle + slope · (P − idle power of its packages and boards)`.
+ * power supplies. At the wall a node draws `P + idle + slope · (P − idle power of its packages and boards)`; below their
+ * modelled idle power the rest does not shrink.
  */
 export interface RestOfServer {
   readonly idle: Watts;
@@ -38,6 +39,12 @@ export function restOfServerOf({ packages, boards, gpu }: NodePowerModel): RestO
   return { idle: watts(ofPackages + idlePerBoardWatt.value * boards * gpu.full), slope: gpuSlope.value };
 }
 
+/** The power of packages and boards in a server that draws `wall`. */
+export function devicePower(wall: Watts, idle: Watts, rest: RestOfServer): Watts {
+  const aboveIdle = wall - rest.idle - idle;
+  return watts(Math.max(0, idle + (aboveIdle > 0 ? aboveIdle / (1 + rest.slope) : aboveIdle)));
+}
+
 /** Power at the wall of a node whose packages and boards draw `devices`. */
 export const wallPower = (devices: Watts, idle: Watts, rest: RestOfServer): Watts =>
-  watts(devices + rest.idle + rest.slope * (devices - idle));
+  watts(devices + rest.idle + rest.slope * Math.max(0, devices - idle));

@@ -16,9 +16,11 @@ for (const at of [0, 100_000])
       {
         node: "a",
         drawn: watts(300),
+        modelled: watts(0),
         idle: watts(100),
         shares: { performance: 1, standard: 0 },
         savedByCaps: { estimate: watts(20), low: watts(-5), high: watts(60) },
+        savedInChips: watts(20),
         asleep: false,
       },
     ],
@@ -38,21 +40,21 @@ describe("the formats of an energy account", () => {
   });
 
   it("SAV-06 stored hours arrive as they were saved; what is none is rejected", () => {
-    const hours = { version: 1, hours: [account.stored] };
+    const hours = { version: 2, hours: [account.stored] };
     expect(readStoredHistory(throughJson(hours))).toEqual(hours);
-    for (const value of [undefined, {}, { ...hours, version: 2 }, { version: 1, hours: [{}] }])
+    for (const value of [undefined, {}, { ...hours, version: 1 }, { version: 1, hours: [{}] }])
       expect(readStoredHistory(value)).toBeUndefined();
   });
 
   it("rejects what is no account", () => {
     const sent = throughJson(energyAccountAnswer(account.totals, {})) as Record<string, unknown>;
-    for (const value of [undefined, [], {}, { ...sent, version: 2 }, { ...sent, totals: {} }, "text"])
+    for (const value of [undefined, [], {}, { ...sent, version: 1 }, { ...sent, totals: {} }, "text"])
       expect(readEnergyAccountAnswer(value)).toBeUndefined();
     const saved = throughJson(account.stored) as Record<string, unknown>;
     for (const value of [
       undefined,
       [],
-      { ...saved, version: 2 },
+      { ...saved, version: 1 },
       { ...saved, time: null },
       { ...saved, nodes: { a: 1 } },
     ])

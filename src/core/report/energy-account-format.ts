@@ -5,7 +5,7 @@ import { type EnergyFactors, SAVINGS_METHOD } from "./savings.ts";
 
 /** What the dashboard answers on `/api/energy-account` and `joulie savings` reads: joules, and times in milliseconds since 1970. */
 export interface EnergyAccountAnswer {
-  readonly version: 1;
+  readonly version: 2;
   readonly method: string;
   readonly totals: EnergyTotals;
   /** Those of the dashboard; a reader may have its own. */
@@ -13,7 +13,7 @@ export interface EnergyAccountAnswer {
 }
 
 export const energyAccountAnswer = (totals: EnergyTotals, factors: EnergyFactors): EnergyAccountAnswer => ({
-  version: 1,
+  version: 2,
   method: SAVINGS_METHOD,
   totals,
   factors,
@@ -22,12 +22,13 @@ export const energyAccountAnswer = (totals: EnergyTotals, factors: EnergyFactors
 const interval = z.object({ estimate: z.number(), low: z.number(), high: z.number() });
 const optionalNumber = z.number().optional();
 const answer = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   method: z.string(),
   totals: z.object({
     from: optionalNumber,
     to: optionalNumber,
     used: z.number(),
+    modelled: optionalNumber,
     byClass: z.object({ performance: z.number(), standard: z.number(), idle: z.number() }),
     byNode: z.array(z.object({ node: z.string(), used: z.number(), notUsed: interval })),
     notUsed: interval,
@@ -49,7 +50,7 @@ export function readEnergyAccountAnswer(value: unknown): EnergyAccountAnswer | u
 }
 
 const stored = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   from: z.number(),
   to: z.number(),
   covered: z.number().min(0),
@@ -57,7 +58,7 @@ const stored = z.object({
   nodes: z.record(z.string(), z.array(z.number())),
 });
 
-const storedHistory = z.object({ version: z.literal(1), hours: z.array(stored) });
+const storedHistory = z.object({ version: z.literal(2), hours: z.array(stored) });
 
 /** Undefined if the value is no history of this version: the history then begins now. */
 export function readStoredHistory(value: unknown): StoredEnergyHistory | undefined {

@@ -5,13 +5,18 @@ import type { WattsInterval } from "./counterfactual.ts";
 /** One node at one moment, as an account reads it. */
 export interface NodeEnergySample {
   readonly node: string;
-  /** Undefined if the node has no reading; its time then counts as not covered. */
+  /** At the wall. Undefined if the node has no reading; its time then counts as not covered. */
   readonly drawn: Watts | undefined;
-  /** What the node draws without pods. */
+  /** The part of `drawn` that neither a meter nor a sensor read: the rest of the server, and estimated devices. */
+  readonly modelled: Watts;
+  /** What the node draws at the wall without pods. */
   readonly idle: Watts;
   /** How its pods share what it draws above idle; the shares add up to 1, or to 0 without pods. */
   readonly shares: Readonly<Record<WorkloadClass, number>>;
+  /** At the wall. */
   readonly savedByCaps: WattsInterval;
+  /** What packages and boards alone would draw more without caps and sleep. */
+  readonly savedInChips: Watts;
   /** The node is off: it would draw its idle power. */
   readonly asleep: boolean;
 }
@@ -40,7 +45,10 @@ export interface NodeEnergy {
 export interface EnergyTotals {
   readonly from: Instant | undefined;
   readonly to: Instant | undefined;
+  /** At the wall, as all figures. */
   readonly used: Joules;
+  /** The part of `used` that neither a meter nor a sensor read. Undefined if the source does not tell it. */
+  readonly modelled: Joules | undefined;
   readonly byClass: Readonly<Record<EnergyClass, Joules>>;
   readonly byNode: readonly NodeEnergy[];
   readonly notUsed: JoulesInterval;
@@ -52,7 +60,8 @@ export interface EnergyTotals {
 
 /** The state of an account as JSON, to be continued later. */
 export interface StoredEnergyAccount {
-  readonly version: 1;
+  /** Version 1 counted packages and boards. */
+  readonly version: 2;
   readonly from: number;
   readonly to: number;
   readonly covered: number;
@@ -67,10 +76,10 @@ const ROWS_LIMIT = 10_000;
 /** No node has this name: it is not allowed in Kubernetes. */
 export const REMOVED_NODES = "(removed nodes)";
 
-const columns = ["used", "performance", "standard", "idle", "caps", "low", "high", "sleep"] as const;
+const columns = ["used", "performance", "standard", "idle", "caps", "low", "high", "sleep", "modelled"] as const;
 type Column = (typeof columns)[number];
 type Row = Record<Column, number>;
-const emptyRow = (): Row => ({ used: 0, performance: 0, standard: 0, idle: 0, caps: 0, low: 0, high: 0, sleep: 0 });
+const emptyRow = (): Row => Object.fromEntries(columns.map((column) => [column, 0])) as Row;
 
 /**
  * Adds samples up to joules: those used, by node and class, and those not used compared with the counterfactual. A sample holds
@@ -119,12 +128,13 @@ export class EnergyAccount {
     if (this.#rows.size > ROWS_LIMIT) this.#foldRemoved(sample.nodes);
   }
 
-  #addNode({ node, drawn, idle, shares, savedByCaps, asleep }: NodeEnergySample, time: number): void {
+  #addNode({ node, drawn, modelled, idle, shares, savedByCaps, asleep }: NodeEnergySample, time: number): void {
     this.#time += time;
     if (drawn === undefined && !asleep) return;
     this.#covered += time;
     let row = this.#rows.get(node);
     if (row === undefined) this.#rows.set(node, (row = emptyRow()));
+    row.modelled += modelled * time;
     if (asleep) {
       row.used += (drawn ?? 0) * time;
       row.idle += (drawn ?? 0) * time;
@@ -164,6 +174,7 @@ export class EnergyAccount {
       from: this.#from,
       to: this.#to,
       used: joules(sum.used),
+      modelled: joules(sum.modelled),
       byClass: {
         performance: joules(sum.performance),
         standard: joules(sum.standard),
@@ -215,7 +226,7 @@ export class EnergyAccount {
     const nodes = Object.fromEntries(
       Array.from(this.#rows, ([node, row]) => [node, columns.map((column) => Math.round(row[column]))]),
     );
-    return { version: 1, from: this.#from, to: this.#to, covered: this.#covered, time: this.#time, nodes };
+    return { version: 2, from: this.#from, to: this.#to, covered: this.#covered, time: this.#time, nodes };
   }
 }
 

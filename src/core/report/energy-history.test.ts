@@ -11,9 +11,11 @@ const hour = (count: number) => minute(60 * count);
 const node = (name: string): NodeEnergySample => ({
   node: name,
   drawn: watts(100),
+  modelled: watts(0),
   idle: watts(40),
   shares: { performance: 0, standard: 1 },
   savedByCaps: { estimate: watts(10), low: watts(5), high: watts(20) },
+  savedInChips: watts(10),
   asleep: false,
 });
 

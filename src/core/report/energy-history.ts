@@ -3,7 +3,7 @@ import { EnergyAccount, type EnergySample, type EnergyTotals, type StoredEnergyA
 
 /** The state of a history as JSON, to be continued later. */
 export interface StoredEnergyHistory {
-  readonly version: 1;
+  readonly version: 2;
   /** The oldest first. */
   readonly hours: readonly StoredEnergyAccount[];
 }
@@ -19,7 +19,7 @@ export const EARLIER_NODES = "(nodes of earlier hours)";
 
 /** An account that continues at this time, with nothing counted. */
 const emptyUntil = (at: Instant): EnergyAccount =>
-  new EnergyAccount({ version: 1, from: at, to: at, covered: 0, time: 0, nodes: {} });
+  new EnergyAccount({ version: 2, from: at, to: at, covered: 0, time: 0, nodes: {} });
 const hourOf = (at: Instant): number => Math.floor(at / HOUR);
 
 /**
@@ -80,6 +80,6 @@ export class EnergyHistory {
   }
 
   get stored(): StoredEnergyHistory {
-    return { version: 1, hours: this.#hours.flatMap((hour) => hour.stored ?? []) };
+    return { version: 2, hours: this.#hours.flatMap((hour) => hour.stored ?? []) };
   }
 }

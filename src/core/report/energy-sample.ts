@@ -1,4 +1,4 @@
-import type { Node, NodeTwin, Pod } from "../api/index.ts";
+import type { Node, NodeTwin, Pod, TwinControlReport } from "../api/index.ts";
 import {
   demandOf,
   gpuBoardsOn,
@@ -10,9 +10,10 @@ import {
 } from "../demand/index.ts";
 import { type HardwareView, type HardwareViewOptions, hardwareView } from "../inventory/index.ts";
 import { eligibilityOf, isTwinOf } from "../policy/index.ts";
-import { type NodePowerModel, nodePowerModelOf } from "../power/index.ts";
+import { type NodePowerModel, nodePowerModelOf, restOfServerOf } from "../power/index.ts";
 import { defaultEnergySettings, defaultScoringSettings } from "../scoring/index.ts";
-import { between, type Instant, isPositive, type Watts, watts } from "../units/index.ts";
+import { agentReadingFreshFor, idleAtWall, offAtWall, powerAtWall } from "../twin/index.ts";
+import { between, type Instant, isPositive, type Milliseconds, type Watts, watts } from "../units/index.ts";
 import type { ClusterObjectsWithPods, ReportSettings } from "./cluster-objects.ts";
 import { type DeviceReading, type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 import type { EnergySample, NodeEnergySample } from "./energy-account.ts";
@@ -34,14 +35,22 @@ export function energySampleOf(
     const found = objects.twins.get(name);
     const twin = found !== undefined && isTwinOf(node, found) ? found : undefined;
     const hardware = hardwareView(node, objects.hardware.get(name)?.status, options);
-    return nodeSampleOf(node, twin, hardware, pods.get(name) ?? [], isFresh(twin, objects.now, settings));
+    return nodeSampleOf(node, twin, hardware, pods.get(name) ?? [], {
+      now: objects.now,
+      staleAfter: settings.staleAfter,
+    });
   });
   return { at: objects.now, nodes };
 }
 
-/** The figures of a twin that the operator no longer refreshes are history, not a reading. */
-function isFresh(twin: NodeTwin | undefined, now: Instant, { staleAfter }: ReportSettings): boolean {
-  const updated = timeOf(twin?.status?.lastUpdated);
+interface Freshness {
+  readonly now: Instant;
+  readonly staleAfter: Milliseconds;
+}
+
+/** Figures that the operator, or an agent, no longer refreshes are history, not a reading. */
+function isFresh(time: string | undefined, { now, staleAfter }: Freshness): boolean {
+  const updated = timeOf(time);
   return updated !== undefined && between(updated, now) <= staleAfter;
 }
 
@@ -50,22 +59,34 @@ function nodeSampleOf(
   twin: NodeTwin | undefined,
   hardware: HardwareView,
   pods: readonly Pod[],
-  fresh: boolean,
+  freshness: Freshness,
 ): NodeEnergySample {
   const model = nodePowerModelOf(hardware);
   const status = twin?.status;
   const asleep = status?.power?.state === "off";
-  const measured = fresh ? status?.powerMeasurement?.measuredNodePowerW : undefined;
-  const drawn = asleep ? watts(0) : measured;
-  const reading = drawn === undefined || asleep ? undefined : readingOf(node, twin, hardware, model, pods, drawn);
+  const measurement = isFresh(status?.lastUpdated, freshness) ? status?.powerMeasurement : undefined;
+  const wall = asleep ? offAtWall(model) : powerAtWall(model, measurement);
+  const devices = asleep ? undefined : measurement?.measuredNodePowerW;
+  const saved =
+    devices === undefined
+      ? NOTHING
+      : savedByCaps(model, readingOf(node, twin, hardware, model, pods, devices, freshness.now));
   return {
     node: node.metadata.name,
-    drawn,
-    idle: model.idle,
+    drawn: wall?.power,
+    modelled: wall?.modelled ?? watts(0),
+    idle: idleAtWall(model),
     shares: sharesOf(pods, hardware, node),
-    savedByCaps: reading === undefined ? NOTHING : savedByCaps(model, reading),
+    savedByCaps: atWall(saved, model),
+    savedInChips: asleep ? model.idle : saved.estimate,
     asleep,
   };
+}
+
+/** Each watt that packages and boards save also saves power in the rest of the server. */
+function atWall({ estimate, low, high }: WattsInterval, model: NodePowerModel): WattsInterval {
+  const share = 1 + restOfServerOf(model).slope;
+  return { estimate: watts(share * estimate), low: watts(share * low), high: watts(share * high) };
 }
 
 /** The power of the devices, from the agent where it reports them apart; else split by what pods are expected to draw. */
@@ -76,6 +97,7 @@ function readingOf(
   model: NodePowerModel,
   pods: readonly Pod[],
   drawn: Watts,
+  now: Instant,
 ): NodeReading {
   const { controlStatus, powerMeasurement } = twin?.status ?? {};
   const gpuNode = gpuNodeOf(hardware, metadata.labels);
@@ -94,8 +116,11 @@ function readingOf(
     model.gpu === undefined ? 0 : model.boards * (model.gpu.idle + gpuLoad * (model.gpu.full - model.gpu.idle));
   const expectedCpu = model.packages * (model.cpu.idle + cpuLoad * (model.cpu.full - model.cpu.idle));
   const split = expectedCpu + expectedGpu > 0 ? expectedCpu / (expectedCpu + expectedGpu) : 1;
-  const cpuDrawn = controlStatus?.cpu?.observedPowerWatts ?? watts(drawn * split);
-  const gpuDrawn = controlStatus?.gpu?.observedPowerWatts ?? watts(drawn * (1 - split));
+  const freshness = { now, staleAfter: agentReadingFreshFor };
+  const observed = (report: TwinControlReport | undefined) =>
+    isFresh(report?.updatedAt, freshness) ? report?.observedPowerWatts : undefined;
+  const cpuDrawn = observed(controlStatus?.cpu) ?? watts(drawn * split);
+  const gpuDrawn = observed(controlStatus?.gpu) ?? watts(drawn * (1 - split));
   const cpu: DeviceReading = {
     drawn: cpuDrawn,
     cap: powerMeasurement?.cpuCappedPowerW,

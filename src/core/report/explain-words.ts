@@ -12,12 +12,16 @@ const joulesText = (value: number): string =>
       : `${Math.round(value)} J`;
 
 /** The verdict about a node in sentences, without its name. */
-export function verdictInWords(verdict: NodeVerdict): readonly string[] {
+export function verdictInWords(
+  verdict: NodeVerdict,
+  formula: PlacementExplanation["formula"] = "headroom",
+): readonly string[] {
   const { rejection, blockers, score } = verdict;
   const sentences: string[] = [];
   if (rejection !== undefined) sentences.push(`${upper(rejection.replace(/^Joulie: /, ""))}.`);
   for (const blocker of blockers) sentences.push(`kube-scheduler: ${blocker}.`);
   if (!verdict.feasible) return sentences;
+  if (formula === "unknown") return ["It takes the pod."];
   const { energy, headroom } = verdict;
   if (energy !== undefined && energy.fallback === undefined) sentences.push(...energyWords(energy, score));
   else if (headroom.neutral !== undefined)
@@ -82,16 +86,28 @@ function energyWords(energy: Exclude<EnergyBreakdown, { fallback: string }>, sco
   return sentences;
 }
 
+/** `1st`, `22nd`, `113th`. */
+function ordinal(rank: number): string {
+  const isTeen = rank % 100 > 10 && rank % 100 < 14;
+  return `${rank}${(isTeen ? undefined : ["th", "st", "nd", "rd"][rank % 10]) ?? "th"}`;
+}
+
 /** The answer in one or two sentences: why the pod is where it is, or why it waits. */
 export function summaryInWords(explanation: PlacementExplanation): readonly string[] {
   const { nodes, boundTo, formula } = explanation;
   const feasible = nodes.filter((verdict) => verdict.feasible);
-  if (boundTo === undefined) return pendingWords(nodes, feasible);
+  if (boundTo === undefined) return pendingWords(nodes, feasible, formula);
   const chosen = nodes.find(({ node }) => node === boundTo);
   if (chosen === undefined) return [`The pod is on ${boundTo}, which is not among the nodes.`];
   if (!chosen.feasible)
     return [
       `The pod is on ${boundTo}. By what is known now it would not be placed there again: ${verdictInWords(chosen)[0] ?? ""}`,
+    ];
+  if (formula === "unknown")
+    return [
+      feasible.length === 1
+        ? `${boundTo} is the only node that takes the pod.`
+        : `${boundTo} is one of ${feasible.length} nodes that take the pod.`,
     ];
   const better = feasible.filter(({ total }) => total > chosen.total);
   const equal = feasible.filter(({ total }) => total === chosen.total);
@@ -106,7 +122,7 @@ export function summaryInWords(explanation: PlacementExplanation): readonly stri
       `${boundTo} ranks first of ${feasible.length} nodes that take the pod, with ${equal.length - 1} equal ${equal.length === 2 ? "node" : "nodes"}. kube-scheduler draws one of them.`,
     ];
   return [
-    `${boundTo} ranks ${better.length + 1}. of ${feasible.length} nodes now; ${best?.node} ranks first.`,
+    `${boundTo} ranks ${ordinal(better.length + 1)} of ${feasible.length} nodes now; ${best?.node} ranks first.`,
     "The ranks have changed since the pod was placed, or plugins of kube-scheduler that Joulie does not know decided.",
   ];
 }
@@ -121,21 +137,25 @@ function criterionText(chosen: NodeVerdict, feasible: readonly NodeVerdict[], cr
   return ": kube-scheduler's own points decide among nodes with the same score of Joulie";
 }
 
-function pendingWords(nodes: readonly NodeVerdict[], feasible: readonly NodeVerdict[]): readonly string[] {
+function pendingWords(
+  nodes: readonly NodeVerdict[],
+  feasible: readonly NodeVerdict[],
+  formula: PlacementExplanation["formula"],
+): readonly string[] {
   const [best] = feasible;
   if (best !== undefined)
     return [
-      `The pod has no node yet. ${feasible.length} of ${counted(nodes.length, "node")} ${feasible.length === 1 ? "takes" : "take"} it; ${best.node} ranks first.`,
+      `The pod has no node yet. ${feasible.length} of ${counted(nodes.length, "node")} ${feasible.length === 1 ? "takes" : "take"} it${formula === "unknown" ? "" : `; ${best.node} ranks first`}.`,
       "If it waits longer than some seconds, a check that Joulie does not know keeps it back: kubectl describe pod shows kube-scheduler's reason.",
     ];
   const rejected = nodes.filter(({ rejection }) => rejection !== undefined);
   const blocked = nodes.filter(({ blockers }) => blockers.length > 0);
   const onlyJoulie = rejected.filter(({ blockers }) => blockers.length === 0);
   const sentences = [`The pod is pending: none of ${counted(nodes.length, "node")} takes it.`];
-  if (blocked.length > 0) sentences.push(`kube-scheduler's own checks keep it off ${blocked.length}.`);
+  if (blocked.length > 0) sentences.push(`kube-scheduler's own checks keep it off ${counted(blocked.length, "node")}.`);
   if (onlyJoulie.length > 0)
     sentences.push(
-      `Joulie alone keeps it off ${onlyJoulie.length}: they are capped, on the way to eco, or asleep. The operator promotes or wakes nodes for pending pods if its policy does so (joulie plan).`,
+      `Joulie alone keeps it off ${counted(onlyJoulie.length, "node")}: ${onlyJoulie.length === 1 ? "it is" : "they are"} capped, on the way to eco, asleep, or kept free for another pod. The operator promotes or wakes nodes for pending pods if its policy does so (joulie plan).`,
     );
   return sentences;
 }

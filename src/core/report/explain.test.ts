@@ -74,11 +74,24 @@ describe("why a pod is where it is", () => {
     expect(found.nodes.every(({ feasible }) => !feasible)).toBe(true);
     expect(wordsAbout(found, "eco")).toMatch(/^The node is capped to save energy \(class eco\)/);
     expect(wordsAbout(found, "off")).toMatch(/^The node is asleep/);
-    expect(wordsAbout(found, "full")).toBe("kube-scheduler: the pod requests 1 CPUs, 0.5 CPUs is free.");
+    expect(wordsAbout(found, "full")).toBe("kube-scheduler: the pod requests 1 CPU, 0.5 CPUs are free.");
     expect(wordsAbout(found, "cordoned")).toBe("kube-scheduler: the node is cordoned.");
     expect(wordsAbout(found, "tainted")).toBe("kube-scheduler: the pod does not tolerate the taint team=x:NoSchedule.");
     expect(summaryInWords(found).join(" ")).toContain("none of 5 nodes takes it");
     expect(summaryInWords(found).join(" ")).toContain("Joulie alone keeps it off 2");
+  });
+
+  it("X-151 names the pod that a node is kept free for", () => {
+    const awaitedBy = {
+      pod: "jobs/large",
+      uid: "uid-large",
+      since: new Date(NOW).toISOString(),
+      until: new Date(NOW + 60_000).toISOString(),
+    };
+    const pod = podObject("p", { cpu: "1" });
+    const found = explain(pod, clusterOf([nodeObject("a")], [twinObject("a", { awaitedBy })], { pods: [pod] }));
+    expect(wordsAbout(found, "a")).toContain("kept free for a performance pod that waits for room: jobs/large, until");
+    expect(summaryInWords(found).join(" ")).toContain("kept free for another pod");
   });
 
   it("names a missing label, an affinity and the limit of pods", () => {
@@ -120,8 +133,35 @@ describe("why a pod is where it is", () => {
     expect(summaryInWords(explain(pod, clusterOf(nodes, twins, { pods: [pod] })))[0]).toMatch(/with 1 equal node\./);
     const changed = [twinObject("a"), twinObject("b", busy(399))];
     expect(summaryInWords(explain(pod, clusterOf(nodes, changed, { pods: [pod] })))[0]).toMatch(
-      /^b ranks 2\. of 2 nodes now/,
+      /^b ranks 2nd of 2 nodes now/,
     );
+  });
+
+  it.each([
+    [1, "2nd"],
+    [2, "3rd"],
+    [3, "4th"],
+    [10, "11th"],
+    [11, "12th"],
+    [12, "13th"],
+    [20, "21st"],
+    [22, "23rd"],
+  ])("X-145 with %d better nodes the pod's node ranks %s", (better, rank) => {
+    const names = Array.from({ length: better }, (_, index) => `n${index}`);
+    const twins = [...names.map((name) => twinObject(name)), twinObject("last", busy(399))];
+    const pod = podObject("p", { node: "last" });
+    const nodes = [...names, "last"].map((name) => nodeObject(name));
+    const [first] = summaryInWords(explain(pod, clusterOf(nodes, twins, { pods: [pod] })));
+    expect(first).toContain(`last ranks ${rank} of ${better + 1} nodes now`);
+  });
+
+  it.each([
+    ["64", "the pod requests 1 CPU, 0 CPUs are free"],
+    ["63.5", "the pod requests 1 CPU, 0.5 CPUs are free"],
+  ])("X-145 on a node where pods request %s of 64 CPUs it says: %s", (cpu, words) => {
+    const pods = [podObject("other", { node: "full", cpu }), podObject("p")];
+    const found = explain(pods[1] as never, clusterOf([nodeObject("full")], [twinObject("full")], { pods }));
+    expect(wordsAbout(found, "full")).toBe(`kube-scheduler: ${words}.`);
   });
 
   it("CLI-03 explains joules with SCORING=energy, and falls back where the hardware is unknown", () => {

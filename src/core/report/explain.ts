@@ -3,6 +3,7 @@ import { demandOf, expectedDurationOf, fitRequests, type WorkloadClass, workload
 import { type HardwareViewOptions, hardwareView } from "../inventory/index.ts";
 import { isTwinOf } from "../policy/index.ts";
 import {
+  askingPodOf,
   type Batch,
   type Breakdown,
   balancedAllocationScore,
@@ -21,7 +22,6 @@ import {
   mostAllocatedScore,
   type NodeLoad,
   nodeLoadOf,
-  type Rejection,
   readTwin,
   runningPodOf,
   type ScoredPod,
@@ -39,6 +39,8 @@ export interface ExplainSettings {
   readonly scoring: ScoringSettings;
   /** Present with SCORING=energy. */
   readonly energy?: EnergySettings | undefined;
+  /** False if nothing says how the extender scores: then only what keeps the pod off nodes is explained. */
+  readonly isFormulaKnown?: boolean | undefined;
   readonly hardware?: HardwareViewOptions | undefined;
   /** `weight` of the extender in kube-scheduler's configuration. */
   readonly extenderWeight: number;
@@ -52,7 +54,7 @@ export interface NodeVerdict {
   /** Why kube-scheduler's own filters keep the pod off. */
   readonly blockers: readonly string[];
   /** Why Joulie's filter keeps it off. */
-  readonly rejection: Rejection | undefined;
+  readonly rejection: string | undefined;
   /** The score that the extender gives; present also for nodes that are blocked. */
   readonly score: number;
   readonly headroom: Breakdown;
@@ -71,8 +73,8 @@ export interface PlacementExplanation {
   readonly workloadClass: WorkloadClass;
   readonly cpuCores: number;
   readonly gpus: Readonly<Record<string, number>>;
-  /** Which formula scores. */
-  readonly formula: "headroom" | "energy";
+  /** Which formula scores. If it is unknown, scores and ranks mean nothing. */
+  readonly formula: "headroom" | "energy" | "unknown";
   readonly batch: Batch;
   /** The node that the pod is bound to. */
   readonly boundTo: string | undefined;
@@ -113,8 +115,12 @@ export function explainPlacement(
   const reservations = nodes.map((node, at) => reservationsOf(node, pods[at] ?? []));
   const { powerProfile, draining } = settings.scoring.nodeLabels;
   const blockers = nodes.map((node, at) => kubeBlockers(pod, node, reservations[at] as NodeReservations));
+  const asking = askingPodOf(pod, now);
   const rejections = nodes.map(({ metadata }, at) =>
-    filterNode(workloadClass, states[at], metadata.labels?.[powerProfile], metadata.labels?.[draining]),
+    filterNode(workloadClass, states[at], metadata.labels?.[powerProfile], metadata.labels?.[draining], {
+      node: metadata.name,
+      pod: asking,
+    }),
   );
   const feasible = nodes.map((_, at) => blockers[at]?.length === 0 && rejections[at] === undefined);
   const scores = scoresOf(headroom, energy, feasible, settings.scoring.scoreMax);
@@ -138,12 +144,15 @@ export function explainPlacement(
     workloadClass,
     cpuCores: scored.demand.cpuCores,
     gpus: Object.fromEntries(scored.demand.gpus),
-    formula: settings.energy === undefined ? "headroom" : "energy",
+    formula: settings.isFormulaKnown === false ? "unknown" : settings.energy === undefined ? "headroom" : "energy",
     batch,
     boundTo: pod.spec?.nodeName || undefined,
-    nodes: verdicts.toSorted(byRank),
+    nodes: verdicts.toSorted(settings.isFormulaKnown === false ? byName : byRank),
   };
 }
+
+const byName = (one: NodeVerdict, other: NodeVerdict): number =>
+  Number(other.feasible) - Number(one.feasible) || (one.node < other.node ? -1 : 1);
 
 const byRank = (one: NodeVerdict, other: NodeVerdict): number =>
   Number(other.feasible) - Number(one.feasible) ||

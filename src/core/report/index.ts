@@ -44,6 +44,7 @@ export {
   type NodePin,
   type NodeSummary,
   podsOfNodes,
+  sourceText,
   summarizeNode,
   summarizeNodes,
   totalsOver,

@@ -1,12 +1,17 @@
 import { annotations } from "../api/index.ts";
-import { milliseconds } from "../units/index.ts";
+import { formatWatts, milliseconds } from "../units/index.ts";
 import type { Installation, InstalledWorkload } from "./cluster-objects.ts";
-import { ageText, type ClusterProblem } from "./problem.ts";
+import { isManaged, type NodeSummary } from "./node-summary.ts";
+import { ageText, type ClusterProblem, counted } from "./problem.ts";
 
 /** An operator renews its Lease every few seconds. */
 const LEASE_SILENT_AFTER = milliseconds(60_000);
 
-export function installationProblems(installation: Installation): ClusterProblem[] {
+/** Whether agents report what they would do, and set no cap. */
+export const isObserving = ({ programs, stopped }: Installation): boolean =>
+  !stopped && programs.some(({ program, observeOnly }) => program === "agent" && observeOnly === true);
+
+export function installationProblems(installation: Installation, nodes: readonly NodeSummary[]): ClusterProblem[] {
   const { namespace, stopped, missingKinds, programs, unreadable } = installation;
   const found: ClusterProblem[] = [];
   const add = (id: string, severity: ClusterProblem["severity"], what: string, meaning: string, command: string) =>
@@ -19,13 +24,12 @@ export function installationProblems(installation: Installation): ClusterProblem
       "Agents have restored the original limits. The operator changes nothing.",
       `joulie resume -n ${namespace}`,
     );
-  const observing = programs.filter(({ program, observeOnly }) => program === "agent" && observeOnly === true);
-  if (!stopped && observing.length > 0)
+  if (isObserving(installation))
     add(
       "observe-only",
       "notice",
       "Joulie observes only: agents set no power cap.",
-      "Twins and scores are computed. No limit of a node changes, and caps save nothing.",
+      enforcementOutlook(nodes),
       `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set mode=enforce`,
     );
   if (missingKinds.length > 0)
@@ -61,6 +65,23 @@ export function installationProblems(installation: Installation): ClusterProblem
     add("unreadable", "notice", `Not checked: ${text}`, "This report may be incomplete.", "joulie doctor");
   return found;
 }
+
+/** What agents would do next if they enforced the published targets. */
+function enforcementOutlook(nodes: readonly NodeSummary[]): string {
+  const managed = nodes.filter(isManaged);
+  if (managed.length === 0) return "No node is managed yet: kubectl label node NODE joulie.io/managed=true.";
+  const limits = managed.flatMap(({ budget, uncapped }) =>
+    budget === undefined || uncapped === undefined ? [] : { budget, uncapped },
+  );
+  if (limits.length === 0) return "The operator has not planned the managed nodes yet.";
+  const capped = limits.filter(({ budget, uncapped }) => budget < uncapped);
+  if (capped.length === 0) return `Enforcing would cap none of ${counted(limits.length, "node")} now.`;
+  const sum = (figure: "budget" | "uncapped") => limits.reduce((total, limit) => total + limit[figure], 0);
+  const limit = `${sumText(sum("budget"))} instead of ${sumText(sum("uncapped"))}`;
+  return `Enforcing would cap ${capped.length} of ${counted(limits.length, "node")} now: all could draw ${limit}.`;
+}
+
+const sumText = (sum: number): string => (sum < 10_000 ? formatWatts(sum, 0) : `${(sum / 1000).toFixed(1)} kW`);
 
 function consequenceOf({ program, ready }: InstalledWorkload): { severity: "critical" | "warning"; meaning: string } {
   const severity = ready === 0 ? "critical" : "warning";

@@ -1,6 +1,7 @@
 import type { Labels, Node, NodeTaint, Pod } from "../api/index.ts";
 import { admitsNode, fitRequests, nodeConstraintOf, type ResourceTotals } from "../demand/index.ts";
 import { parseQuantity } from "../units/index.ts";
+import { counted } from "./problem.ts";
 
 /** The resources of a node, and what its pods have reserved. */
 export interface NodeReservations {
@@ -58,19 +59,25 @@ export function kubeBlockers(pod: Pod, node: Node, reservations: NodeReservation
     if (!(amount > 0)) continue;
     const free = (allocatable.get(resource) ?? 0) - (requested.get(resource) ?? 0);
     if (amount > free + ROUNDING)
-      found.push(
-        `the pod requests ${amountText(resource, amount)}, ${amountText(resource, Math.max(0, free))} is free`,
-      );
+      found.push(`the pod requests ${amountText(resource, amount)}, ${freeText(resource, Math.max(0, free))}`);
   }
   return found;
 }
 
 const labelText = (value: string | undefined): string => (value === undefined ? "no such label" : `the value ${value}`);
 
+const isInBytes = (resource: string): boolean =>
+  resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-");
+
 function amountText(resource: string, amount: number): string {
-  const number = (value: number, digits: number) => String(Number(value.toFixed(digits)));
-  if (resource === "cpu") return `${number(amount, 3)} CPUs`;
-  if (resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-"))
-    return `${number(amount / 2 ** 30, 2)} GiB of ${resource}`;
-  return `${number(amount, 3)} ${resource}`;
+  const number = (value: number, digits: number) => Number(value.toFixed(digits));
+  if (isInBytes(resource)) return `${number(amount / 2 ** 30, 2)} GiB of ${resource}`;
+  const count = number(amount, 3);
+  return resource === "cpu" ? counted(count, "CPU") : `${count} ${resource}`;
+}
+
+/** `0 CPUs are free`, `1 CPU is free`, `0.5 GiB of memory is free`. */
+function freeText(resource: string, free: number): string {
+  const text = amountText(resource, free);
+  return `${text} ${isInBytes(resource) || text.startsWith("1 ") ? "is" : "are"} free`;
 }

@@ -1,7 +1,7 @@
 import { isWakeProven, labels } from "../api/index.ts";
 import { between, formatWatts, type Milliseconds, milliseconds } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { type ControlReceipt, isManaged, isMeasured, type NodeSummary, timeOf } from "./node-summary.ts";
+import { type ControlReceipt, isManaged, isMeasured, type NodeSummary, sourceText, timeOf } from "./node-summary.ts";
 import { ageText, type ClusterProblem, type Severity, subjectOf } from "./problem.ts";
 
 /** Sensors and caps are not exact, and a cap is a mean over a second. */
@@ -15,12 +15,14 @@ interface Rule {
   readonly severity: Severity;
   readonly holds: (node: NodeSummary) => boolean;
   readonly what: (nodes: readonly NodeSummary[]) => string;
-  readonly meaning: string;
+  readonly meaning: string | ((nodes: readonly NodeSummary[]) => string);
   readonly command: (nodes: readonly NodeSummary[]) => string;
 }
 
 const first = (nodes: readonly NodeSummary[]): string => nodes[0]?.name ?? "NODE";
+const itOrThey = (nodes: readonly NodeSummary[]): string => (nodes.length === 1 ? "It" : "They");
 const showNode = (nodes: readonly NodeSummary[]): string => `joulie node ${first(nodes)}`;
+const isEstimated = (node: NodeSummary): boolean => node.drawn !== undefined && !isMeasured(node);
 const failed = ({ receipts }: NodeSummary, result: ControlReceipt["result"]): boolean =>
   receipts.some((receipt) => receipt.result === result);
 const messageOf = (nodes: readonly NodeSummary[], result: ControlReceipt["result"]): string => {
@@ -74,7 +76,7 @@ export function nodeProblems(
       severity: "warning",
       holds: (node) => !node.stale && isMeasured(node) && (node.drawn ?? 0) > (node.budget ?? Infinity) * OVER_BUDGET,
       what: ([node]) =>
-        `It draws ${formatWatts(node?.drawn ?? 0, 0)}, more than the ${formatWatts(node?.budget ?? 0, 0)} of its caps.`,
+        `${formatWatts(node?.drawn ?? 0, 0)} are drawn, more than the ${formatWatts(node?.budget ?? 0, 0)} of the caps.`,
       meaning: "A cap does not hold, or the node draws power that its caps do not cover.",
       command: showNode,
     },
@@ -97,8 +99,11 @@ export function nodeProblems(
     {
       id: "cooling-stress",
       severity: "warning",
-      holds: ({ cooling, stale }) => !stale && (cooling ?? 0) >= STRESSED_PCT,
-      what: ([node]) => `${Math.round(node?.cooling ?? 0)} % of the cooling capacity is in use.`,
+      holds: ({ cooling }) => (cooling ?? 0) >= STRESSED_PCT,
+      what: ([node, second]) =>
+        second === undefined
+          ? `It draws ${formatWatts(node?.drawn ?? 0, 0)}, which takes ${Math.round(node?.cooling ?? 0)} % of its cooling.`
+          : `The power that they draw takes ${STRESSED_PCT} % or more of their cooling.`,
       meaning: "The node may throttle by heat.",
       command: () => "joulie top --sort-by cooling",
     },
@@ -125,8 +130,9 @@ export function nodeProblems(
       what: (nodes) =>
         nodes[0]?.receipts.length === 0
           ? "No agent has reported."
-          : `Its agent has not reported for ${ageText(nodes[0]?.receipts[0]?.age)}.`,
-      meaning: "Its caps cannot be verified, and its power is estimated.",
+          : `No report of the agent for ${ageText(nodes[0]?.receipts[0]?.age)}.`,
+      meaning: (nodes) =>
+        `The caps cannot be verified${nodes.some(isEstimated) ? ", and the power is estimated" : ""}.`,
       command: (nodes) =>
         `kubectl get pods -A -l app.kubernetes.io/component=agent --field-selector spec.nodeName=${first(nodes)}`,
     },
@@ -146,15 +152,15 @@ export function nodeProblems(
       holds: ({ schedulableClass, classSince }) =>
         schedulableClass === "draining" && classSince !== undefined && between(classSince, objects.now) > LONG_DRAIN,
       what: ([node]) =>
-        `It has been draining for ${ageText(node?.classSince === undefined ? undefined : between(node.classSince, objects.now))}.`,
-      meaning: "It waits for its performance pods to end. Nothing is evicted.",
+        `The drain has lasted ${ageText(node?.classSince === undefined ? undefined : between(node.classSince, objects.now))}.`,
+      meaning: "The performance pods have to end first. Nothing is evicted.",
       command: showNode,
     },
     {
       id: "pin-expired",
       severity: "notice",
       holds: ({ pin }) => pin?.expired === true,
-      what: () => "Its pin has expired.",
+      what: () => "The pin has expired.",
       meaning: "The operator plans the node again. The NodePowerProfile has no effect any more.",
       command: (nodes) => `joulie unpin ${first(nodes)}`,
     },
@@ -163,14 +169,17 @@ export function nodeProblems(
       severity: "notice",
       holds: (node) => node.eligibility === "not ready" && isAwake(node),
       what: () => "The node is not ready.",
-      meaning: "It keeps its last target and counts as no supply.",
+      meaning: "Such a node keeps its last target and counts as no supply.",
       command: (nodes) => `kubectl describe node ${first(nodes)}`,
     },
     {
       id: "power-estimated",
       severity: "notice",
-      holds: (node) => expected(node) && node.drawn !== undefined && !isMeasured(node),
-      what: ([node]) => `Its power is estimated (${node?.source ?? "no source"}), not measured.`,
+      holds: (node) => expected(node) && isEstimated(node),
+      what: ([node]) =>
+        node?.estimatedGpuPowerW === undefined
+          ? `The power is estimated (${sourceText(node ?? {})}), not measured.`
+          : `The power of the GPUs is estimated: ${node.source} does not read it.`,
       meaning: "Headroom and savings are less exact there.",
       command: showNode,
     },
@@ -181,8 +190,8 @@ export function nodeProblems(
         const endpoint = objects.endpoints.get(node.name);
         return node.labels[labels.maySleep] === "true" && endpoint !== undefined && !isWakeProven(endpoint);
       },
-      what: () => "It may sleep, but no wake has been proven.",
-      meaning: "It stays awake until a test has switched it off and on.",
+      what: (nodes) => `${itOrThey(nodes)} may sleep, but no wake has been proven.`,
+      meaning: "Such a node stays awake until a test has switched it off and on.",
       command: (nodes) => `joulie power test ${first(nodes)}`,
     },
   ];
@@ -196,7 +205,7 @@ export function nodeProblems(
       subject: subjectOf(nodes),
       nodes,
       what: what(affected),
-      meaning,
+      meaning: typeof meaning === "string" ? meaning : meaning(affected),
       command: command(affected),
     };
   });

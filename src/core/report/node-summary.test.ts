@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { NodeTwin } from "../api/index.ts";
-import { instant, isoTime } from "../units/index.ts";
+import { instant, isoTime, watts } from "../units/index.ts";
 import { defaultReportSettings } from "./cluster-objects.ts";
-import { summarizeNodes, totalsOver } from "./node-summary.ts";
+import { sourceText, summarizeNodes, totalsOver } from "./node-summary.ts";
 import { findProblems } from "./problems.ts";
 import { clusterOf, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
 
@@ -57,6 +57,46 @@ describe("power of a node", () => {
 
   it("CLI-10 of a machine that is off is 0 W, however old its twin is", () => {
     expect(totalsOf(twinObject("a", { ...stale, power: { state: "off" } }))).toMatchObject({ drawn: 0, withPower: 1 });
+  });
+});
+
+describe("the source of a node's power", () => {
+  it("X-156 says that the GPUs are estimated, and such a node does not count as measured", () => {
+    const twinWith = (more: object) =>
+      clusterOf(
+        [nodeObject("a")],
+        [twinObject("a", { powerMeasurement: { source: "kepler", measuredNodePowerW: watts(900), ...more } })],
+      );
+    const [partial, whole] = [{ estimatedGpuPowerW: 690 }, {}].map((more) =>
+      summarizeNodes(twinWith(more), defaultReportSettings),
+    );
+    expect([partial, whole].map((nodes = []) => totalsOver(nodes).measured)).toEqual([0, 1]);
+    expect([partial, whole].map((nodes) => nodes?.map(sourceText))).toEqual([["kepler, GPUs estimated"], ["kepler"]]);
+    expect(sourceText({})).toBe("no source");
+  });
+});
+
+describe("cooling and room of a node", () => {
+  const figures = { coolingStressNow: 12, predictedCoolingStressScore: 89, predictedPowerHeadroomScore: 81 } as never;
+  const summaryOf = (status: object) => {
+    const twin = twinObject("a", { ...(figures as object), ...status });
+    return summarizeNodes(clusterOf([nodeObject("a")], [twin]), defaultReportSettings)[0];
+  };
+
+  it("X-143 shows the power drawn against the power allowed, and the stress now beside the forecast at the cap", () => {
+    const full = { source: "agent", measuredNodePowerW: 640, nodeCappedPowerW: 640 } as never;
+    const expected = { used: 100, cooling: 12, coolingAtCap: 89, headroomAtCap: 81 };
+    expect(summaryOf({ powerMeasurement: full })).toMatchObject(expected);
+  });
+
+  it("X-143 has no cooling stress, forecast or headroom while the node is asleep", () => {
+    const nothing = { cooling: undefined, coolingAtCap: undefined, headroomAtCap: undefined };
+    expect(summaryOf({ power: { state: "off" } })).toMatchObject(nothing);
+  });
+
+  it("X-143 shows no stress of now once the operator no longer refreshes the twin", () => {
+    const lastUpdated = isoTime(instant(NOW - 6 * 60_000));
+    expect(summaryOf({ lastUpdated })).toMatchObject({ cooling: undefined, coolingAtCap: 89, used: undefined });
   });
 });
 

@@ -16,9 +16,11 @@ import {
   between,
   type Instant,
   instant,
+  isPositive,
   type Milliseconds,
   type Percent,
   parseQuantity,
+  percent,
   type Watts,
   type WattsPerMinute,
   watts,
@@ -78,8 +80,15 @@ export interface NodeSummary {
   readonly uncapped: Watts | undefined;
   readonly trend: WattsPerMinute | undefined;
   readonly source: PowerSource | undefined;
-  readonly headroom: Percent | undefined;
+  /** The source reads no GPUs: their part of `drawn` is an estimate. */
+  readonly estimatedGpuPowerW: Watts | undefined;
+  /** `drawn` in percent of `budget`. */
+  readonly used: Percent | undefined;
+  /** Cooling stress of the power drawn now. */
   readonly cooling: Percent | undefined;
+  /** Cooling stress and headroom that the twin forecasts at the cap, for the scheduler; undefined while the node is asleep. */
+  readonly coolingAtCap: Percent | undefined;
+  readonly headroomAtCap: Percent | undefined;
   readonly psu: Percent | undefined;
   readonly slowdownPct: number | undefined;
   readonly powerState: string;
@@ -134,27 +143,34 @@ export function summarizeNode(
   const updated = timeOf(status?.lastUpdated);
   const twinAge = updated === undefined ? undefined : between(updated, now);
   const stale = twinAge === undefined || twinAge > settings.staleAfter;
+  const schedulableClass = classOf(twin);
+  const isAsleep = schedulableClass === "asleep";
+  // The last reading of a machine that is off is history, and so is that of a twin that the operator does not refresh.
+  const drawn = status?.power?.state === "off" ? watts(0) : stale ? undefined : measured?.measuredNodePowerW;
+  const budget = measured?.nodeCappedPowerW;
   const allocation = allocationOf(node, pods);
   return {
     name,
     labels: node.metadata.labels ?? {},
     rack: node.metadata.labels?.[settings.rackLabel],
     eligibility: eligibilityOf(node, settings),
-    schedulableClass: classOf(twin),
+    schedulableClass,
     profile: spec?.profile,
     draining: spec?.scheduling?.draining === true,
     policy: spec?.policy?.name,
     pin: pinOf(objects, name),
     cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax),
     gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax),
-    // The last reading of a machine that is off is history, and so is that of a twin that the operator does not refresh.
-    drawn: status?.power?.state === "off" ? watts(0) : stale ? undefined : measured?.measuredNodePowerW,
-    budget: measured?.nodeCappedPowerW,
+    drawn,
+    budget,
     uncapped: measured?.nodeTdpW,
     trend: stale ? undefined : measured?.powerTrendWPerMin,
     source: measured?.source,
-    headroom: status?.predictedPowerHeadroomScore,
-    cooling: status?.predictedCoolingStressScore,
+    estimatedGpuPowerW: measured?.estimatedGpuPowerW,
+    used: drawn === undefined || !isPositive(budget) ? undefined : percent((drawn * 100) / budget),
+    cooling: isAsleep || stale ? undefined : status?.coolingStressNow,
+    coolingAtCap: isAsleep ? undefined : status?.predictedCoolingStressScore,
+    headroomAtCap: isAsleep ? undefined : status?.predictedPowerHeadroomScore,
     psu: status?.predictedPsuStressScore,
     slowdownPct: status?.expectedSlowdownPct,
     powerState: status?.power?.state ?? "on",
@@ -242,7 +258,12 @@ export interface ClusterTotals {
 }
 
 const measuringSources: ReadonlySet<PowerSource | undefined> = new Set(["kepler", "agent", "http", "prometheus"]);
-export const isMeasured = ({ source }: Partial<Pick<NodeSummary, "source">>): boolean => measuringSources.has(source);
+type SourceFields = Partial<Pick<NodeSummary, "source" | "estimatedGpuPowerW">>;
+export const isMeasured = ({ source, estimatedGpuPowerW }: SourceFields): boolean =>
+  measuringSources.has(source) && estimatedGpuPowerW === undefined;
+/** `kepler, GPUs estimated`. */
+export const sourceText = ({ source, estimatedGpuPowerW }: SourceFields): string =>
+  `${source ?? "no source"}${estimatedGpuPowerW === undefined ? "" : ", GPUs estimated"}`;
 export const isManaged = ({ eligibility }: Pick<NodeSummary, "eligibility">): boolean => eligibility !== "unmanaged";
 
 export function totalsOver(nodes: readonly NodeSummary[]): ClusterTotals {

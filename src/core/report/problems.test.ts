@@ -21,6 +21,16 @@ const idsOf = (
   more: Partial<ClusterObjectsWithPods> = {},
 ) => idsIn(clusterOf([nodeObject("a")], [twinObject("a", status, spec)], more));
 
+const agents: Installation["programs"][number] = {
+  program: "agent",
+  kind: "DaemonSet",
+  name: "joulie-agent",
+  desired: 1,
+  ready: 1,
+  version: undefined,
+  observeOnly: true,
+};
+
 describe("problems of nodes", () => {
   it("CLI-01 a healthy cluster has none", () => {
     expect(idsIn(clusterOf([nodeObject("a")], [twinObject("a")], { installation: installation() }))).toEqual([]);
@@ -38,7 +48,7 @@ describe("problems of nodes", () => {
     ["wake-failed", { power: { state: "failed" } }],
     ["psu-stress", { predictedPsuStressScore: 92 as never }],
     ["psu-overload", { predictedPsuStressScore: 100 as never }],
-    ["cooling-stress", { predictedCoolingStressScore: 95 as never }],
+    ["cooling-stress", { coolingStressNow: 95 as never }],
     ["drains-long", { schedulableClass: "draining", lastTransitionTime: minutesAgo(61) }],
     [
       "over-budget",
@@ -47,6 +57,35 @@ describe("problems of nodes", () => {
     ["power-estimated", { powerMeasurement: { source: "static", measuredNodePowerW: 100 as Watts } }],
   ])("CLI-01 reports %s", (id, status) => {
     expect(idsOf(status)).toEqual([id]);
+  });
+
+  it("X-156 says that only the power of the GPUs is estimated, and that a silent agent's node is measured elsewhere", () => {
+    const measured = { source: "kepler", measuredNodePowerW: 300 as Watts, nodeCappedPowerW: 400 as Watts } as const;
+    const partial = clusterOf(
+      [nodeObject("a")],
+      [twinObject("a", { powerMeasurement: { ...measured, estimatedGpuPowerW: 100 as Watts } })],
+    );
+    expect(problemsIn(partial)[0]?.what).toBe("The power of the GPUs is estimated: kepler does not read it.");
+    const silent = (source: "kepler" | "static") =>
+      problemsIn(
+        clusterOf(
+          [nodeObject("a")],
+          [twinObject("a", { controlStatus: {}, powerMeasurement: { ...measured, source } })],
+        ),
+      ).find(({ id }) => id === "agent-silent")?.meaning;
+    expect(silent("kepler")).toBe("The caps cannot be verified.");
+    expect(silent("static")).toBe("The caps cannot be verified, and the power is estimated.");
+  });
+
+  it("X-143 warns by the stress of the power drawn now, not by the forecast at the cap", () => {
+    const forecast = { predictedCoolingStressScore: 100 as never, coolingStressNow: 5 as never };
+    expect(idsOf(forecast)).toEqual([]);
+    const hot = clusterOf([nodeObject("a")], [twinObject("a", { ...forecast, coolingStressNow: 95 as never })]);
+    expect(problemsIn(hot)[0]?.what).toBe("It draws 200 W, which takes 95 % of its cooling.");
+  });
+
+  it("X-143 a sleeping node has no cooling stress", () => {
+    expect(idsOf({ coolingStressNow: 95 as never, power: { state: "off" }, controlStatus: {} })).toEqual([]);
   });
 
   it("reports a node without a twin, but not of a node that was replaced under its name", () => {
@@ -71,20 +110,34 @@ describe("problems of nodes", () => {
   });
 
   it("CLI-01 says first that Joulie is stopped or only observes, whatever else is wrong", () => {
-    const agents: Installation["programs"][number] = {
-      program: "agent",
-      kind: "DaemonSet",
-      name: "joulie-agent",
-      desired: 1,
-      ready: 1,
-      version: undefined,
-      observeOnly: true,
-    };
     const broken: NodeTwinStatus = { controlStatus: { cpu: { result: "error", updatedAt: isoTime(NOW) } } };
     const observing = installation({ programs: [agents] });
     expect(idsOf(broken, {}, { installation: observing })).toEqual(["observe-only", "control-error"]);
     const stopped = installation({ programs: [agents], stopped: true });
     expect(idsOf(broken, {}, { installation: stopped })).toEqual(["stopped", "control-error"]);
+  });
+
+  it("X-181 says what an observing installation would do next, and takes no target for a cap that does not hold", () => {
+    const observing = installation({ programs: [{ ...agents, observeOnly: true }] });
+    const drawing = (watts: number): NodeTwinStatus => ({
+      powerMeasurement: {
+        source: "agent",
+        measuredNodePowerW: 450 as Watts,
+        nodeCappedPowerW: watts as Watts,
+        nodeTdpW: 500 as Watts,
+      },
+    });
+    const found = (...twins: NodeTwin[]) =>
+      problemsIn(clusterOf([nodeObject("a"), nodeObject("b")], twins, { installation: observing }));
+    const outlookOf = (...twins: NodeTwin[]) => found(...twins).find(({ id }) => id === "observe-only")?.meaning;
+    const two = [twinObject("a", drawing(300)), twinObject("b", drawing(500))];
+    expect(outlookOf(...two)).toBe("Enforcing would cap 1 of 2 nodes now: all could draw 800 W instead of 1000 W.");
+    expect(found(...two).map(({ id }) => id)).toEqual(["observe-only"]);
+    const uncapped = [twinObject("a", drawing(500)), twinObject("b", drawing(500))];
+    expect(outlookOf(...uncapped)).toBe("Enforcing would cap none of 2 nodes now.");
+    expect(outlookOf()).toBe("The operator has not planned the managed nodes yet.");
+    const empty = problemsIn(clusterOf([], [], { installation: observing }));
+    expect(empty[0]?.meaning).toBe("No node is managed yet: kubectl label node NODE joulie.io/managed=true.");
   });
 
   it("expects no report from a sleeping node", () => {
@@ -142,7 +195,7 @@ describe("problems of nodes", () => {
   it("CLI-02 lists critical problems before warnings, and warnings before notices", () => {
     const twins = [
       twinObject("a", { powerMeasurement: { source: "static", measuredNodePowerW: 1 as Watts } }),
-      twinObject("b", { predictedCoolingStressScore: 95 as never }),
+      twinObject("b", { coolingStressNow: 95 as never }),
       twinObject("c", { power: { state: "failed" } }),
     ];
     const found = problemsIn(

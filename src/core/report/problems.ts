@@ -1,5 +1,5 @@
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { installationProblems } from "./installation-problems.ts";
+import { installationProblems, isObserving } from "./installation-problems.ts";
 import { nodeProblems } from "./node-problems.ts";
 import { type NodeSummary, summarizeNodes } from "./node-summary.ts";
 import { podProblems } from "./pod-problems.ts";
@@ -12,9 +12,13 @@ export function findProblems(
   summaries: readonly NodeSummary[] = summarizeNodes(objects, settings),
 ): readonly ClusterProblem[] {
   const { installation } = objects;
-  return [
-    ...(installation === undefined ? [] : installationProblems(installation)),
+  const found = [
+    ...(installation === undefined ? [] : installationProblems(installation, summaries)),
     ...nodeProblems(summaries, objects, settings, installation?.stopped === true),
     ...podProblems(objects, settings),
   ].toSorted(byUrgency);
+  // Targets that no agent enforces cannot be exceeded.
+  return installation !== undefined && isObserving(installation)
+    ? found.filter(({ id }) => id !== "over-budget")
+    : found;
 }

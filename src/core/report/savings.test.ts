@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
-import { nodePowerModelOf } from "../power/index.ts";
+import { nodePowerModelOf, powerStateModelOf, restOfServerOf, wallPower } from "../power/index.ts";
 import { instant, type RandomSource, watts } from "../units/index.ts";
 import { defaultReportSettings } from "./cluster-objects.ts";
 import { savedByCaps } from "./counterfactual.ts";
@@ -23,9 +23,11 @@ const cap = watts(0.6 * full);
 const sample = (more: Partial<NodeEnergySample> = {}): NodeEnergySample => ({
   node: "a",
   drawn: watts(300),
+  modelled: watts(0),
   idle: watts(100),
   shares: { performance: 0.25, standard: 0.75 },
   savedByCaps: { estimate: watts(20), low: watts(-5), high: watts(60) },
+  savedInChips: watts(20),
   asleep: false,
   ...more,
 });
@@ -37,13 +39,47 @@ const accountOf = (...nodes: NodeEnergySample[]) => {
 };
 
 describe("a sample of the cluster", () => {
-  const drawnWith = (status: Parameters<typeof twinObject>[1]) =>
-    energySampleOf(clusterOf([nodeObject("a")], [twinObject("a", status)]), defaultReportSettings).nodes[0]?.drawn;
+  const sampleWith = (status: Parameters<typeof twinObject>[1]) =>
+    energySampleOf(clusterOf([nodeObject("a")], [twinObject("a", status)]), defaultReportSettings).nodes[0];
+  const plainModel = nodePowerModelOf(hardwareView(nodeObject("a"), undefined));
+  const rest = restOfServerOf(plainModel);
 
   it("SAV-02 takes the power of a stale twin as missing, not as a reading that goes on", () => {
-    expect(drawnWith({})).toBe(200);
-    expect(drawnWith({ lastUpdated: new Date(NOW - 6 * 60_000).toISOString() })).toBeUndefined();
-    expect(drawnWith({ power: { state: "off" } })).toBe(0);
+    expect(sampleWith({})?.drawn).toBeGreaterThan(200);
+    expect(sampleWith({ lastUpdated: new Date(NOW - 6 * 60_000).toISOString() })?.drawn).toBeUndefined();
+  });
+
+  it("X-153 adds the model of the rest of the server to packages and boards, and says how much it is", () => {
+    const { drawn, modelled, idle } = sampleWith({}) ?? {};
+    expect(drawn).toBe(wallPower(watts(200), plainModel.idle, rest));
+    expect(modelled).toBeCloseTo((drawn ?? 0) - 200, 9);
+    expect(idle).toBe(plainModel.idle + rest.idle);
+  });
+
+  it("X-153 takes the reading of a meter of the whole server instead of the model", () => {
+    const powerMeasurement = { measuredNodePowerW: watts(200), serverPowerW: watts(310) };
+    expect(sampleWith({ powerMeasurement })).toMatchObject({ drawn: 310, modelled: 0 });
+  });
+
+  it("SAV-02 an agent that has fallen silent no longer tells what the CPUs draw", () => {
+    const ofCpus = watts(0.6 * plainModel.packages * plainModel.cpu.full);
+    const savedWith = (updatedAt: number) => {
+      const cpu = { observedPowerWatts: ofCpus, updatedAt: new Date(updatedAt).toISOString() };
+      const drawn = watts(ofCpus / 2);
+      const powerMeasurement = { source: "kepler", measuredNodePowerW: drawn, cpuCappedPowerW: ofCpus } as const;
+      return sampleWith({ controlStatus: { cpu }, powerMeasurement })?.savedByCaps.high;
+    };
+    expect(savedWith(NOW - 60_000)).toBeGreaterThan(0);
+    expect(savedWith(NOW - 6 * 60_000)).toBe(0);
+  });
+
+  it("X-153 a node that is off draws its standby power and saves the rest of its idle power at the wall", () => {
+    const off = sampleWith({ power: { state: "off" } });
+    expect(off).toMatchObject({ drawn: powerStateModelOf(plainModel).off, asleep: true });
+    const account = accountOf(off as NodeEnergySample).totals;
+    expect(account.used).toBeCloseTo(100 * powerStateModelOf(plainModel).off, 6);
+    expect(account.byCause.sleep + account.used).toBeCloseTo(100 * (plainModel.idle + rest.idle), 6);
+    expect(off?.savedInChips).toBe(plainModel.idle);
   });
 });
 
@@ -128,6 +164,10 @@ describe("the energy account", () => {
     expect(coverage).toBe(1);
   });
 
+  it("X-153 says how much of the energy no meter has read", () => {
+    expect(accountOf(sample({ modelled: watts(70) })).totals.modelled).toBe(7000);
+  });
+
   it("SAV-02 time without a reading is not covered, and never counts as 0 W", () => {
     const { used, byNode, coverage } = accountOf(sample(), sample({ node: "mute", drawn: undefined })).totals;
     expect([used, coverage]).toEqual([30_000, 0.5]);
@@ -193,9 +233,11 @@ describe("the savings report", () => {
     expect(priced.carbonKg?.used).toBeCloseTo(0.005);
   });
 
-  it("SAV-04 the estimator stays within its stated bias of the simulator's truth, and its interval contains the truth", () => {
+  it("SAV-04 X-153 the estimator stays within its stated bias of the simulator's truth, and its interval contains the truth", () => {
     for (const load of [0.3, 0.9]) {
-      const { estimated, saved, counterfactual } = savingsTruth(lcg(7), load, 4);
+      const { estimated, saved, counterfactual, used, accounted } = savingsTruth(lcg(7), load, 4);
+      // The account is at the wall, as is the truth: between two samples it holds the last one.
+      expect(Math.abs(accounted - used) / used).toBeLessThan(0.002);
       const bias = (100 * (estimated.estimate - saved)) / counterfactual;
       // Four nodes vary more than the twelve of the benchmark.
       expect(bias).toBeGreaterThan(ESTIMATOR_BIAS.lowestPct - 2);

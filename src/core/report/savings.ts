@@ -6,7 +6,7 @@ export interface EnergyFactors {
   readonly pricePerKilowattHour?: number | undefined;
   readonly currency?: string | undefined;
   readonly gramsCo2PerKilowattHour?: number | undefined;
-  /** Multiplies device energy to that of the site; 1 by default. */
+  /** Multiplies the energy of servers at the wall to that of the site; 1 by default. */
   readonly pue?: number | undefined;
 }
 
@@ -19,10 +19,12 @@ export interface FigureInterval {
 
 /** How the figures were made. Every view of savings shows it. */
 export const SAVINGS_METHOD =
-  "Energy used is the power of packages and boards as the twins publish it, added up over time. Energy not used is a " +
-  "model: the same pods on the same nodes without caps, with every node switched on. A cap counts only while it binds; " +
-  "the work that is done counts, not the time it takes. The interval covers all loads and all kinds of work that fit " +
-  "the readings. A sleeping node saves the idle power of its model. Effects of placing pods elsewhere are not counted.";
+  "Energy used is power at the wall, added up over time: the reading of a meter of the whole server where there is one, " +
+  "else the power of packages and boards as the twins publish it and a model of the rest of the server (fans, memory, " +
+  "network cards, disks, losses of power supplies). Energy not used is a model: the same pods on the same nodes without " +
+  "caps, with every node switched on. A cap counts only while it binds; the work that is done counts, not the time it " +
+  "takes. The interval covers all loads and all kinds of work that fit the readings. A sleeping node saves the idle " +
+  "power of its model. Effects of placing pods elsewhere are not counted.";
 
 export interface SavingsReport {
   readonly method: string;
@@ -31,6 +33,8 @@ export interface SavingsReport {
   readonly counterfactual: JoulesInterval;
   readonly notUsedPct: FigureInterval | undefined;
   readonly bias: EstimatorBias;
+  /** What a kilowatt-hour at the wall costs and emits at the site: price and carbon times PUE. */
+  readonly perKilowattHour: { readonly cost: number | undefined; readonly carbonKg: number | undefined };
   readonly cost: { readonly used: number; readonly notUsed: FigureInterval; readonly currency: string } | undefined;
   readonly carbonKg: { readonly used: number; readonly notUsed: FigureInterval } | undefined;
 }
@@ -41,8 +45,15 @@ export const kilowattHours = (energy: number): number => energy / JOULES_PER_KIL
 export function savingsReport(totals: EnergyTotals, factors: EnergyFactors = {}): SavingsReport {
   const { used, notUsed } = totals;
   const counterfactual = scaled(notUsed, (value) => used + value) as JoulesInterval;
-  const site = (value: number): number => kilowattHours(value) * (factors.pue ?? 1);
-  const { pricePerKilowattHour: price, gramsCo2PerKilowattHour: grams } = factors;
+  const { pricePerKilowattHour: price, gramsCo2PerKilowattHour: grams, pue = 1 } = factors;
+  const perKilowattHour = {
+    cost: price === undefined ? undefined : price * pue,
+    carbonKg: grams === undefined ? undefined : (grams / 1000) * pue,
+  };
+  const multiplied = (by: number) => ({
+    used: kilowattHours(used) * by,
+    notUsed: scaled(notUsed, (value) => kilowattHours(value) * by),
+  });
   return {
     method: SAVINGS_METHOD,
     totals,
@@ -50,18 +61,12 @@ export function savingsReport(totals: EnergyTotals, factors: EnergyFactors = {})
     // The share of each bound belongs to the counterfactual of the same bound.
     notUsedPct: used + notUsed.estimate > 0 ? scaled(notUsed, (value) => (100 * value) / (used + value)) : undefined,
     bias: ESTIMATOR_BIAS,
+    perKilowattHour,
     cost:
-      price === undefined
+      perKilowattHour.cost === undefined
         ? undefined
-        : {
-            used: site(used) * price,
-            notUsed: scaled(notUsed, (value) => site(value) * price),
-            currency: factors.currency ?? "EUR",
-          },
-    carbonKg:
-      grams === undefined
-        ? undefined
-        : { used: (site(used) * grams) / 1000, notUsed: scaled(notUsed, (value) => (site(value) * grams) / 1000) },
+        : { ...multiplied(perKilowattHour.cost), currency: factors.currency ?? "EUR" },
+    carbonKg: perKilowattHour.carbonKg === undefined ? undefined : multiplied(perKilowattHour.carbonKg),
   };
 }
 

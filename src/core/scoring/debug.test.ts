@@ -65,7 +65,7 @@ describe("debugReport", () => {
     ).toMatchObject({
       headroom: 72.5,
       baseScore: 72.5 * 0.7 + 80 * 0.15,
-      measuredPowerW: undefined,
+      measuredPowerW: null,
     });
   });
 
@@ -78,19 +78,29 @@ describe("debugReport", () => {
     );
   });
 
-  it("omits unknown values, and reports a node without a twin as unknown and stale", () => {
+  it("SCH-48 SCH-49 has every field, null where it is unknown; a node without a twin is unknown and stale", () => {
     expect(JSON.parse(JSON.stringify(row({ name: "n" })))).toEqual({
       nodeName: "n",
       schedulableClass: "unknown",
-      gpuCount: 0,
-      hasGpu: false,
+      headroom: null,
+      coolingStress: null,
+      measuredPowerW: null,
+      cappedPowerW: null,
+      nodeTdpW: null,
+      powerTrendWPerMin: null,
+      baseScore: null,
+      cpuTotalCores: null,
+      cpuMaxWattsTotal: null,
+      gpuCount: null,
+      gpuMaxWattsPerGpu: null,
+      hasGpu: null,
       stale: true,
     });
   });
 
   it("shows a CPU-only node without GPUs", () => {
     const hardware = hardwareView({ metadata: { name: "n" }, status: { allocatable: { cpu: "64" } } }, undefined);
-    expect(row({ name: "n", hardware })).toMatchObject({ gpuCount: 0, gpuMaxWattsPerGpu: undefined, hasGpu: false });
+    expect(row({ name: "n", hardware })).toMatchObject({ gpuCount: 0, gpuMaxWattsPerGpu: null, hasGpu: false });
   });
 
   it("lists every given node in order", () => {

@@ -13,24 +13,24 @@ export interface DebuggedNode {
   readonly hardware?: HardwareView | undefined;
 }
 
-/** The entry of a node in `GET /debug/scoring`, without a pod. Unknown values are omitted from the JSON and are not 0. */
+/** The entry of a node in `GET /debug/scoring`, without a pod. Unknown values are null, never 0. */
 export interface DebugRow {
   readonly nodeName: string;
   readonly schedulableClass: SchedulableClass;
   /** Measured, else predicted. */
-  readonly headroom: Percent | undefined;
-  readonly coolingStress: Percent | undefined;
-  readonly measuredPowerW: Watts | undefined;
-  readonly cappedPowerW: Watts | undefined;
-  readonly nodeTdpW: Watts | undefined;
-  readonly powerTrendWPerMin: WattsPerMinute | undefined;
+  readonly headroom: Percent | null;
+  readonly coolingStress: Percent | null;
+  readonly measuredPowerW: Watts | null;
+  readonly cappedPowerW: Watts | null;
+  readonly nodeTdpW: Watts | null;
+  readonly powerTrendWPerMin: WattsPerMinute | null;
   /** The part of a score that is the same for every pod that draws nothing. */
-  readonly baseScore: number | undefined;
-  readonly cpuTotalCores: number | undefined;
-  readonly cpuMaxWattsTotal: Watts | undefined;
-  readonly gpuCount: number;
-  readonly gpuMaxWattsPerGpu: Watts | undefined;
-  readonly hasGpu: boolean;
+  readonly baseScore: number | null;
+  readonly cpuTotalCores: number | null;
+  readonly cpuMaxWattsTotal: Watts | null;
+  readonly gpuCount: number | null;
+  readonly gpuMaxWattsPerGpu: Watts | null;
+  readonly hasGpu: boolean | null;
   /** Stale nodes score 50, whatever the other values are. */
   readonly stale: boolean;
 }
@@ -56,21 +56,22 @@ function debugRow({ name, twin: status, hardware }: DebuggedNode, now: Instant, 
   const twin = readTwin(status ?? {});
   const headroom = currentHeadroom(twin);
   const measured = status?.powerMeasurement;
+  const gpuCount = hardware === undefined ? null : (hardware.gpu?.count ?? 0);
   return {
     nodeName: name,
     schedulableClass: twin.schedulableClass ?? "unknown",
-    headroom,
-    coolingStress: twin.coolingStress,
-    measuredPowerW: measured?.measuredNodePowerW,
-    cappedPowerW: measured?.nodeCappedPowerW,
-    nodeTdpW: measured?.nodeTdpW,
-    powerTrendWPerMin: measured?.powerTrendWPerMin,
-    baseScore: headroom === undefined ? undefined : headroomTerm(headroom) + coolingTerm(twin.coolingStress),
-    cpuTotalCores: hardware?.cpu.totalCores,
-    cpuMaxWattsTotal: hardware?.cpu.maxWatts,
-    gpuCount: hardware?.gpu?.count ?? 0,
-    gpuMaxWattsPerGpu: hardware?.gpu?.maxWatts,
-    hasGpu: (hardware?.gpu?.count ?? 0) > 0,
+    headroom: headroom ?? null,
+    coolingStress: twin.coolingStress ?? null,
+    measuredPowerW: measured?.measuredNodePowerW ?? null,
+    cappedPowerW: measured?.nodeCappedPowerW ?? null,
+    nodeTdpW: measured?.nodeTdpW ?? null,
+    powerTrendWPerMin: measured?.powerTrendWPerMin ?? null,
+    baseScore: headroom === undefined ? null : headroomTerm(headroom) + coolingTerm(twin.coolingStress),
+    cpuTotalCores: hardware?.cpu.totalCores ?? null,
+    cpuMaxWattsTotal: hardware?.cpu.maxWatts ?? null,
+    gpuCount,
+    gpuMaxWattsPerGpu: hardware?.gpu?.maxWatts ?? null,
+    hasGpu: gpuCount === null ? null : gpuCount > 0,
     stale: !isFresh(twin, now, settings.stalenessThreshold),
   };
 }

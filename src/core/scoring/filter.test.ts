@@ -14,7 +14,7 @@ describe("filterNode", () => {
 
   it("SCH-05 rejects a draining node for a performance pod with a reason", () => {
     expect(filterNode("performance", ofClass("draining"), undefined)).toBe(
-      "Joulie: the node is on its way to eco (class draining); performance pods need a node of class performance",
+      "Joulie: the operator makes the node eco when its performance pods have ended (class draining), so it takes no further ones",
     );
   });
 

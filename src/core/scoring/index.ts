@@ -1,7 +1,16 @@
 export { type Batch, batchOf } from "./batch.ts";
 export { type DebuggedNode, type DebugReport, type DebugRow, debugReport } from "./debug.ts";
 export * from "./energy/index.ts";
-export { ASLEEP, filterNode, type Rejection, rejectionCode, rejections } from "./filter.ts";
+export {
+  ASLEEP,
+  askingPodOf,
+  filterNode,
+  KEPT_FREE,
+  keptFreeFor,
+  keptFreeText,
+  rejectionCode,
+  rejections,
+} from "./filter.ts";
 export { HEADROOM_WEIGHT } from "./formula.ts";
 export { ScoringKernel } from "./kernel.ts";
 export {

@@ -1,4 +1,4 @@
-import { isAwake, type NodeTwinStatus, type SchedulableClass } from "../api/index.ts";
+import { type AwaitedPod, awaitedPodOf, isAwake, type NodeTwinStatus, type SchedulableClass } from "../api/index.ts";
 import {
   type Instant,
   instant,
@@ -29,6 +29,8 @@ export interface TwinState {
   readonly predictedHeadroom: Percent | undefined;
   readonly coolingStress: Percent | undefined;
   readonly pue: number | undefined;
+  /** The pod that the node is kept free for, or was. */
+  readonly awaitedBy?: AwaitedPod | undefined;
 }
 
 const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "eco", "draining", "asleep"]);
@@ -41,6 +43,7 @@ export function readTwin(status: NodeTwinStatus): TwinState {
     predictedHeadroom: share(status.predictedPowerHeadroomScore),
     coolingStress: share(status.predictedCoolingStressScore),
     pue: finite(status.estimatedPUE),
+    ...(status.awaitedBy && { awaitedBy: awaitedPodOf(status) }),
   };
 }
 

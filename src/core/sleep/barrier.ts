@@ -6,6 +6,7 @@ export interface SleepPermission {
   readonly managed: boolean;
   /** The user's label is set. */
   readonly maySleep: boolean;
+  /** By a label of the node, or by a static pod on it. */
   readonly controlPlane: boolean;
   /** Undefined without a PowerEndpoint. */
   readonly endpoint?:

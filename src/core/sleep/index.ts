@@ -1,5 +1,6 @@
 // Start at `planSleep`: which nodes are needed awake, which may sleep and which must wake.
 export { type SleepPermission, sleepBarrierOf } from "./barrier.ts";
+export { hasControlPlaneRole } from "./control-plane-role.ts";
 export {
   planSleep,
   type SleepDecision,

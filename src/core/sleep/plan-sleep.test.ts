@@ -62,9 +62,13 @@ interface PodOptions {
   readonly constraint?: NodeConstraint;
   readonly waited?: number;
   readonly ofNode?: true;
+  readonly scheduler?: string;
 }
 
-function pod(cores: number, { on, gpus = 0, constraint = {}, waited = 0, ofNode }: PodOptions = {}): PodSummary {
+function pod(
+  cores: number,
+  { on, gpus = 0, constraint = {}, waited = 0, ofNode, scheduler }: PodOptions = {},
+): PodSummary {
   return {
     node: on,
     active: true,
@@ -76,6 +80,7 @@ function pod(cores: number, { on, gpus = 0, constraint = {}, waited = 0, ofNode 
     nodes: constraint,
     createdAt: instant(NOW - waited * 1000),
     ...(ofNode && { ofNode }),
+    ...(scheduler && { scheduler }),
   };
 }
 
@@ -318,6 +323,21 @@ describe("what wakes nodes", () => {
     const result = plan([...nodes, ...sleepers], { pods: [...pods, urgent] });
     expect(withVerdict(result, "wake")).toEqual(["right"]);
     expect(result.waits).toEqual([{ pod: urgent, node: "right", wakeTime: 200 }]);
+  });
+
+  it("X-124 a pod of another scheduler wakes a node by default, or if SLEEP_SCHEDULERS lists its scheduler", () => {
+    const { nodes, pods } = busy(5);
+    const wakesFor = (scheduler: string | undefined, schedulers?: readonly string[]) =>
+      withVerdict(
+        plan([...nodes, node("s", asleep)], {
+          pods: [...pods, pod(10, scheduler === undefined ? {} : { scheduler })],
+          settings: { ...settings, schedulers },
+        }),
+        "wake",
+      ).length;
+    expect([wakesFor("volcano"), wakesFor(undefined)]).toEqual([1, 1]);
+    expect([wakesFor("volcano", ["volcano"]), wakesFor(undefined, ["volcano"])]).toEqual([1, 0]);
+    expect([wakesFor("volcano", ["default-scheduler"]), wakesFor(undefined, ["default-scheduler"])]).toEqual([0, 1]);
   });
 
   it("SLP-46 wakes nothing for a pod that fits on an awake or waking node, or on none at all", () => {

@@ -1,5 +1,5 @@
 import type { WantedPowerState } from "../api/index.ts";
-import type { PodPool, PodSummary } from "../demand/index.ts";
+import { isPlacedBy, type PodPool, type PodSummary } from "../demand/index.ts";
 import { type ArrivalHistory, largestFirst, type PendingGroup, pendingGroups, shapeKey } from "../fit/index.ts";
 import { type Instant, type Milliseconds, milliseconds, type Seconds, seconds } from "../units/index.ts";
 import { Placement } from "./placement.ts";
@@ -123,7 +123,7 @@ function merged(plan: SleepPlan, next: SleepPlan): SleepPlan {
 
 function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], input: SleepInput): SleepPlan {
   const { settings, memory, now, current } = input;
-  const pending = pendingGroups(pods, ({ ofNode }) => ofNode !== true);
+  const pending = pendingGroups(pods, (pod) => pod.ofNode !== true && isPlacedBy(settings.schedulers, pod));
   const windows = windowsOf(nodes);
   const reserve = largestFirst(input.arrivals?.reserve(settings.reserveQuantile, now, windows) ?? []);
   const isLate = (node: SleepNode) => memory.isWakingFor(node.uid, lateAfter(node), now);

@@ -6,6 +6,8 @@ export type SleepMode = (typeof sleepModes)[number];
 
 export interface SleepSettings {
   readonly mode: SleepMode;
+  /** The schedulers whose pending pods need nodes; undefined = all. */
+  readonly schedulers?: readonly string[] | undefined;
   /** How long a node must have been empty before it sleeps. */
   readonly after: Milliseconds;
   /** The quantile of arrivals during one wake time that awake nodes have room for, 0 to 1. */

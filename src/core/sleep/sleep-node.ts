@@ -22,7 +22,7 @@ export interface SleepNode extends FitNode {
   readonly lost?: boolean;
   /** Why the operator last asked for it. */
   readonly lastReason?: string | undefined;
-  /** Active pods that would be lost: all except those of DaemonSets and mirror pods. */
+  /** Active pods, bound or promised to the node, that would be lost: all except those of DaemonSets and mirror pods. */
   readonly pods: number;
   /** The user's label says that the node may sleep. */
   readonly asked: boolean;

@@ -47,6 +47,12 @@ describe("the linear cooling model", () => {
     expect(small.coolingStress(watts(500), celsius(20))).toBe(40);
     expect(linearCoolingModel({}).coolingStress(watts(2000), celsius(20))).toBe(40);
   });
+
+  it("X-144 with `auto` compares with the rated power of the node, and predicts nothing if that is unknown", () => {
+    const auto = linearCoolingModel({ referenceNodePower: "auto" });
+    expect(auto.coolingStress(watts(300), celsius(30), watts(600))).toBe(45);
+    expect(auto.coolingStress(watts(300), celsius(30))).toBeUndefined();
+  });
 });
 
 describe("ambientOf", () => {

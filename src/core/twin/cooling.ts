@@ -3,8 +3,8 @@ import { toScore } from "./score.ts";
 
 /** Predicts how much of its cooling capacity a node uses. A thermal simulation can replace the linear model. */
 export interface CoolingModel {
-  /** Absent if the model cannot predict. */
-  coolingStress(nodePower: Watts, ambient: Celsius): Percent | undefined;
+  /** Absent if the model cannot predict. `ratedPower` is the most that the node draws uncapped. */
+  coolingStress(nodePower: Watts, ambient: Celsius, ratedPower?: Watts): Percent | undefined;
 }
 
 /** The baseline of the linear model, and the default for an unknown ambient temperature. */
@@ -16,14 +16,21 @@ const SCORE_PER_DEGREE = 0.5;
 /** Two EPYC 9654 and eight H100 NVL under full load. */
 export const defaultReferenceNodePower = watts(4000);
 
+/** REFERENCE_NODE_POWER_W: one power for all nodes, or `auto` for the rated power of each node. */
+export type ReferenceNodePower = Watts | "auto";
+
 /** 80 points at the reference power, plus half a point per degree above the baseline. Cold air subtracts nothing. */
-export function linearCoolingModel({ referenceNodePower = defaultReferenceNodePower } = {}): CoolingModel {
+export function linearCoolingModel({
+  referenceNodePower = defaultReferenceNodePower,
+}: {
+  readonly referenceNodePower?: ReferenceNodePower;
+} = {}): CoolingModel {
   return {
-    coolingStress: (nodePower, ambient) =>
-      toScore(
-        (nodePower * SCORE_AT_REFERENCE) / referenceNodePower +
-          Math.max(0, ambient - baselineAmbient) * SCORE_PER_DEGREE,
-      ),
+    coolingStress: (nodePower, ambient, ratedPower) => {
+      const reference = referenceNodePower === "auto" ? (ratedPower ?? Number.NaN) : referenceNodePower;
+      const warmth = Math.max(0, ambient - baselineAmbient);
+      return toScore((nodePower * SCORE_AT_REFERENCE) / reference + warmth * SCORE_PER_DEGREE);
+    },
   };
 }
 

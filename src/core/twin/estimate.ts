@@ -33,6 +33,10 @@ export function utilizationEstimate(
   return atMost(cpu + gpuIdle(hardware) + gpuPods, cap);
 }
 
+/** The power of all boards: idle power plus the expected power of the bound pods, at most their caps. */
+export const gpuEstimate = (hardware: LoadEnvelope, gpuPods: Watts, cap: Watts | undefined): Watts | undefined =>
+  atMost(gpuIdle(hardware) + gpuPods, cap);
+
 /** Linear between the points, constant outside. */
 function along(points: LoadCurve["points"], load: number): number {
   const next = points.findIndex(([at]) => at >= load);

@@ -1,5 +1,6 @@
 export * from "./caps.ts";
 export * from "./cooling.ts";
+export { tableCoolingModel } from "./cooling-table.ts";
 export type { DevicePower, PowerEnvelope } from "./envelope.ts";
 export * from "./estimate.ts";
 export * from "./measurement.ts";
@@ -10,3 +11,4 @@ export * from "./publication.ts";
 export * from "./pue.ts";
 export * from "./slowdown.ts";
 export * from "./trend.ts";
+export * from "./wall-power.ts";

@@ -52,6 +52,8 @@ function measured(reading: PowerReading | undefined, trend: WattsPerMinute): Pow
     source: reading.source,
     ...timestamp(reading.at),
     measuredNodePowerW: reading.power,
+    ...(reading.estimatedGpus !== undefined && { estimatedGpuPowerW: reading.estimatedGpus }),
+    ...(isNonNegative(reading.server) && { serverPowerW: reading.server }),
     ...(Number.isFinite(trend) ? { powerTrendWPerMin: trend } : {}),
   };
 }
@@ -81,6 +83,9 @@ export function isMeasurementWorthPublishing(
   if (derived.some((field) => lastPublished[field] !== next[field])) return true;
   return (
     moved(lastPublished.measuredNodePowerW, next.measuredNodePowerW) ||
+    // An older CRD drops these figures, so their appearance waits for another change or the heartbeat: else every pass would write.
+    (lastPublished.serverPowerW !== undefined && moved(lastPublished.serverPowerW, next.serverPowerW)) ||
+    (lastPublished.estimatedGpuPowerW !== undefined && next.estimatedGpuPowerW === undefined) ||
     Math.abs((next.powerTrendWPerMin ?? 0) - (lastPublished.powerTrendWPerMin ?? 0)) >= WATTS_THAT_MATTER
   );
 }

@@ -12,11 +12,11 @@ const estimate = reading("static", 200);
 const external = reading("kepler", 500);
 
 describe("choosePower", () => {
-  it("X-97 prefers the agent's reading in mode auto, then utilisation, then the static estimate", () => {
+  it("X-97 X-157 prefers the agent's reading in mode auto, then Kepler's, then utilisation, then the static estimate", () => {
     expect(choosePowerReading("auto", { agent, utilization, static: estimate, external })).toBe(agent);
-    expect(choosePowerReading("auto", { utilization, static: estimate, external })).toBe(utilization);
-    expect(choosePowerReading("auto", { static: estimate, external })).toBe(estimate);
-    expect(choosePowerReading("auto", { external })).toBeUndefined();
+    expect(choosePowerReading("auto", { utilization, static: estimate, external })).toBe(external);
+    expect(choosePowerReading("auto", { utilization, static: estimate })).toBe(utilization);
+    expect(choosePowerReading("auto", { static: estimate })).toBe(estimate);
     expect(choosePowerReading("auto", {})).toBeUndefined();
   });
 

@@ -11,9 +11,14 @@ import {
 import { isBeyondClockSkew } from "./clock-skew.ts";
 
 export interface PowerReading {
+  /** Packages and boards together. */
   readonly power: Watts;
   readonly source: PowerSource;
   readonly at: Instant;
+  /** Part of `power`: the boards, estimated because the source does not read them. */
+  readonly estimatedGpus?: Watts | undefined;
+  /** Power of the whole server, read by a meter. */
+  readonly server?: Watts | undefined;
 }
 
 /** OPERATOR_NODE_POWER_SOURCE. */
@@ -23,7 +28,7 @@ export type PowerSourceMode = (typeof powerSourceModes)[number];
 /** The power readings of a node in this tick, by source. */
 export interface PowerReadings {
   readonly agent?: PowerReading | undefined;
-  /** From the configured HTTP endpoint or Prometheus. */
+  /** From the configured HTTP endpoint or Prometheus, where Kepler's series are. */
   readonly external?: PowerReading | undefined;
   readonly utilization?: PowerReading | undefined;
   readonly static?: PowerReading | undefined;
@@ -31,7 +36,7 @@ export interface PowerReadings {
 
 /** An explicitly configured source is never replaced: without its reading the node is not measured. */
 const preference: Readonly<Record<PowerSourceMode, readonly (keyof PowerReadings)[]>> = {
-  auto: ["agent", "utilization", "static"],
+  auto: ["agent", "external", "utilization", "static"],
   static: ["static"],
   utilization: ["utilization"],
   http: ["external"],

@@ -72,6 +72,7 @@ describe("compute", () => {
       schedulableClass: "eco",
       predictedPowerHeadroomScore: 41.22,
       predictedCoolingStressScore: 31.3,
+      coolingStressNow: 22.5,
       predictedPsuStressScore: 60,
       effectiveCapState: { cpuPct: 60, gpuPct: 60 },
       hardwareDensityScore: 1.25,
@@ -116,10 +117,38 @@ describe("compute", () => {
   it("TWN-14 predicts independently of the measured power", () => {
     const predicted = (power: number) => {
       const reading = { power: watts(power), source: "agent", at: instant(0) } as const;
-      const { powerMeasurement: _, ...rest } = predictTwin({ hardware, caps: eco, reading, ambient: celsius(25) });
+      const {
+        powerMeasurement: _,
+        coolingStressNow: __,
+        ...rest
+      } = predictTwin({ hardware, caps: eco, reading, ambient: celsius(25) });
       return rest;
     };
     expect(predicted(0)).toEqual(predicted(2400));
+  });
+
+  const idle = { power: watts(100), source: "agent", at: instant(0) } as const;
+
+  it("X-143 computes the stress of the power drawn now by the same model, beside the forecast at the cap", () => {
+    expect(predictTwin({ hardware, caps: eco, reading: idle, ambient: celsius(30) })).toMatchObject({
+      coolingStressNow: 7,
+      predictedCoolingStressScore: 33.8,
+    });
+  });
+
+  it("X-143 has no stress for now on a sleeping node or without a reading", () => {
+    expect(predictTwin({ hardware, caps: eco })).not.toHaveProperty("coolingStressNow");
+    const asleep = predictTwin({ hardware, caps: eco, schedulableClass: "asleep", reading: idle });
+    expect(asleep).not.toHaveProperty("coolingStressNow");
+  });
+
+  it("X-144 with `auto` a node at its rated power has a stress of 80, whatever its size", () => {
+    const model = { cooling: linearCoolingModel({ referenceNodePower: "auto" }) };
+    const full = (envelope: TwinInput["hardware"]) =>
+      predictTwin({ hardware: envelope, caps: caps(100, 100), reading: idle }, model);
+    expect(full(hardware)).toMatchObject({ predictedCoolingStressScore: 80, coolingStressNow: expect.closeTo(10 / 3) });
+    const small = { cpu: { sockets: 1, maxWattsPerSocket: watts(100) } };
+    expect(full(small)).toMatchObject({ predictedCoolingStressScore: 80, coolingStressNow: 80 });
   });
 
   it("TWN-25 uses the given cooling model and clamps its score to 0–100", () => {
@@ -140,7 +169,7 @@ describe("compute", () => {
     expect(predictTwin({ hardware, caps: eco, supplyTotal: watts(30_000) }, model).predictedPsuStressScore).toBe(30);
   });
 
-  it("TWN-26 calls the cooling model once per node", () => {
+  it("TWN-26 calls the cooling model once per node for the forecast, however many GPUs it has", () => {
     let asked = 0;
     const cooling = { coolingStress: () => percent(asked++) };
     predictTwin({ hardware: { ...hardware, gpu: { count: 1000, maxWatts: watts(700) } }, caps: eco }, { cooling });

@@ -10,7 +10,7 @@ import {
 } from "../units/index.ts";
 import { type EffectiveCaps, isPercentage } from "./caps.ts";
 import { ambientOf, type CoolingModel, linearCoolingModel } from "./cooling.ts";
-import type { PowerEnvelope } from "./envelope.ts";
+import { maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 import { psuStress } from "./psu.ts";
@@ -43,6 +43,7 @@ export type TwinOutput = Pick<
   | "schedulableClass"
   | "predictedPowerHeadroomScore"
   | "predictedCoolingStressScore"
+  | "coolingStressNow"
   | "predictedPsuStressScore"
   | "effectiveCapState"
   | "expectedSlowdownPct"
@@ -72,8 +73,8 @@ const MOST_DENSITY = 2;
  */
 export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
   const { hardware, caps, density, pue, slowdown } = input;
-  const power = nodePower(hardware, caps);
-  const stress = power === undefined ? undefined : stressOf(model, power, input.ambient);
+  const stress = stressOf(model, nodePower(hardware, caps), input);
+  const stressNow = input.schedulableClass === "asleep" ? undefined : stressOf(model, input.reading?.power, input);
   const room = stress === undefined ? undefined : headroom(caps, stress);
   const supplyStress = psuStress(input.supplyTotal, model.rackCapacity);
   const measurement = powerMeasurement(hardware, caps, input.reading, input.trend ?? wattsPerMinute(0));
@@ -86,6 +87,7 @@ export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): 
     estimatedPUE: isNonNegative(pue) && pue >= 1 ? pue : 1,
   };
   if (stress !== undefined) output.predictedCoolingStressScore = stress;
+  if (stressNow !== undefined) output.coolingStressNow = stressNow;
   if (room !== undefined) output.predictedPowerHeadroomScore = room;
   if (supplyStress !== undefined) output.predictedPsuStressScore = supplyStress;
   if (isNonNegative(density) && density <= MOST_DENSITY) output.hardwareDensityScore = density;
@@ -94,6 +96,14 @@ export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): 
   return output;
 }
 
-// A custom model may return values out of range, which the API would reject.
-const stressOf = ({ cooling }: TwinModel, power: Watts, ambient: Celsius | undefined): Percent | undefined =>
-  toScore(cooling.coolingStress(power, ambientOf(ambient, undefined)) ?? Number.NaN);
+/** The stress at this power. A custom model may return values out of range, which the API would reject. */
+function stressOf(
+  { cooling }: TwinModel,
+  power: Watts | undefined,
+  { hardware, ambient }: TwinInput,
+): Percent | undefined {
+  if (!isNonNegative(power)) return undefined;
+  const rated = maxPowerOf(hardware);
+  const ratedPower = rated && watts(rated.cpu + rated.gpu);
+  return toScore(cooling.coolingStress(power, ambientOf(ambient, undefined), ratedPower) ?? Number.NaN);
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { instant, percent, watts, wattsPerMinute } from "../units/index.ts";
+import { celsius, instant, percent, watts, wattsPerMinute } from "../units/index.ts";
 import { predictTwin } from "./predict.ts";
-import { roundForPublication } from "./publication.ts";
+import { isWorthPublishing, roundForPublication } from "./publication.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(333.37) }, gpu: { count: 3, maxWatts: watts(123.456) } };
 
@@ -24,6 +24,7 @@ describe("the published status of a twin", () => {
       schedulableClass: "eco",
       predictedPowerHeadroomScore: 45.3,
       predictedCoolingStressScore: 9.4,
+      coolingStressNow: 8.3,
       predictedPsuStressScore: 24.7,
       effectiveCapState: { cpuPct: 33.3, gpuPct: 66.7 },
       hardwareDensityScore: 0.123,
@@ -69,5 +70,52 @@ describe("the published status of a twin", () => {
       powerMeasurement: { powerTrendWPerMin: wattsPerMinute(-0.01) },
     });
     expect(Object.is(powerMeasurement?.powerTrendWPerMin, 0)).toBe(true);
+  });
+});
+
+describe("what is worth publishing", () => {
+  const reading = { power: watts(1000), source: "agent", at: instant(0) } as const;
+  const statusAt = (power: number, ambient: number) =>
+    roundForPublication(
+      predictTwin({
+        hardware,
+        caps: { cpuPct: percent(60), gpuPct: percent(60) },
+        reading: { ...reading, power: watts(power) },
+        ambient: celsius(ambient),
+      }),
+    );
+
+  it("X-143 the stress of the power drawn now causes no write that power or weather would not cause", () => {
+    const before = statusAt(1000, 25);
+    expect(isWorthPublishing(before, statusAt(1004, 26))).toBe(false);
+    expect(
+      isWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 0.9) }),
+    ).toBe(false);
+    expect(
+      isWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 1) }),
+    ).toBe(true);
+  });
+
+  it("X-143 the stress is removed at once when the node falls asleep", () => {
+    const { coolingStressNow: _, ...asleep } = statusAt(1000, 25);
+    expect(isWorthPublishing(statusAt(1000, 25), asleep)).toBe(true);
+  });
+
+  it("X-154 X-156 an older CRD, which drops what a meter of the server or estimated GPUs draw, causes no write in every pass", () => {
+    const next = statusAt(1000, 25);
+    const figures = { serverPowerW: watts(1400), estimatedGpuPowerW: watts(300) };
+    const added = { ...next, powerMeasurement: { ...next.powerMeasurement, ...figures } };
+    expect(isWorthPublishing(next, added)).toBe(false);
+    // A meter that falls silent, or a reading that is whole again, must not stay in the twin.
+    expect(isWorthPublishing(added, next)).toBe(true);
+    for (const figure of ["serverPowerW", "estimatedGpuPowerW"] as const) {
+      const { [figure]: _, ...rest } = added.powerMeasurement;
+      expect(isWorthPublishing(added, { ...added, powerMeasurement: rest })).toBe(true);
+    }
+  });
+
+  it("X-143 an older CRD, which drops the field, causes no write in every pass", () => {
+    const { coolingStressNow: _, ...dropped } = statusAt(1000, 25);
+    expect(isWorthPublishing(dropped, statusAt(1000, 25))).toBe(false);
   });
 });

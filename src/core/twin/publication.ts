@@ -1,4 +1,4 @@
-import type { NodeTwinStatus, PowerMeasurement } from "../api/index.ts";
+import { isSameSpare, type NodeTwinStatus, type PowerMeasurement } from "../api/index.ts";
 import { isMeasurementWorthPublishing } from "./measurement.ts";
 import type { TwinOutput } from "./predict.ts";
 
@@ -30,6 +30,8 @@ const power = positive((value) => (value < 100 ? tenths(value) : units(value)));
 
 const ofMeasurement = {
   measuredNodePowerW: power,
+  estimatedGpuPowerW: power,
+  serverPowerW: power,
   cpuCappedPowerW: power,
   gpuCappedPowerW: power,
   nodeCappedPowerW: power,
@@ -42,6 +44,7 @@ const ofMeasurement = {
 const ofStatus = {
   predictedPowerHeadroomScore: tenths,
   predictedCoolingStressScore: tenths,
+  coolingStressNow: tenths,
   predictedPsuStressScore: tenths,
   expectedSlowdownPct: tenths,
   hardwareDensityScore: toPlaces(3),
@@ -87,15 +90,26 @@ const scores = [
 ] as const satisfies readonly (keyof TwinOutput)[];
 
 /** Whether a status must be written before the next heartbeat. This is the only such rule; compare with the published status. */
-export const isWorthPublishing = (published: NodeTwinStatus | undefined, next: TwinOutput): boolean =>
+export const isWorthPublishing = (
+  published: NodeTwinStatus | undefined,
+  next: TwinOutput & Pick<NodeTwinStatus, "awaitedBy">,
+): boolean =>
   published === undefined ||
+  published.awaitedBy?.uid !== next.awaitedBy?.uid ||
+  published.awaitedBy?.until !== next.awaitedBy?.until ||
+  !isSameSpare(published.awaitedBy?.spare, next.awaitedBy?.spare) ||
   published.schedulableClass !== next.schedulableClass ||
   published.hardwareDensityScore !== next.hardwareDensityScore ||
   published.effectiveCapState?.cpuPct !== next.effectiveCapState?.cpuPct ||
   published.effectiveCapState?.gpuPct !== next.effectiveCapState?.gpuPct ||
   isMeasurementWorthPublishing(published.powerMeasurement, next.powerMeasurement) ||
   hasMoved(published.estimatedPUE, next.estimatedPUE, PUE_THAT_MATTERS) ||
+  hasStressMoved(published, next) ||
   scores.some((score) => hasMoved(published[score], next[score], SCORE_THAT_MATTERS));
+
+/** It appears with a new class or reading, which are worth publishing. An older CRD drops it: then no pass may write it again. */
+const hasStressMoved = ({ coolingStressNow: from }: NodeTwinStatus, { coolingStressNow: to }: TwinOutput): boolean =>
+  from !== undefined && hasMoved(from, to, SCORE_THAT_MATTERS);
 
 const hasMoved = (from: number | undefined, to: number | undefined, by: number): boolean =>
   from === undefined || to === undefined ? from !== to : Math.abs(to - from) >= by;

@@ -1,8 +1,8 @@
+export { clockWithCalendar } from "./calendar.ts";
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
 export { Deadline, type DeadlineOptions, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
 export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { ScaledClock } from "./scaled.ts";
-export { shiftedClock } from "./shifted.ts";
 export { systemClock } from "./system.ts";
 export { type ThreadLoad, threadLoad } from "./thread-load.ts";
 export { VirtualClock } from "./virtual.ts";

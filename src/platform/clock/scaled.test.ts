@@ -100,6 +100,38 @@ describe("a scaled clock", () => {
     expect([patient.now(), patient.monotonic()]).toEqual([clock.now(), clock.monotonic()]);
   });
 
+  it("X-162 stands still when granted time is used up, and its timers wait for the next grant", async () => {
+    const { base, clock } = scaled(10);
+    const fired: string[] = [];
+    clock.after(ms(500), () => fired.push("early"));
+    clock.after(ms(3000), () => fired.push("late"));
+    clock.after(ms(3000), () => fired.push("cancelled")).cancel();
+    clock.grant(ms(100));
+    await base.advanceAsync(ms(5000));
+    expect([clock.monotonic(), fired]).toEqual([1000, ["early"]]);
+    clock.grant(ms(100));
+    await base.advanceAsync(ms(5000));
+    expect([clock.monotonic(), fired]).toEqual([2000, ["early"]]);
+    clock.speed = 20;
+    clock.grant(ms(Number.POSITIVE_INFINITY));
+    await base.advanceAsync(ms(51));
+    expect([clock.monotonic(), fired]).toEqual([3020, ["early", "late"]]);
+    expect(base.waiting).toBe(0);
+  });
+
+  it("X-162 fires a timer that waited for a grant exactly when its time has passed", async () => {
+    const { base, clock } = scaled(10);
+    const fired: number[] = [];
+    clock.after(ms(1500), () => fired.push(clock.monotonic()));
+    clock.grant(ms(100));
+    await base.advanceAsync(ms(5000));
+    clock.grant(ms(100));
+    await base.advanceAsync(ms(49));
+    expect(fired).toEqual([]);
+    await base.advanceAsync(ms(1));
+    expect(fired).toEqual([1500]);
+  });
+
   it("never steps back when its speed changes", () => {
     const step = fc.record({
       speed: fc.double({ min: 1e-3, max: 1e4, noNaN: true }),

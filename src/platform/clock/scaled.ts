@@ -17,7 +17,8 @@ interface Waiting {
 
 /**
  * A clock that runs faster or slower than another one. Its speed may change: past time is unaffected, and pending timers are
- * rescheduled. Its wall clock starts at a given time or at that of the other clock.
+ * rescheduled. Its wall clock starts at a given time or at that of the other clock. Once time is granted to it, it stands still
+ * when the last grant is used up, and that time is lost to it.
  */
 export class ScaledClock implements Clock {
   readonly #base: Clock;
@@ -26,6 +27,10 @@ export class ScaledClock implements Clock {
   #speed: number;
   #anchor: MonotonicInstant;
   #passed = 0;
+  /** When the other clock reaches this time, this one stands still. */
+  #grantEnds = Number.POSITIVE_INFINITY;
+  /** Timers of the other clock that fired while this one stood still. */
+  readonly #held = new Set<Waiting>();
 
   constructor(base: Clock, speed: number, start: Instant = base.now()) {
     this.#base = base;
@@ -40,13 +45,22 @@ export class ScaledClock implements Clock {
 
   set speed(speed: number) {
     const next = checked(speed);
-    this.#passed = this.monotonic();
-    this.#anchor = this.#base.monotonic();
+    this.#settle();
     this.#speed = next;
+    this.#held.clear();
     for (const waiting of this.#waiting) {
       waiting.timer?.cancel();
       this.#arm(waiting);
     }
+  }
+
+  /** Lets this clock go on for `length` of the other clock from now, and not further. */
+  grant(length: Milliseconds): void {
+    this.#settle();
+    this.#grantEnds = this.#base.monotonic() + checkedTimerLength(length);
+    const held = Array.from(this.#held);
+    this.#held.clear();
+    for (const waiting of held) this.#arm(waiting);
   }
 
   now(): Instant {
@@ -54,7 +68,8 @@ export class ScaledClock implements Clock {
   }
 
   monotonic(): MonotonicInstant {
-    return monotonicInstant(this.#passed + (this.#base.monotonic() - this.#anchor) * this.#speed);
+    const granted = Math.min(this.#base.monotonic(), this.#grantEnds);
+    return monotonicInstant(this.#passed + Math.max(0, granted - this.#anchor) * this.#speed);
   }
 
   after(length: Milliseconds, callback: () => void, options?: TimerOptions): Timer {
@@ -69,6 +84,7 @@ export class ScaledClock implements Clock {
     return {
       cancel: () => {
         this.#waiting.delete(waiting);
+        this.#held.delete(waiting);
         waiting.timer?.cancel();
       },
     };
@@ -94,9 +110,18 @@ export class ScaledClock implements Clock {
     return patient;
   }
 
+  /** Counts the time that has passed at the speed until now. */
+  #settle(): void {
+    this.#passed = this.monotonic();
+    this.#anchor = this.#base.monotonic();
+  }
+
   #arm(waiting: Waiting): void {
     const rest = milliseconds((waiting.due - this.monotonic()) / this.#speed);
     const wake = () => {
+      const isEarly = this.#grantEnds < Number.POSITIVE_INFINITY && waiting.due - this.monotonic() > this.#speed;
+      if (isEarly && this.#base.monotonic() >= this.#grantEnds) return void this.#held.add(waiting);
+      if (isEarly) return this.#arm(waiting);
       this.#waiting.delete(waiting);
       waiting.callback();
     };

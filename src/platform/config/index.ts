@@ -1,4 +1,12 @@
-export { defaultRanges, type EndpointRange, endpointRanges, NODE_PLACEHOLDER, originOf } from "./endpoints.ts";
+export {
+  defaultRanges,
+  EndpointList,
+  type EndpointRange,
+  endpointRanges,
+  hostRanges,
+  isWithinZone,
+  originOf,
+} from "./endpoints.ts";
 export { debugEndpoints, EVERY_PROGRAM, type EveryProgram, everyProgram, loggerOf } from "./every-program.ts";
 export { grouped } from "./grouped.ts";
 export * from "./numbers.ts";

@@ -15,6 +15,22 @@ export const quantity = <Unit, const Options extends VariableOptions & Bounds>(
   options: Options,
 ) => variable<Unit, Options>(numberKind("number", options, unit), options);
 
+/** As `quantity`, or the word auto. */
+export function quantityOrAuto<Unit, const Options extends VariableOptions & Bounds>(
+  unit: (value: number) => Unit,
+  options: Options,
+) {
+  const quantityKind = numberKind("number", options, unit);
+  return variable<Unit | "auto", Options>(
+    {
+      word: "number|auto",
+      allowed: `${quantityKind.allowed}, or auto`,
+      read: (text) => (text === "auto" ? ok(text) : quantityKind.read(text)),
+    },
+    options,
+  );
+}
+
 /** A percentage of a maximum: above 0, because 0 would forbid all work, and at most 100. */
 export const percentage = <const Options extends VariableOptions>(options: Options) =>
   variable<Percent, Options>(numberKind("percent", { above: 0, max: 100 }, percent), options);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { watts } from "../../core/units/index.ts";
+import { milliseconds, watts } from "../../core/units/index.ts";
 import { bytes, integer, number, percentage, quantity } from "./numbers.ts";
 import { factsOf } from "./variable.ts";
 import {
@@ -13,6 +13,7 @@ import {
   labelKeys,
   labelSelector,
   objectName,
+  objectNames,
   path,
   text,
   url,
@@ -41,6 +42,15 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
       ["1ns", "is shorter than 100ms"],
       ["99.999999ms", "is shorter than 100ms"],
       ["2562048h", "is not a duration"],
+    ],
+  ],
+  [
+    "a duration with a minimum",
+    duration({ about, min: milliseconds(10_000) }),
+    [["10s", 10_000]],
+    [
+      ["9.9s", "is shorter than 10s"],
+      ["0", "is shorter than 10s"],
     ],
   ],
   [
@@ -243,6 +253,15 @@ describe.each<[string, z.ZodType, [string, unknown][], [string, string][]]>([
     ],
   ],
   [
+    "names",
+    objectNames({ about }),
+    [["default-scheduler, volcano", ["default-scheduler", "volcano"]]],
+    [
+      ["", 'has "", which is not a name'],
+      ["a,B", 'has "B", which is not a name'],
+    ],
+  ],
+  [
     "a name",
     objectName({ about }),
     [["worker-01.example.com", "worker-01.example.com"]],
@@ -303,6 +322,7 @@ describe("a formatted value", () => {
 
   it("shows the minimum of a duration", () => {
     expect(factsOf(duration({ about })).allowed).toMatch(/, at least 100ms$/);
+    expect(factsOf(duration({ about, min: milliseconds(10_000) })).allowed).toMatch(/, at least 10s$/);
     expect(factsOf(duration({ about, orZero: "off" })).allowed).toMatch(/, at least 100ms, or 0 \(off\)$/);
   });
 

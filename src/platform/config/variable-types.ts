@@ -15,24 +15,27 @@ import { type VariableOptions, type VariableType, variable } from "./variable.ts
 
 /** The shortest duration: a shorter one would run passes without a pause. */
 const SHORTEST = milliseconds(100);
-const SHORTEST_TEXT = formatDuration(SHORTEST);
 
 /** `orZero` describes the meaning of 0, if it is allowed. The parser limits the longest duration. */
-export const duration = <const Options extends VariableOptions & { orZero?: string }>(options: Options) =>
-  variable<Milliseconds, Options>(
+export const duration = <const Options extends VariableOptions & { orZero?: string; min?: Milliseconds }>(
+  options: Options,
+) => {
+  const { min = SHORTEST } = options;
+  return variable<Milliseconds, Options>(
     {
       word: "duration",
-      allowed: `a duration such as 500ms, 30s, 5m or 1h30m, at least ${SHORTEST_TEXT}${options.orZero === undefined ? "" : `, or 0 (${options.orZero})`}`,
+      allowed: `a duration such as 500ms, 30s, 5m or 1h30m, at least ${formatDuration(min)}${options.orZero === undefined ? "" : `, or 0 (${options.orZero})`}`,
       read: (text) => {
         const parsed = parseDuration(text);
         if (!parsed.ok) return fail("is not a duration");
         if (parsed.value === 0 && options.orZero !== undefined) return parsed;
-        return parsed.value < SHORTEST ? fail(`is shorter than ${SHORTEST_TEXT}`) : parsed;
+        return parsed.value < min ? fail(`is shorter than ${formatDuration(min)}`) : parsed;
       },
       show: formatDuration,
     },
     options,
   );
+};
 
 const booleans: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
 
@@ -186,18 +189,20 @@ export const labelKey = <const Options extends VariableOptions>(options: Options
   variable<string, Options>(labelKeyKind, options);
 
 export const labelKeys = <const Options extends VariableOptions>(options: Options) =>
-  variable<readonly string[], Options>(
-    {
-      word: "key,key…",
-      allowed: "Kubernetes label keys, separated by commas",
-      read: (text) => {
-        const items = text.split(",").map((item) => item.trim());
-        const bad = items.find((item) => !isLabelKey(item));
-        return bad === undefined ? ok(items) : fail(`has ${JSON.stringify(bad)}, which is not a label key`);
-      },
-    },
-    options,
-  );
+  variable<readonly string[], Options>(listKind("key", "label key", isLabelKey), options);
+
+export const objectNames = <const Options extends VariableOptions>(options: Options) =>
+  variable<readonly string[], Options>(listKind("name", "name", isObjectName), options);
+
+const listKind = (word: string, noun: string, isItem: (text: string) => boolean): VariableType<readonly string[]> => ({
+  word: `${word},${word}…`,
+  allowed: `Kubernetes ${noun}s, separated by commas`,
+  read: (text) => {
+    const items = text.split(",").map((item) => item.trim());
+    const bad = items.find((item) => !isItem(item));
+    return bad === undefined ? ok(items) : fail(`has ${JSON.stringify(bad)}, which is not a ${noun}`);
+  },
+});
 
 export const json = <Value, const Options extends VariableOptions & { allowed: string }>(
   schema: z.ZodType<Value>,

@@ -13,6 +13,7 @@ import { Registry } from "./kinds/registry.ts";
 import type { JsonObject } from "./storage/json.ts";
 import type { Server } from "./storage/server.ts";
 import { EmbeddedStore } from "./storage/store.ts";
+import { WorkloadControllers } from "./workloads/workload-controllers.ts";
 import type { ApiWriteOptions } from "./write/admission.ts";
 import { create } from "./write/create.ts";
 import { expireEvents } from "./write/event-expiry.ts";
@@ -35,10 +36,12 @@ const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fie
 export class EmbeddedApi {
   readonly faults: FaultInjector;
   readonly #handler: RequestHandler;
+  readonly #clock: Clock;
   readonly #open = new Set<ListeningServer>();
 
   constructor(options: EmbeddedOptions) {
     const { clock, random } = options;
+    this.#clock = clock;
     const store = new EmbeddedStore(options.historyLimit ?? 10_000);
     const server: Server = { store, registry: new Registry(), clock, random };
     this.#handler = new RequestHandler(server);
@@ -54,6 +57,7 @@ export class EmbeddedApi {
     expireEvents(server);
     // Registered after serveCrds, so that it also collects the dependents of objects removed with their CRD.
     void new GarbageCollector(server);
+    void new WorkloadControllers(server);
     for (const name of firstNamespaces) create(server, namespaces, undefined, { metadata: { name } }, itself);
     for (const crd of options.crds ?? []) create(server, crds, undefined, crd as JsonObject, itself);
   }
@@ -74,7 +78,10 @@ export class EmbeddedApi {
   /** Serves the API over loopback HTTP. The bearer token is a secret, so it comes from the system's random source. */
   async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
-    const listening = await listen(async (request) => this.#answer(request), token, options);
+    const listening = await listen(
+      { answer: async (request) => this.#answer(request), token, clock: this.#clock },
+      options,
+    );
     this.#open.add(listening);
     return listening;
   }

@@ -7,7 +7,7 @@ export { type WrittenFile, writtenFiles } from "./host/written-files.ts";
 export { HsmpBackend } from "./hsmp/hsmp-backend.ts";
 export { HsmpDevice, type HsmpDeviceOptions } from "./hsmp/hsmp-device.ts";
 export { HttpCapBackend, type HttpDeviceInfo } from "./http/http-caps.ts";
-export { HttpControlClient, type HttpEndpoint } from "./http/http-control.ts";
+export { HttpControlClient, type HttpEndpoint, UnansweredCommands } from "./http/http-control.ts";
 export { type HttpReading, readTelemetry } from "./http/http-readings.ts";
 export { HttpThrottleBackend } from "./http/http-throttle.ts";
 export type * from "./port.ts";

@@ -18,8 +18,8 @@ export type {
 } from "./client/call-types.ts";
 export type { CallOptions } from "./client/caller.ts";
 export { KubeClient, type KubeClientOptions } from "./client/client.ts";
-export { clockSkewOf } from "./client/clock-skew.ts";
-export { ApiError, type ApiErrorKind, isApiError } from "./client/errors.ts";
+export { clockSkewOf, ServerTime } from "./client/clock-skew.ts";
+export { ApiError, type ApiErrorKind, isApiError, plainReason } from "./client/errors.ts";
 export { HttpTransport, type HttpTransportOptions } from "./client/http-transport.ts";
 export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
 export type { ListPage } from "./client/pages.ts";

@@ -44,7 +44,7 @@ async function kill({ child }: Contender): Promise<void> {
 }
 
 describe("a folder whose owner was killed", () => {
-  it("is locked by exactly one of many processes that start at once", { timeout: 120_000 }, async () => {
+  it("is locked by exactly one of many processes that start at once", async () => {
     const contenders = Array.from({ length: CONTENDERS }, contender);
     const ownersByRound: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {

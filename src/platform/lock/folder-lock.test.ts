@@ -63,8 +63,10 @@ describe("a locked folder", () => {
   it("removes the files of killed processes, also of one killed before it published its lock", async () => {
     const program = `
       const { createServer } = require("node:net");
-      for (const name of ["lock-1.sock", "lock-2.new"]) createServer().listen(process.argv[1] + "/" + name);
-      setTimeout(() => process.kill(process.pid, "SIGKILL"), 50);`;
+      const { once } = require("node:events");
+      const servers = ["lock-1.sock", "lock-2.new"].map((name) => createServer().listen(process.argv[1] + "/" + name));
+      Promise.all(servers.map((server) => server.listening || once(server, "listening")))
+        .then(() => process.kill(process.pid, "SIGKILL"));`;
     await expect(promisify(execFile)(process.execPath, ["-e", program, folder])).rejects.toMatchObject({
       signal: "SIGKILL",
     });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 import { CodedError } from "../../core/api/index.ts";
+import { ApiError } from "../kube/index.ts";
 import { createLogger, type LoggerOptions } from "./index.ts";
 
 function captured(options: Partial<LoggerOptions> = {}) {
@@ -58,6 +59,44 @@ describe("createLogger", () => {
       },
       msg: "pass failed",
     });
+  });
+
+  it("X-180 logs an expected failure with its code and its cause, without a stack", () => {
+    const { log, last } = captured();
+    const cause = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:6443"), { code: "ECONNREFUSED" });
+    log.warn({ attempt: 2, err: new ApiError("network", "GET /api/v1/nodes: no connection", { cause }) }, "retrying");
+    const { err, ...line } = last();
+    expect(line).toMatchObject({ code: "JOULIE_E_API_UNREACHABLE", attempt: 2 });
+    expect(err).toEqual({
+      type: "ApiError",
+      name: "ApiError",
+      message: "GET /api/v1/nodes: no connection",
+      code: "JOULIE_E_API_UNREACHABLE",
+      kind: "network",
+      notDone: false,
+      cause: { type: "Error", message: "connect ECONNREFUSED 127.0.0.1:6443", code: "ECONNREFUSED" },
+    });
+    log.warn({ err: cause }, "retrying");
+    expect(last()).toMatchObject({ code: "JOULIE_E_CONNECTION", err: { code: "ECONNREFUSED" } });
+    expect(last()["err"]).not.toHaveProperty("stack");
+  });
+
+  it("X-180 logs a connection that failed at every address of a host without a stack", () => {
+    const { log, last } = captured();
+    const refused = ["::1", "127.0.0.1"].map((address) =>
+      Object.assign(new Error(`connect ECONNREFUSED ${address}:6443`), { code: "ECONNREFUSED" }),
+    );
+    log.warn({ err: Object.assign(new AggregateError(refused), { code: "ECONNREFUSED" }) }, "retrying");
+    expect(last()).toMatchObject({ err: { aggregateErrors: [{ message: "connect ECONNREFUSED ::1:6443" }, {}] } });
+    expect(JSON.stringify(last())).not.toContain("stack");
+  });
+
+  it("handles expected failures that are causes of each other", () => {
+    const { log, last } = captured();
+    const error = Object.assign(new Error("round"), { code: "ECONNRESET" });
+    error.cause = Object.assign(new Error("trip", { cause: error }), { code: "EPIPE" });
+    log.error(error);
+    expect(last()).toMatchObject({ err: { message: "round" } });
   });
 
   it("handles an error that is its own cause", () => {

@@ -41,7 +41,7 @@ export function createLogger({ level, format = "json", program, pod, destination
       base: { program, ...(pod !== undefined && { pod }) },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: stdSerializers.errWithCause, error: stdSerializers.errWithCause },
+      serializers: { err: (error) => errorFields(error), error: (error) => errorFields(error) },
       hooks: {
         streamWrite: redactLine,
         logMethod(args, method, severity) {
@@ -52,6 +52,30 @@ export function createLogger({ level, format = "json", program, pod, destination
     },
     format === "pretty" ? prettyStream(output, destination === undefined && process.stdout.isTTY) : stream(output),
   );
+}
+
+/** Causes of causes that a line shows; causes may form a circle. */
+const MAX_CAUSES = 5;
+
+/**
+ * An error as fields of a line. A failure that Joulie expects, such as a refused connection or a 404, has a code and a message
+ * that say what failed. Only unexpected errors, which may be bugs, have a stack.
+ */
+function errorFields(error: unknown, causes = 0): unknown {
+  if (!(error instanceof Error)) return error;
+  const fields = stdSerializers.errWithCause(error);
+  if (errorCodeOf(error) === "JOULIE_E_INTERNAL") return fields;
+  const { stack: _, cause, aggregateErrors, ...expected } = { ...fields };
+  if (causes === MAX_CAUSES) return expected;
+  return {
+    ...expected,
+    ...(cause !== undefined && { cause: errorFields(error.cause, causes + 1) }),
+    // One for each address of a host.
+    ...(error instanceof AggregateError &&
+      aggregateErrors !== undefined && {
+        aggregateErrors: error.errors.map((one: unknown) => errorFields(one, causes + 1)),
+      }),
+  };
 }
 
 /** The number of the level `warn`. */

@@ -8,6 +8,7 @@ import { Metal3Switch } from "./metal3-switch.ts";
 import { bareMetalHostCrd, bareMetalHosts } from "./testing/bare-metal-hosts.ts";
 
 const never = new AbortController().signal;
+const confirmed = async (): Promise<void> => undefined;
 const clock = new VirtualClock(instant(0));
 const at = { namespace: "default", name: "host-1" };
 let api: EmbeddedApi;
@@ -27,7 +28,10 @@ const online = async () =>
 it("SLP-09 never switches off a BareMetalHost with disablePowerOff", async () => {
   await create({ online: true, disablePowerOff: true });
   for (const act of ["shutdown", "forceOff"] as const)
-    await expect(machine[act](never)).rejects.toMatchObject({ kind: "refused", code: "JOULIE_E_POWER_REFUSED" });
+    await expect(machine[act](never, confirmed)).rejects.toMatchObject({
+      kind: "refused",
+      code: "JOULIE_E_POWER_REFUSED",
+    });
   expect(await online()).toBe(true);
 });
 
@@ -42,12 +46,12 @@ it("SLP-27 says before a sleep that disablePowerOff forbids it", async () => {
 
 it("SLP-09 changes only spec.online", async () => {
   await create({ online: true, disablePowerOff: false });
-  await machine.shutdown(never);
+  await machine.shutdown(never, confirmed);
   expect((await client.get<KubeObject & { spec: object }>(bareMetalHosts, at)).spec).toEqual({
     online: false,
     disablePowerOff: false,
   });
-  await machine.on(never);
+  await machine.on(never, confirmed);
   expect(await online()).toBe(true);
 });
 
@@ -60,8 +64,53 @@ it("SLP-13 does not report a machine as on from which Metal3 still has to take p
   await create({ online: true });
   await client.mergePatch(bareMetalHosts, at, { status: { poweredOn: true } }, { subresource: "status" });
   expect(await machine.state(never)).toBe("on");
-  await machine.shutdown(never);
+  await machine.shutdown(never, confirmed);
   expect(await machine.state(never)).toBe("unknown");
-  await machine.on(never);
+  await machine.on(never, confirmed);
   expect(await machine.state(never)).toBe("on");
+});
+
+const report = async (status: object) => client.mergePatch(bareMetalHosts, at, { status }, { subresource: "status" });
+
+it.each<[string, object, object]>([
+  ["paused", { annotations: { "baremetalhost.metal3.io/paused": "" } }, {}],
+  ["detached", { annotations: { "baremetalhost.metal3.io/detached": "" } }, {}],
+  ["still detached", {}, { operationalStatus: "detached" }],
+  ["about to be rebooted", { annotations: { "reboot.metal3.io": "" } }, {}],
+  ["held off by another controller", { annotations: { "reboot.metal3.io/remediation": "" } }, {}],
+  ["not registered", {}, { provisioning: { state: "" } }],
+  ["deprovisioned", {}, { provisioning: { state: "deprovisioning" } }],
+])("X-134 does not take a host for on, and refuses to switch it off, while it is %s", async (_, metadata, status) => {
+  await create({ online: true });
+  await report({ poweredOn: true, ...status });
+  await client.mergePatch(bareMetalHosts, at, { metadata });
+  expect(await machine.state(never)).toBe("unknown");
+  expect(machine.facts?.held).toMatch(/^BareMetalHost default\/host-1 /);
+  for (const act of ["shutdown", "forceOff"] as const)
+    await expect(machine[act](never, confirmed)).rejects.toMatchObject({ kind: "refused" });
+  expect(await online()).toBe(true);
+});
+
+it("X-134 reports off for a machine that another controller holds off", async () => {
+  await create({ online: true });
+  await report({ poweredOn: false });
+  await client.mergePatch(bareMetalHosts, at, { metadata: { annotations: { "reboot.metal3.io/remediation": "" } } });
+  expect(await machine.state(never)).toBe("off");
+  expect(machine.facts?.held).toBe("BareMetalHost default/host-1 has the annotation reboot.metal3.io/remediation");
+});
+
+it("X-134 notices an annotation that comes between reading and writing", async () => {
+  await create({ online: true });
+  await machine.state(never);
+  await client.mergePatch(bareMetalHosts, at, { metadata: { annotations: { "baremetalhost.metal3.io/paused": "" } } });
+  await expect(machine.shutdown(never, confirmed)).rejects.toMatchObject({ kind: "refused" });
+  expect(await online()).toBe(true);
+});
+
+it("X-134 a change that an admission policy rejects is refused", async () => {
+  await create({ online: true });
+  await report({ poweredOn: true });
+  const heal = api.faults.add({ fault: { kind: "status", code: 422 }, when: ({ method }) => method === "PATCH" });
+  await expect(machine.shutdown(never, confirmed)).rejects.toMatchObject({ kind: "refused", status: 422 });
+  heal();
 });

@@ -1,18 +1,25 @@
 import { CodedError, type ErrorCode, type SwitchState } from "../../core/api/index.ts";
+import type { HostIdentity } from "./provider-id.ts";
+
+/**
+ * Called directly before each request that changes power, also before a repeated one. If it rejects, nothing more is sent, and the
+ * call of the switch rejects with the same error.
+ */
+export type ConfirmSwitching = () => Promise<void>;
 
 /**
  * Switches one machine. Every method may be called again after an unknown outcome: `on` on a machine that is on, and
  * `shutdown` and `forceOff` on one that is off, do nothing. A call that returns has only been accepted; `state` tells when it
- * has happened.
+ * has happened. An action uses what the last call of `state` has read, so that little time passes before its request.
  */
 export interface PowerSwitch {
   /** `unknown` while the machine is between on and off, or if the switch does not know. */
   state(signal: AbortSignal): Promise<SwitchState>;
-  on(signal: AbortSignal): Promise<void>;
+  on(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Asks the operating system to shut down. */
-  shutdown(signal: AbortSignal): Promise<void>;
+  shutdown(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Cuts the power. */
-  forceOff(signal: AbortSignal): Promise<void>;
+  forceOff(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Further facts about the machine, from the last call of `state`. */
   readonly facts?: MachineFacts | undefined;
   close(): Promise<void>;
@@ -21,8 +28,12 @@ export interface PowerSwitch {
 export interface MachineFacts {
   /** The UUID in the firmware of the machine, in the spelling of the switch. */
   readonly systemUuid?: string | undefined;
+  /** The BareMetalHost of the machine. */
+  readonly host?: HostIdentity | undefined;
   /** Why the switch will not take power away; undefined if it will. */
   readonly keepsPower?: string | undefined;
+  /** Why the switch obeys nothing at present, so that a wake waits. */
+  readonly held?: string | undefined;
 }
 
 /** Why a call of a switch failed. Also a value of the metric label `reason`. */

@@ -1,7 +1,7 @@
 import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../clock/index.ts";
 import { Agent, buildConnector, isLoopbackHost, send } from "../http/index.ts";
-import { PowerSwitchError } from "./power-switch.ts";
+import { type ConfirmSwitching, PowerSwitchError } from "./power-switch.ts";
 
 export interface SwitchHttpOptions {
   readonly clock: Clock;
@@ -17,6 +17,8 @@ export interface SwitchCall {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly signal: AbortSignal;
+  /** Of a request that changes power. */
+  readonly confirm?: ConfirmSwitching;
 }
 
 export interface SwitchAnswer {
@@ -36,11 +38,14 @@ const MAX_BODY_BYTES = 2 ** 20;
 export class SwitchHttp {
   readonly #options: SwitchHttpOptions;
   readonly #agent: Agent;
+  /** Of the call in progress, called again if it needs a new connection: a slow switch may take seconds to accept one. */
+  #confirmConnected: ConfirmSwitching | undefined;
 
   constructor(options: SwitchHttpOptions) {
     const { timeout, ca, insecureSkipVerify = false } = options;
     this.#options = options;
     const trust = { ...(ca !== undefined && { ca }), ...(insecureSkipVerify && { rejectUnauthorized: false }) };
+    const connect = buildConnector({ ...trust, timeout, allowH2: false });
     this.#agent = new Agent({
       connections: 1,
       pipelining: 1,
@@ -48,20 +53,42 @@ export class SwitchHttp {
       // The injected clock limits whole calls instead.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: buildConnector({ ...trust, timeout, allowH2: false }),
+      connect: (options, connected) =>
+        connect(options, (...result) => {
+          const [error, socket] = result;
+          const confirmed = error === null ? this.#confirmConnected?.() : undefined;
+          if (confirmed === undefined) return connected(...result);
+          confirmed.then(
+            () => connected(...result),
+            (refusal: Error) => {
+              socket?.destroy();
+              connected(refusal, null);
+            },
+          );
+        }),
     });
   }
 
   /** Returns the answer, whatever its status, except a redirect. */
   async call(url: URL, call: SwitchCall): Promise<SwitchAnswer> {
     const { clock, timeout } = this.#options;
-    const { method = "GET", signal } = call;
+    const { method = "GET", signal, confirm } = call;
     const name = `${method} ${url.origin}${url.pathname}`;
+    await confirm?.();
+    let refusal: { readonly error: unknown } | undefined;
+    this.#confirmConnected =
+      confirm &&
+      (async () =>
+        confirm().catch((error: unknown) => {
+          refusal = { error };
+          throw error;
+        }));
     const deadline = new Deadline(clock, timeout, { signal });
     try {
       return await this.#exchange(url, call, deadline.signal);
     } catch (cause) {
       if (signal.aborted) throw signal.reason;
+      if (refusal !== undefined) throw refusal.error;
       if (deadline.expired)
         throw new PowerSwitchError("timeout", `${name}: no response within ${formatDuration(timeout)}`);
       if (cause instanceof PowerSwitchError)
@@ -69,6 +96,7 @@ export class SwitchHttp {
       // No cause attached: undici's error contains the first bytes of a response that is not HTTP.
       throw new PowerSwitchError("network", `${name}: no response (${reasonOf(cause)})`);
     } finally {
+      this.#confirmConnected = undefined;
       deadline.release();
     }
   }

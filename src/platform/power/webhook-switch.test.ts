@@ -5,6 +5,7 @@ import { FakeHttpServer } from "./testing/fake-http-server.ts";
 import { WebhookSwitch } from "./webhook-switch.ts";
 
 const never = new AbortController().signal;
+const confirmed = async (): Promise<void> => undefined;
 const options = { clock: systemClock, timeout: milliseconds(5000), node: "worker-1" };
 let server: FakeHttpServer;
 let url: string;
@@ -20,7 +21,7 @@ afterEach(async () => {
 });
 
 it("SLP-05 posts the node and the action, with the token", async () => {
-  await machine.shutdown(never);
+  await machine.shutdown(never, confirmed);
   const [, post] = server.received;
   expect(JSON.parse(post?.body ?? "")).toEqual({ node: "worker-1", action: "shutdown" });
   expect(post?.headers.authorization).toBe("Bearer t0ken");
@@ -30,7 +31,7 @@ it("SLP-07 reports a rejected token, another status and an unusable state", asyn
   server.handler = () => ({ status: 403, text: "secret-of-the-body" });
   await expect(machine.state(never)).rejects.toMatchObject({ kind: "credentials" });
   server.handler = () => ({ status: 500 });
-  await expect(machine.on(never)).rejects.toMatchObject({ kind: "status", status: 500 });
+  await expect(machine.on(never, confirmed)).rejects.toMatchObject({ kind: "status", status: 500 });
   for (const json of [{ state: "maybe" }, {}, [], "on", null]) {
     server.handler = () => ({ text: JSON.stringify(json) });
     expect(await machine.state(never)).toBe("unknown");

@@ -1,5 +1,5 @@
 import type { SwitchState, WebhookEndpoint } from "../../core/api/index.ts";
-import { type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
+import { type ConfirmSwitching, type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
 import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "./switch-http.ts";
 
 export interface WebhookSwitchOptions extends Pick<SwitchHttpOptions, "clock" | "timeout"> {
@@ -7,6 +7,13 @@ export interface WebhookSwitchOptions extends Pick<SwitchHttpOptions, "clock" | 
   readonly node: string;
   /** Sent as a bearer token. */
   readonly token?: string | undefined;
+}
+
+/** What the webhook of a node is called at. */
+export function webhookUrl(endpoint: WebhookEndpoint, node: string): URL {
+  const url = URL.parse(endpoint.url.replaceAll("{node}", encodeURIComponent(node)));
+  if (url === null) throw new PowerSwitchError("refused", "webhook.url is not a URL");
+  return url;
 }
 
 /** The actions that a webhook receives, as `{"node": …, "action": …}`. */
@@ -17,12 +24,13 @@ export class WebhookSwitch implements PowerSwitch {
   readonly #options: WebhookSwitchOptions;
   readonly #http: SwitchHttp;
   readonly #url: URL;
+  /** What the last call of `state` has read, for the next action. */
+  #lastState: SwitchState | undefined;
 
   constructor(options: WebhookSwitchOptions) {
     const { endpoint, node, token } = options;
     this.#options = options;
-    const url = URL.parse(endpoint.url.replaceAll("{node}", encodeURIComponent(node)));
-    if (url === null) throw new PowerSwitchError("refused", "webhook.url is not a URL");
+    const url = webhookUrl(endpoint, node);
     if (token !== undefined && sendsInTheClear(url))
       throw new PowerSwitchError(
         "refused",
@@ -35,34 +43,41 @@ export class WebhookSwitch implements PowerSwitch {
   async state(signal: AbortSignal): Promise<SwitchState> {
     const { json } = await this.#call("GET", undefined, signal);
     const state = typeof json === "object" && json !== null && "state" in json ? json.state : undefined;
-    return state === "on" || state === "off" ? state : "unknown";
+    return (this.#lastState = state === "on" || state === "off" ? state : "unknown");
   }
 
-  async on(signal: AbortSignal): Promise<void> {
-    await this.#act("on", signal);
+  async on(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#act("on", signal, confirm);
   }
 
-  async shutdown(signal: AbortSignal): Promise<void> {
-    await this.#act("shutdown", signal);
+  async shutdown(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#act("shutdown", signal, confirm);
   }
 
-  async forceOff(signal: AbortSignal): Promise<void> {
-    await this.#act("forceOff", signal);
+  async forceOff(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#act("forceOff", signal, confirm);
   }
 
   async close(): Promise<void> {
     await this.#http.close();
   }
 
-  async #act(action: (typeof webhookActions)[number], signal: AbortSignal): Promise<void> {
-    if ((await this.state(signal)) === (action === "on" ? "on" : "off")) return;
-    await this.#call("POST", { node: this.#options.node, action }, signal);
+  async #act(action: (typeof webhookActions)[number], signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    const state = this.#lastState ?? (await this.state(signal));
+    this.#lastState = undefined;
+    if (state === (action === "on" ? "on" : "off")) return;
+    await this.#call("POST", { node: this.#options.node, action }, signal, confirm);
   }
 
-  async #call(method: "GET" | "POST", body: unknown, signal: AbortSignal): Promise<SwitchAnswer> {
+  async #call(
+    method: "GET" | "POST",
+    body: unknown,
+    signal: AbortSignal,
+    confirm?: ConfirmSwitching,
+  ): Promise<SwitchAnswer> {
     const { token } = this.#options;
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const answer = await this.#http.call(this.#url, { method, body, headers, signal });
+    const answer = await this.#http.call(this.#url, { method, body, headers, signal, ...(confirm && { confirm }) });
     const { status } = answer;
     if (status >= 200 && status < 300) return answer;
     if (status === 401 || status === 403)

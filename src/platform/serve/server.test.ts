@@ -22,6 +22,23 @@ describe("/metrics", () => {
     expect(answer.body.match(/^joulie_watts\{node="node-\d+"\} \d+$/gm)).toHaveLength(5000);
   });
 
+  it("X-142 on loopback refuses a Host header of another name, which a web page can make a browser send", async () => {
+    const served = await servers.start();
+    const statusFor = async (host: string) =>
+      raw(served, `GET /metrics HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    for (const host of ["evil.example", `evil.example:${served.address.port}`, "127.0.0.1.evil.example", "10.0.0.1"])
+      expect(await statusFor(host)).toMatch(/^HTTP\/1.1 403 /);
+    for (const host of ["localhost", "127.0.0.1:8080", "[::1]:8080"])
+      expect(await statusFor(host)).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it("X-142 on all addresses answers to every name, as Prometheus may use any", async () => {
+    const served = await servers.start({ address: { host: undefined, port: 0 } });
+    expect(await raw(served, "GET /metrics HTTP/1.1\r\nhost: node-1.example\r\nconnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 200 /,
+    );
+  });
+
   it("aborts the response if the page fails halfway, and keeps serving", async () => {
     async function* text() {
       yield "joulie_watts 1\n";
@@ -44,7 +61,7 @@ describe("/metrics", () => {
     }
     const served = await servers.start({ metrics: { contentType: "text/plain", text } });
     const socket = connect(served.address.port, "127.0.0.1");
-    socket.write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.write("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
     await once(socket, "data");
     socket.destroy();
     await expect(stopped).resolves.toBeUndefined();
@@ -114,14 +131,14 @@ describe("debug pages", () => {
     expect(await raw(served, foreign)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  it("are refused to a browser that uses a foreign host name; metrics and health are not", async () => {
+  it("are refused to a browser that uses a foreign host name; health is not", async () => {
     const served = await servers.start({ pages });
     const asked = async (path: string) =>
       raw(served, `GET ${path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`);
     const refused = await asked("/debug/plan");
     expect(refused).toMatch(/^HTTP\/1\.1 403 [^]*DEBUG_ENDPOINTS=true/);
     expect(refused).not.toContain("eco");
-    for (const path of ["/livez", "/readyz", "/metrics"]) expect(await asked(path)).toMatch(/^HTTP\/1\.1 200 /);
+    for (const path of ["/livez", "/readyz"]) expect(await asked(path)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it("return 404 if there is nothing for the query", async () => {

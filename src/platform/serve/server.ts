@@ -3,10 +3,11 @@ import type { AddressInfo } from "node:net";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
+import { isLoopbackHost } from "../http/index.ts";
 import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connections/connection-limiter.ts";
 import { closeServer, listen, serverUrl } from "./listen.ts";
-import { DebugAccess } from "./pages/debug-access.ts";
+import { DebugAccess, namesLoopback } from "./pages/debug-access.ts";
 import { type DebugPage, nothingFound, pageReply, type StreamedPage } from "./pages/debug-page.ts";
 import { type HealthChecks, healthReply } from "./pages/health.ts";
 import { type Reply, send, textReply } from "./reply.ts";
@@ -116,10 +117,20 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
 const LOCAL = new DebugAccess({ open: false });
 
+/** Against DNS rebinding: only local clients reach a loopback address, and they name it, unless a web page sent a browser there. */
+const isForMachine = ({ host }: Address, request: IncomingMessage): boolean =>
+  host === undefined || !isLoopbackHost(host) || namesLoopback(request);
+
 function routesOf(options: ServeOptions) {
   const { metrics, live = {}, ready = {}, pages = {}, streamedPages = {}, debugAccess = LOCAL } = options;
   const routes = new Map<string, Route>([
-    ["/metrics", () => ({ status: 200, type: metrics.contentType, body: metrics.text() })],
+    [
+      "/metrics",
+      (_, request) =>
+        isForMachine(options.address, request)
+          ? { status: 200, type: metrics.contentType, body: metrics.text() }
+          : textReply(403, "the Host header has to name localhost or a loopback address"),
+    ],
     ["/livez", () => healthReply("live", live)],
     ["/readyz", () => healthReply("ready", ready)],
   ]);

@@ -13,7 +13,6 @@ export { HttpPower, type HttpPowerOptions } from "./http/http-power.ts";
 export { type PayloadReading, type PowerScope, powerInPayload } from "./http/telemetry-payload.ts";
 export { MetricsApi, type MetricsApiOptions, type UsageReadings } from "./metrics-api/metrics-api.ts";
 export type { NodePowerSource, NodeReadings } from "./node-power-source.ts";
-export { powerQueries } from "./prometheus/power-queries.ts";
 export {
   PrometheusClient,
   type PrometheusClientOptions,

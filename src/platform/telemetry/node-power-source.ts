@@ -1,10 +1,10 @@
-import type { PowerReading } from "../../core/twin/index.ts";
+import type { MeterReading } from "../../core/twin/index.ts";
 import type { DropReason } from "./dropped-samples.ts";
 import type { TelemetryError } from "./errors.ts";
 
 export interface NodeReadings {
   /** By node. A missing node is unmeasured. */
-  readonly readings: ReadonlyMap<string, PowerReading>;
+  readonly readings: ReadonlyMap<string, MeterReading>;
   readonly dropped: ReadonlyMap<DropReason, number>;
   /** Why the whole source returned no data. */
   readonly problem?: TelemetryError;

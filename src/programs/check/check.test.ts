@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { asleepTaint, crdOf, kinds, labels } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
@@ -24,6 +26,8 @@ describe("joulie check", () => {
   /** The API server's answers to what the embedded one does not have. */
   let extenderStatus: number;
   let isAllowed: (question: AccessQuestion) => boolean;
+  let hasReviews: boolean;
+  let isReachable: boolean;
   let installed: readonly (typeof kinds)[number][];
 
   const answer = (status: number, value: unknown): ApiResponse => ({
@@ -42,24 +46,27 @@ describe("joulie check", () => {
     clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
     extenderStatus = 200;
     isAllowed = () => true;
+    hasReviews = true;
+    isReachable = true;
     installed = kinds;
     await begin();
   });
   afterEach(async () => api.close());
 
-  const examine = async (more: Partial<CheckOptions> = {}): Promise<string> => {
+  const optionsWith = (more: Partial<CheckOptions>): CheckOptions => {
     const inner = api.transport();
     const transport: Transport = {
       close: async () => inner.close(),
       request: async (request) => {
         const path = request.path.replace(/\?.*/, "");
+        if (!isReachable) throw Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:1"), { code: "ECONNREFUSED" });
         if (path === readyz) return answer(extenderStatus, {});
-        if (!path.endsWith("/subjectaccessreviews")) return inner.request(request);
+        if (!hasReviews || !path.endsWith("/subjectaccessreviews")) return inner.request(request);
         const { spec } = JSON.parse(request.body ?? "") as { spec: AccessQuestion };
         return answer(201, { metadata: {}, status: { allowed: isAllowed(spec) } });
       },
     };
-    const options: CheckOptions = {
+    return {
       client: new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" }),
       transport,
       clock,
@@ -71,6 +78,9 @@ describe("joulie check", () => {
       timeout: milliseconds(3000),
       ...more,
     };
+  };
+  const examine = async (more: Partial<CheckOptions> = {}): Promise<string> => {
+    const options = optionsWith(more);
     const result = check(options);
     for (let step = 0; step < 100; step++) await clock.advanceAsync(milliseconds(100));
     return summarize(await result, options);
@@ -98,6 +108,33 @@ describe("joulie check", () => {
       await report(name, current());
     }
     expect(await examine()).toBe("nothing is missing; Joulie manages 2 nodes");
+  });
+
+  it("X-165 finds nothing missing in a demo, which has no access reviews and names its extender", async () => {
+    hasReviews = false;
+    extenderStatus = 404;
+    const server = createServer((_, response) => response.end("ok"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await createNode("a");
+    await report("a", current());
+    const extenderUrl = `http://127.0.0.1:${port}`;
+    const missing = await check({ ...optionsWith({ extenderUrl }), timeout: milliseconds(0) });
+    await new Promise((resolve) => server.close(resolve));
+    expect(missing).toEqual({ missing: [], nodes: 1 });
+    const gone = await check({ ...optionsWith({ extenderUrl }), timeout: milliseconds(0) });
+    expect(gone.missing).toEqual([`extender: The extender of the demo at ${extenderUrl} is not ready.`]);
+  });
+
+  it("X-165 says without paths that the API server does not answer, or that the namespace is not there", async () => {
+    expect(await examine({ namespace: "other" })).toContain(
+      "; the namespace other; name that of the installation with --namespace",
+    );
+    isReachable = false;
+    const result = check({ ...optionsWith({}), timeout: milliseconds(0) });
+    for (let step = 0; step < 200; step++) await clock.advanceAsync(milliseconds(1000));
+    const { missing } = await result;
+    expect(missing).toEqual(["the API server does not answer"]);
   });
 
   it("names missing CRDs, and still examines the rest", async () => {

@@ -11,6 +11,7 @@ import {
   resources,
   type Transport,
 } from "../../platform/kube/index.ts";
+import { HttpClient } from "../../platform/telemetry/index.ts";
 import { type InstalledProgram, programPermissions } from "../permissions.ts";
 
 export interface ExaminedCluster {
@@ -20,6 +21,8 @@ export interface ExaminedCluster {
   readonly namespace: string;
   /** The extender's Service. */
   readonly service: string;
+  /** The address of the extender, where a demo names it: there it has no Service. */
+  readonly extenderUrl?: string | undefined;
 }
 
 export interface MissingPart {
@@ -132,7 +135,15 @@ async function isAllowed(client: KubeClient, namespace: string, question: Questi
 
 /** Asks a ready replica through the API server, whose network is that of kube-scheduler in most clusters. */
 export async function missingExtender(cluster: ExaminedCluster): Promise<MissingPart | undefined> {
-  const { namespace, service } = cluster;
+  const { namespace, service, extenderUrl, clock } = cluster;
+  if (extenderUrl !== undefined) {
+    const http = new HttpClient({ clock, timeout: CALL_TIMEOUT });
+    const answer = await http.send({ url: new URL("/readyz", extenderUrl) }).catch(() => undefined);
+    await http.close();
+    if (answer?.status === 200) return undefined;
+    const what = `The extender of the demo at ${extenderUrl} is not ready.`;
+    return { severity: "warning", what, fix: "see the log of the demo", inOneLine: `extender: ${what}` };
+  }
   const { status } = await pageThroughApi(cluster, `services/${service}:metrics/proxy/readyz`);
   if (status === 200) return undefined;
   if (status === 403)

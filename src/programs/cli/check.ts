@@ -2,12 +2,12 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { type InstalledProgram, programPermissions } from "../permissions.ts";
-import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import { kubeconfigOption, onCluster, serverTimeOf, timeoutOption } from "./cluster-command.ts";
 import type { CommandTools } from "./command-tools.ts";
 import type { CliEnvironment } from "./environment.ts";
 
 interface Options {
-  readonly namespace: string;
+  readonly namespace?: string;
   readonly name: string;
   readonly programs: readonly InstalledProgram[];
   readonly service: string;
@@ -38,7 +38,7 @@ it after it was installed or upgraded. Exits with 1 if something is missing.`;
 /** `joulie check`. */
 export function defineCheck(command: Command, { world, exit }: CommandTools): void {
   command
-    .addOption(namespaceOption())
+    .addOption(new Option("--namespace <name>", "namespace of the installation; found if not given"))
     .addOption(new Option("--name <name>", "the chart's name for its objects").default("joulie"))
     .addOption(
       new Option("--programs <names>", "installed programs, with commas")
@@ -56,13 +56,24 @@ export function defineCheck(command: Command, { world, exit }: CommandTools): vo
 
 async function run({ kubeconfig, reportOnly, ...options }: Options, world: CliEnvironment): Promise<number> {
   const { check, summarize } = await import("../check/index.ts");
+  const { announcedUrl, installationNamespace } = await import("../console/index.ts");
+  const { plainReason } = await import("../../platform/kube/index.ts");
   const command = { name: "check", fieldManager: "joulie-check", kubeconfig };
   return onCluster(command, world, async (cluster) => {
-    const result = await check({ ...cluster, ...options });
-    const line = summarize(result, options);
-    if (result.missing.length > 0 && !reportOnly) return line;
-    world.out(`joulie check: ${line}\n`);
-    return undefined;
+    try {
+      const [namespace, { clock }] = await Promise.all([
+        installationNamespace(cluster.client, options.namespace),
+        serverTimeOf(cluster),
+      ]);
+      const extenderUrl = await announcedUrl(cluster.client, namespace, "extender");
+      const result = await check({ ...cluster, ...options, clock, namespace, extenderUrl });
+      const line = summarize(result, options);
+      if (result.missing.length > 0 && !reportOnly) return line;
+      world.out(`joulie check: ${line}\n`);
+      return undefined;
+    } catch (error) {
+      return plainReason(error);
+    }
   });
 }
 

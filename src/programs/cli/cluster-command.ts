@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { type Milliseconds, parseDuration } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import type { KubeClient, Transport } from "../../platform/kube/index.ts";
+import type { KubeClient, ServerTime, Transport } from "../../platform/kube/index.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 
 export interface Cluster {
@@ -29,6 +29,14 @@ interface ClusterCommand {
   readonly context?: string | undefined;
   /** Calls per second; few by default. */
   readonly callsPerSecond?: number;
+}
+
+/** The API server's time: that of the objects, also where the cluster is a demo whose time passes faster. */
+export async function serverTimeOf({ transport, clock }: Cluster): Promise<ServerTime> {
+  const { ServerTime } = await import("../../platform/kube/index.ts");
+  const time = new ServerTime(transport, clock);
+  await time.measure();
+  return time;
 }
 
 /** Connects, does the work and returns the exit code. `work` returns what failed. */

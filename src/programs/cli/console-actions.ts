@@ -103,9 +103,9 @@ interface SavingsCommandOptions extends PrintOptions {
   readonly window?: Milliseconds;
   readonly interval: Milliseconds;
   readonly price?: number;
-  readonly currency: string;
+  readonly currency?: string;
   readonly carbon?: number;
-  readonly pue: number;
+  readonly pue?: number;
 }
 
 interface DoctorCommandOptions extends PrintOptions {
@@ -115,7 +115,7 @@ interface DoctorCommandOptions extends PrintOptions {
 const SAVINGS_HELP = `
 Reads what the dashboard has counted in the last 24 hours, or Prometheus for longer times. Without either it says so and
 watches the twins for a minute. Energy not used is a model: the same pods on uncapped nodes that are always on. -o csv
-is for spreadsheets. Every output names the source, the method and its bias.`;
+is for spreadsheets. Every output names the source, the method and its bias; -o csv names them on standard error.`;
 const USUAL_SINCE = durationOf("24h");
 const USUAL_WINDOW = durationOf("1m");
 const PROMETHEUS_CALL = durationOf("30s");
@@ -146,9 +146,9 @@ export function addInspectingCommands(add: Add, exit: Exit, programs: readonly P
       )
       .addOption(timeoutOption("time between two readings", "5s", "--interval").argParser(positiveDurationOf))
       .addOption(new Option("--price <number>", "price of a kilowatt-hour").argParser(positive))
-      .addOption(new Option("--currency <name>", "currency of the price").default("EUR"))
+      .addOption(new Option("--currency <name>", "currency of the price; EUR if not named"))
       .addOption(new Option("--carbon <grams>", "grams of CO2 per kilowatt-hour").argParser(positive))
-      .addOption(new Option("--pue <number>", "site energy per energy of the servers").argParser(positive).default(1))
+      .addOption(new Option("--pue <number>", "site energy per energy of the servers").argParser(positive))
       .addOption(new Option("-o, --output <format>", "wide, json, yaml, name, csv or jsonpath=TEMPLATE"))
       .addHelpText("after", SAVINGS_HELP)
       .action(async (options: SavingsCommandOptions) => exit(await runSavings(options, world)));
@@ -188,7 +188,10 @@ async function runTopCommand(options: TopOptions, world: CliEnvironment): Promis
     const cluster = await watchedCluster(context, console, nodeSelector);
     cluster.start();
     try {
-      const read = async (signal: AbortSignal) => cluster.read(signal);
+      const read = async (signal: AbortSignal) => {
+        await context.measureTime();
+        return cluster.read(signal);
+      };
       await console.runTop(context, read, console.processTerminal, { sortBy, filter }, console.untilInterrupted());
     } finally {
       await cluster.stop();
@@ -206,6 +209,14 @@ async function runSavings(options: SavingsCommandOptions, world: CliEnvironment)
     const format = console.outputFormatOf(isCsv ? undefined : options.output);
     const savings = await savingsOf(options, context, console);
     out(isCsv ? console.savingsCsv(savings) : await console.rendered(format, console.savingsText(savings, screen)));
+    // A table takes no comments.
+    if (isCsv)
+      world.err(
+        console
+          .explanationsOf(savings)
+          .map((line) => `${line}\n`)
+          .join(""),
+      );
     return undefined;
   });
 }

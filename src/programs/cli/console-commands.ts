@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ClusterObjects } from "../../core/report/index.ts";
 import type * as consoleFunctions from "../console/index.ts";
 import type { ConsoleContext, OutputFormat, Printable, WatchedCluster } from "../console/index.ts";
-import { contextOption, onCluster } from "./cluster-command.ts";
+import { contextOption, onCluster, serverTimeOf } from "./cluster-command.ts";
 import {
   type ClusterOptions,
   clusterOptions,
@@ -24,6 +24,8 @@ export type Console = typeof consoleFunctions;
 /** The context of a command, and the namespace of the installation. */
 export interface InstallationContext extends ConsoleContext {
   readonly namespace: string;
+  /** Compares this machine's clock with the API server's again. */
+  readonly measureTime: () => Promise<void>;
   /** That of the kubeconfig's context, if it names one. */
   readonly contextNamespace: string | undefined;
 }
@@ -45,10 +47,8 @@ export async function inConsole(
 ): Promise<number> {
   const command = { name, fieldManager: "joulie-cli", kubeconfig, context };
   return onCluster(command, world, async (cluster) => {
-    const [console, { shiftedClock }, { clockSkewOf }, { ForwardCache, kubectlForwarder }] = await Promise.all([
+    const [console, { ForwardCache, kubectlForwarder }] = await Promise.all([
       import("../console/index.ts"),
-      import("../../platform/clock/index.ts"),
-      import("../../platform/kube/index.ts"),
       import("../../platform/forward/index.ts"),
     ]);
     const screen = console.screenOf({
@@ -56,27 +56,27 @@ export async function inConsole(
       columns: world.columns,
       env: world.env,
     });
-    const { client, transport } = cluster;
-    const [namespace, skew] = await Promise.all([
+    const { client } = cluster;
+    const [namespace, time] = await Promise.all([
       console.installationNamespace(client, installation),
-      clockSkewOf(transport, cluster.clock).catch(() => undefined),
+      serverTimeOf(cluster),
     ]);
-    // Ages and ends of pins are in the API server's time. Its answer has whole seconds.
-    const isShifted = skew !== undefined && Math.abs(skew) > EXACT_TO;
-    const clock = isShifted ? shiftedClock(cluster.clock, skew) : cluster.clock;
+    const { clock, skew } = time;
+    const measureTime = async () => time.measure();
     const forwards = new ForwardCache(kubectlForwarder({ clock: cluster.clock, kubeconfig, context }));
     const { forward } = forwards;
     try {
       const { out } = world;
       const target = { context, kubeconfig };
-      return await work({ ...cluster, clock, skew, forward, urls, target, out, screen, namespace }, console);
+      return await work(
+        { ...cluster, clock, skew, measureTime, forward, urls, target, out, screen, namespace },
+        console,
+      );
     } finally {
       await forwards.close();
     }
   });
 }
-
-const EXACT_TO = 2000;
 
 /** The usual options of a command whose `-n` is the installation's. */
 export const named = (name: string, { kubeconfig, context, namespace }: ClusterOptions): ConsoleCommand => ({
@@ -112,7 +112,11 @@ async function print(
   const rowsOnly = isList && (format.kind === "text" || format.kind === "wide" || format.kind === "name");
   cluster.start();
   try {
-    await console.watchText(context, async () => text(await cluster.readAll(namespace, signal)), signal, { rowsOnly });
+    const read = async () => {
+      await context.measureTime();
+      return text(await cluster.readAll(namespace, signal));
+    };
+    await console.watchText(context, read, signal, { rowsOnly });
   } finally {
     await cluster.stop();
   }

@@ -55,7 +55,6 @@ export const knownSortKeys: readonly string[] = [
   "power",
   "cap",
   "used",
-  "headroom",
   "cooling",
   "psu",
   "pods",

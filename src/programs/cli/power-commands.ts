@@ -1,7 +1,14 @@
 import { type Command, Option } from "commander";
 import type { ErrorCode } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
-import { type Cluster, contextOption, kubeconfigOption, onCluster, timeoutOption } from "./cluster-command.ts";
+import {
+  type Cluster,
+  contextOption,
+  kubeconfigOption,
+  onCluster,
+  serverTimeOf,
+  timeoutOption,
+} from "./cluster-command.ts";
 import type { CommandTools } from "./command-tools.ts";
 import { type CliEnvironment, exitCodes } from "./environment.ts";
 
@@ -90,6 +97,7 @@ const withCluster = async (
   work: (cluster: Cluster) => Promise<string | undefined>,
 ): Promise<number> =>
   onCluster({ name, fieldManager: "joulie-cli", kubeconfig, context }, world, async (cluster) => {
-    const problem = await work(cluster);
+    const { clock } = await serverTimeOf(cluster);
+    const problem = await work({ ...cluster, clock });
     return problem && `${problem} (${POWER_TEST})`;
   });

@@ -7,9 +7,10 @@ import {
   findProblems,
   type NodeSummary,
   podsOfNodes,
+  sourceText,
   summarizeNode,
 } from "../../core/report/index.ts";
-import { between, instant } from "../../core/units/index.ts";
+import { between, type Instant, instant } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 import { type AdvisingContext, advised } from "./advice.ts";
 import { whyUnknown } from "./cluster-reader.ts";
@@ -68,11 +69,11 @@ export interface NodePast {
   readonly history: NodeHistory;
 }
 
-/** `joulie node NAME`. */
+/** `joulie node NAME`; without its past in `joulie top`. */
 export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
-  { events, history }: NodePast,
+  past: NodePast | undefined,
   { screen, target }: AdvisingContext,
 ): Printable {
   const node = objects.nodes.find(({ metadata }) => metadata.name === name);
@@ -127,17 +128,11 @@ export function nodeDetailsOf(
         print.line("", `unknown: ${whyUnknown(objects, "pods")}`);
       } else printPods(print, podRows, name, target);
       print.heading("HISTORY");
-      printHistory(print, history);
-      const happened = [
-        ...(events ?? []).map(({ at, reason, note }) => ({ at: Date.parse(at), text: `${reason}: ${note}` })),
-        ...history.capChanges.slice(-CHANGES_LIMIT).map((change) => ({ at: change.at, text: capChangeText(change) })),
-      ].toSorted((one, other) => other.at - one.at);
-      if (events === undefined) print.line("", "Events are unknown: they cannot be listed; see joulie doctor");
-      if (events?.length === 0) print.line("", "no Events of Joulie about this node in the last hour");
-      for (const { at, text } of happened) print.line(`${ageText(between(instant(at), objects.now))} ago`, text);
+      if (past === undefined) print.line("", `-> ${advised(`joulie node ${name}`, target)}`);
+      else printPast(print, past, objects.now);
       return print.text;
     },
-    value: () => ({ ...summary, hardware, problems, pods: podRows, events, history }),
+    value: () => ({ ...summary, hardware, problems, pods: podRows, ...past }),
     names: () => [`node/${name}`],
   };
 }
@@ -154,17 +149,20 @@ function printTwin(print: DetailsText, summary: NodeSummary): void {
   print.heading("TWIN");
   print.line(
     "power",
-    `${powerText(summary.drawn)} of ${powerText(summary.budget)} (${summary.source ?? "no source"})${trendText(summary)}`,
+    `${powerText(summary.drawn)} of ${powerText(summary.budget)} allowed, ${percentText(summary.used)} (${sourceText(summary)})${trendText(summary)}`,
   );
+  print.line("now", `cooling ${percentText(summary.cooling)}, PSU ${percentText(summary.psu)}`);
   print.line(
-    "headroom",
-    `${percentText(summary.headroom)}, cooling ${percentText(summary.cooling)}, PSU ${percentText(summary.psu)}, slowdown ${percentText(summary.slowdownPct)}`,
+    "at the cap",
+    `forecast: cooling ${percentText(summary.coolingAtCap)}, headroom ${percentText(summary.headroomAtCap)}, slowdown ${percentText(summary.slowdownPct)}`,
   );
   print.line(
     "updated",
     summary.twinAge === undefined ? "never" : `${ageText(summary.twinAge)} ago${summary.stale ? " (stale)" : ""}`,
   );
   print.heading("CONTROL");
+  // The receipts of a node that is off are history: nothing is applied there.
+  if (summary.powerState === "off") return print.line("", "the node is off; no cap is applied");
   if (summary.receipts.length === 0) print.line("", "the agent has reported nothing");
   for (const { device, result, backend, message, observedWatts, age } of summary.receipts) {
     const at = age === undefined ? "at an unknown time" : `${ageText(age)} ago`;
@@ -189,6 +187,17 @@ function printPods(
   const more = pods.length - PODS_LIMIT;
   const all = advised(`kubectl get pods -A --field-selector spec.nodeName=${node}`, target);
   if (more > 0) print.line("", `and ${more} more: ${all}`);
+}
+
+function printPast(print: DetailsText, { events, history }: NodePast, now: Instant): void {
+  printHistory(print, history);
+  const happened = [
+    ...(events ?? []).map(({ at, reason, note }) => ({ at: Date.parse(at), text: `${reason}: ${note}` })),
+    ...history.capChanges.slice(-CHANGES_LIMIT).map((change) => ({ at: change.at, text: capChangeText(change) })),
+  ].toSorted((one, other) => other.at - one.at);
+  if (events === undefined) print.line("", "Events are unknown: they cannot be listed; see joulie doctor");
+  if (events?.length === 0) print.line("", "no Events of Joulie about this node in the last hour");
+  for (const { at, text } of happened) print.line(`${ageText(between(instant(at), now))} ago`, text);
 }
 
 const CHANGES_LIMIT = 10;

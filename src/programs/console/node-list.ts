@@ -5,6 +5,7 @@ import {
   type DeviceCap,
   defaultReportSettings,
   type NodeSummary,
+  sourceText,
   summarizeNodes,
 } from "../../core/report/index.ts";
 import { type Screen, usageError } from "./context.ts";
@@ -15,22 +16,22 @@ import { renderColumns, type TableColumn } from "./table.ts";
 export const capText = (cap: DeviceCap | undefined): string =>
   cap === undefined ? "-" : cap.watts === undefined ? percentText(cap.percent) : powerText(cap.watts);
 
-const share = ({ drawn, budget }: NodeSummary): number | undefined =>
-  drawn === undefined || budget === undefined || budget <= 0 ? undefined : drawn / budget;
+const BAR = 5;
+const usedText = (used: number | undefined): string =>
+  used === undefined ? "-" : `${bar(used / 100, BAR)} ${percentText(used).padStart(5)}`;
 
 const countText = (count: number | undefined, unknown = "?"): string =>
   count === undefined ? unknown : String(Math.round(count));
 
-const receiptText = ({ receipts }: NodeSummary): string =>
-  receipts.map(({ device, result }) => `${device}:${result ?? "?"}`).join(" ") || "-";
+const receiptText = ({ receipts, powerState }: NodeSummary): string =>
+  powerState === "off" ? "-" : receipts.map(({ device, result }) => `${device}:${result ?? "?"}`).join(" ") || "-";
 
 export const nodeColumns: readonly TableColumn<NodeSummary>[] = [
   { head: "NAME", cell: ({ name }) => name, flexible: true },
   { head: "CLASS", cell: ({ schedulableClass }) => schedulableClass },
   { head: "POWER", cell: ({ drawn }) => powerText(drawn), right: true },
   { head: "CAP", cell: ({ budget }) => powerText(budget), right: true },
-  { head: "USED", cell: (node) => bar(share(node), 8), drop: 6 },
-  { head: "HEADROOM", cell: ({ headroom }) => percentText(headroom), right: true, drop: 4 },
+  { head: "USED", cell: ({ used }) => usedText(used), drop: 6 },
   { head: "COOLING", cell: ({ cooling }) => percentText(cooling), right: true, drop: 5 },
   { head: "PSU", cell: ({ psu }) => percentText(psu), right: true, drop: 7 },
   { head: "PODS", cell: ({ pods }) => countText(pods, "-"), right: true, drop: 3 },
@@ -61,8 +62,9 @@ export const nodeColumns: readonly TableColumn<NodeSummary>[] = [
   },
   { head: "CPU-CAP", cell: ({ cpuCap }) => capText(cpuCap), right: true, wide: true, drop: 12 },
   { head: "GPU-CAP", cell: ({ gpuCap }) => capText(gpuCap), right: true, wide: true, drop: 12 },
+  { head: "COOLING-AT-CAP", cell: ({ coolingAtCap }) => percentText(coolingAtCap), right: true, wide: true, drop: 14 },
   { head: "SLOWDOWN", cell: ({ slowdownPct }) => percentText(slowdownPct), right: true, wide: true, drop: 14 },
-  { head: "SOURCE", cell: ({ source }) => source ?? "-", wide: true, drop: 15 },
+  { head: "SOURCE", cell: (node) => (node.source === undefined ? "-" : sourceText(node)), wide: true, drop: 15 },
   { head: "CONTROL", cell: receiptText, wide: true, drop: 16 },
   {
     head: "STATE",
@@ -77,8 +79,7 @@ const byValue: Readonly<Record<string, (node: NodeSummary) => number | string | 
   class: ({ schedulableClass }) => schedulableClass,
   power: ({ drawn }) => drawn,
   cap: ({ budget }) => budget,
-  used: share,
-  headroom: ({ headroom }) => headroom,
+  used: ({ used }) => used,
   cooling: ({ cooling }) => cooling,
   psu: ({ psu }) => psu,
   pods: ({ pods }) => pods,
@@ -88,6 +89,9 @@ const byValue: Readonly<Record<string, (node: NodeSummary) => number | string | 
   updated: ({ twinAge }) => twinAge,
 };
 export const sortKeys: readonly string[] = Object.keys(byValue);
+const textKeys: ReadonlySet<string> = new Set(["name", "class", "rack"]);
+/** Which way the values of a column go down the list; see `sortedBy`. */
+export const isAscending = (key: string, reversed: boolean): boolean => textKeys.has(key) !== reversed;
 
 /** Texts ascending, numbers descending; unknown ones last. `key` is a column, or a label for `label:KEY`. */
 export function sortedBy(nodes: readonly NodeSummary[], key: string, reversed = false): NodeSummary[] {

@@ -16,7 +16,7 @@ import { seededRandom } from "../../platform/random/index.ts";
 import { programs } from "../index.ts";
 import type { ConsoleContext } from "./context.ts";
 import { counters, savingsFromDashboard, savingsFromPrometheus } from "./past-savings.ts";
-import { savingsCsv, savingsText } from "./savings.ts";
+import { explanationsOf, savingsCsv, savingsText } from "./savings.ts";
 
 const NOW = Date.UTC(2030, 0, 2);
 const HOUR = 3_600_000;
@@ -33,9 +33,11 @@ function accountSince(hours: number): EnergyAccount {
         {
           node: "a",
           drawn: watts(300),
+          modelled: watts(0),
           idle: watts(100),
           shares: { performance: 1, standard: 0 },
           savedByCaps: { estimate: watts(30), low: watts(10), high: watts(60) },
+          savedInChips: watts(30),
           asleep: false,
         },
       ],
@@ -74,8 +76,40 @@ describe("savings of the past, from the dashboard", () => {
     expect(text).toContain("cost: 3.60 EUR used, 0.3600 not (0.1200 to 0.7200)");
     expect(text).toContain(`Source: the account of the dashboard at ${url()}.`);
     expect(text).not.toContain("after the asked time");
-    expect(savingsCsv(savings)).toContain(`# source: the account of the dashboard at ${url()}; from 2030-01-01T00:`);
+    expect(text).toContain("at the wall, read by meters of whole servers");
+    expect(explanationsOf(savings)[0]).toBe(`Source: the account of the dashboard at ${url()}.`);
     expect(savings.notes).toEqual([]);
+  });
+
+  it("X-155 takes price, carbon and PUE from the dashboard where the user names none", async () => {
+    const factors = { pricePerKilowattHour: 0.5, currency: "CHF", gramsCo2PerKilowattHour: 100, pue: 2 };
+    answer = energyAccountAnswer(accountSince(24).totals, factors);
+    const { report } = await savingsFromDashboard(context, "ns", day, {});
+    expect(report.cost).toMatchObject({ used: expect.closeTo(7.2), currency: "CHF" });
+    expect(report.carbonKg?.used).toBeCloseTo(1.44);
+    const own = await savingsFromDashboard(context, "ns", day, { pricePerKilowattHour: 1, pue: 1 });
+    expect(own.report.cost).toMatchObject({ used: expect.closeTo(7.2), currency: "EUR" });
+    expect(own.report.carbonKg?.used).toBeCloseTo(0.72);
+  });
+
+  it("X-155 prints kilowatt-hours, money and carbon as CSV without comments", async () => {
+    answer = energyAccountAnswer(accountSince(24).totals, {});
+    const factors = { pricePerKilowattHour: 0.5, gramsCo2PerKilowattHour: 100, pue: 2 };
+    const [head, ...lines] = savingsCsv(await savingsFromDashboard(context, "ns", day, factors)).split("\n");
+    expect(head).toBe(
+      "kind,name,from,to,used_kwh,not_used_kwh,not_used_low_kwh,not_used_high_kwh,currency,used_cost,not_used_cost,used_co2_kg,not_used_co2_kg",
+    );
+    const time = "2030-01-01T00:00:00.000Z,2030-01-02T00:00:00.000Z";
+    expect(lines).toEqual([
+      `total,all,${time},7.2,0.72,0.24,1.44,EUR,7.2,0.72,1.44,0.144`,
+      `class,performance,${time},4.8,,,,EUR,4.8,,0.96,`,
+      `class,standard,${time},0,,,,EUR,0,,0,`,
+      `class,idle,${time},2.4,,,,EUR,2.4,,0.48,`,
+      `cause,caps,${time},,0.72,,,EUR,,0.72,,0.144`,
+      `cause,sleep,${time},,0,,,EUR,,0,,0`,
+      `node,a,${time},7.2,0.72,0.24,1.44,EUR,7.2,0.72,1.44,0.144`,
+      "",
+    ]);
   });
 
   it("SAV-07 says which part of the time has no history", async () => {
@@ -115,7 +149,9 @@ describe("savings without covered time", () => {
     expect(text).not.toMatch(/0\.00 |cost: 0|carbon: 0/);
     expect(JSON.parse(JSON.stringify(printable.value()))).not.toMatchObject({ cost: expect.anything() });
     expect(printable.value()).toMatchObject({ cost: undefined, carbonKg: undefined, kilowattHours: undefined });
-    expect(savingsCsv(savings)).toContain("total,all,,,,\nclass,performance,,,,\n");
+    expect(savingsCsv(savings)).toContain(
+      "\ntotal,all,2030-01-02T00:00:00.000Z,2030-01-02T00:00:00.000Z,,,,,EUR,,,,\n",
+    );
   });
 });
 
@@ -178,14 +214,15 @@ describe("savings of the past, from Prometheus", () => {
     const text = savingsText(savings, screen).text(true);
     expect(oneLine(text)).toContain("Source: Prometheus at http://p:9090, by increase over 48h");
     expect(text).toMatch(/\na +0\.83 Wh +- +-\n/);
-    expect(savingsCsv(savings)).toContain("node,a,3000,,,\n");
+    expect(text).toContain("at the wall; the source does not tell how much of it is modelled");
+    expect(savingsCsv(savings)).toMatch(/\nnode,a,[^,]+,[^,]+,0.000833,,,,,,,,\n/);
   });
 
   it("SAV-07 names Prometheus without its password in every format", async () => {
     const url = "http://user:hunter2@p:9090/prom?key=hunter2";
     const savings = await savingsFromPrometheus(answers(), { url, since, now: NOW }, {});
     const printed = [savingsText(savings, screen).text(false), JSON.stringify(savingsText(savings, screen).value())];
-    for (const text of [...printed, savingsCsv(savings)]) {
+    for (const text of [...printed, explanationsOf(savings).join()]) {
       expect(text).toContain("Prometheus at http://p:9090/prom, by");
       expect(text).not.toContain("hunter2");
     }

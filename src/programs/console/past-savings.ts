@@ -35,12 +35,19 @@ export async function savingsFromDashboard(
   const { totals } = answer;
   if (totals.from === undefined) throw new ConsoleError(`${first.from} has not counted anything yet`);
   return {
-    report: savingsReport(totals, factors),
+    report: savingsReport(totals, withDefaults(factors, answer.factors)),
     source: `the account of the ${first.from}`,
     // In the dashboard's own time, which a demo accelerates.
     notes: shorterNote(totals, since, totals.to),
   };
 }
+
+/** What the user did not ask for is as on the dashboard's page, so that both show one figure. */
+const withDefaults = (factors: EnergyFactors, ofDashboard: EnergyFactors): EnergyFactors => ({
+  ...(factors.pricePerKilowattHour === undefined ? ofDashboard : factors),
+  gramsCo2PerKilowattHour: factors.gramsCo2PerKilowattHour ?? ofDashboard.gramsCo2PerKilowattHour,
+  pue: factors.pue ?? ofDashboard.pue,
+});
 
 const WORTH_TELLING = milliseconds(HOUR / 12);
 
@@ -109,6 +116,7 @@ export async function savingsFromPrometheus(
     from: present[0]?.at,
     to: present.at(-1)?.at,
     used: joules(all),
+    modelled: undefined,
     byClass,
     byNode: nodes
       .map(({ labels, value, at }) => ({

@@ -194,6 +194,62 @@ describe("pages of programs", () => {
     expect(await words()).toContain("recorded: rejected at 2030-01-01T00:00:00Z");
   });
 
+  describe("X-145 why", () => {
+    const decision = { at: "2030-01-01T00:00:00Z", verb: "prioritize", nodes: [{ node: "b", score: 77 }] };
+    const words = async (wide = false) => {
+      const objects = await readCluster({ ...context, namespace });
+      const why = await explainPod(context, objects, { pod: "p", namespace: "default", installation: namespace });
+      const printed = whyText(why, undefined, screen);
+      return { text: printed.text(wide).replaceAll(/\s+/g, " "), value: printed.value() };
+    };
+    beforeEach(async () => {
+      const labels = {
+        "joulie.io/managed": "true",
+        "joulie.io/hw.cpu-model": "AMD_EPYC_9654",
+        "joulie.io/hw.cpu-sockets": "2",
+      };
+      const status = { allocatable: { cpu: "64", memory: "256Gi", pods: "110" } };
+      for (const name of ["a", "b"])
+        await context.client.create(resources.nodes, { metadata: { name, labels }, status });
+      await context.client.create(
+        resources.pods,
+        { metadata: { name: "p" }, spec: { nodeName: "b", containers: [{ name: "c", image: "x" }] } },
+        { namespace: "default" },
+      );
+    });
+
+    it("explains with the formula that the extender says it runs", async () => {
+      await createProgramPod("ext-1", "extender", metricsPort);
+      pages["/debug/decisions"] = { variables: { SCORING: "energy" }, decisions: [decision] };
+      const energy = await words();
+      expect(energy.text).toMatch(/the pod adds \d.* in 30 min/);
+      expect(energy.text).toContain("Computed now from the API with the extender's settings (pod ext-1)");
+      pages["/debug/decisions"] = { variables: { SCORING: "headroom" }, decisions: [decision] };
+      expect((await words()).text).not.toContain("30 min");
+    });
+
+    it("explains by headroom what the extender scored by headroom for want of pods, and says so", async () => {
+      await createProgramPod("ext-1", "extender", metricsPort);
+      const fallback = "the pods are stale";
+      pages["/debug/decisions"] = { variables: { SCORING: "energy" }, decisions: [{ ...decision, fallback }] };
+      const { text } = await words();
+      expect(text).toContain("The extender scored this pod by headroom instead of energy: the pods are stale.");
+      expect(text).not.toContain("30 min");
+    });
+
+    it("gives no scores and no ranks if nothing says which formula the extender runs", async () => {
+      const { text, value } = await words();
+      expect(text).toContain("b is one of 2 nodes that take the pod.");
+      expect(text).toContain(
+        "Scores and ranks are unknown, because nothing says which formula the extender runs: no pod of the extender is ready in joulie-elsewhere; default settings: ",
+      );
+      expect(text).toContain("b (the pod is here) It takes the pod.");
+      expect(text).not.toMatch(/Score \d|ranks first/);
+      expect(value).toMatchObject({ formula: "unknown" });
+      expect(JSON.stringify(value)).not.toContain('"score"');
+    });
+  });
+
   it("CLI-04 plan shows the reason of a change also on a narrow screen, below the change", () => {
     const reason = "the policy asks for one more performance node because a performance pod waits for one";
     const changes = [

@@ -130,7 +130,12 @@ async function podsOf(client: KubeClient, namespace: string, program: PagedProgr
 const portOf = ({ spec }: ProgramPod, name: string): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports).find((port) => port.name === name)?.containerPort;
 
-async function announcedUrl(client: KubeClient, namespace: string, program: PagedProgram): Promise<string | undefined> {
+/** The address that a demo names; undefined elsewhere. */
+export async function announcedUrl(
+  client: KubeClient,
+  namespace: string,
+  program: PagedProgram,
+): Promise<string | undefined> {
   try {
     const { metadata } = await client.get(resources.namespaces, { name: namespace });
     const pages: unknown = JSON.parse(metadata.annotations?.[PAGES_ANNOTATION] ?? "null");

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
+import { fail, ok, type Result } from "../../core/units/index.ts";
 import type { ConfigSchema } from "../../platform/config/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 
@@ -35,14 +36,21 @@ export async function programSettings<Config extends ConfigSchema>(
   config: Config,
 ): Promise<ProgramSettings<z.output<Config>>> {
   const { env, source, isInstalled } = await variablesOf(client, namespace, program);
-  const { parseConfig } = await import("../../platform/config/index.ts");
-  const machine = { isTerminal: false, exists: () => false };
-  const parsed = parseConfig(config, { env, flags: {}, machine });
-  if (parsed.ok) return { values: parsed.value.values, source, isInstalled };
-  const defaults = parseConfig(config, { env: {}, flags: {}, machine });
+  const parsed = await settingsIn(config, env);
+  if (parsed.ok) return { values: parsed.value, source, isInstalled };
+  const defaults = await settingsIn(config, {});
   if (!defaults.ok) throw new Error(`the defaults of ${program} are invalid`);
-  const problem = parsed.error.problems[0]?.message ?? "";
-  return { values: defaults.value.values, source: `default settings: ${problem}`, isInstalled: false };
+  return { values: defaults.value, source: `default settings: ${parsed.error}`, isInstalled: false };
+}
+
+/** The configuration of a program with these variables, or the first problem. */
+export async function settingsIn<Config extends ConfigSchema>(
+  config: Config,
+  env: Readonly<Record<string, string>>,
+): Promise<Result<z.output<Config>, string>> {
+  const { parseConfig } = await import("../../platform/config/index.ts");
+  const parsed = parseConfig(config, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
+  return parsed.ok ? ok(parsed.value.values) : fail(parsed.error.problems[0]?.message ?? "");
 }
 
 async function variablesOf(

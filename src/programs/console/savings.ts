@@ -96,15 +96,16 @@ const columns: readonly TableColumn<EnergyRow>[] = [
 const isCovered = ({ coverage }: EnergyTotals): boolean => coverage !== undefined && coverage > 0;
 
 /** `joulie savings`. */
-export function savingsText({ report, source, notes }: SourcedSavings, screen: Screen): Printable {
-  const { totals, notUsedPct, bias, method } = report;
+export function savingsText(savings: SourcedSavings, screen: Screen): Printable {
+  const { report, source, notes } = savings;
+  const { totals, notUsedPct } = report;
   const covers = isCovered(totals);
   const [cost, carbonKg] = covers ? [report.cost, report.carbonKg] : [];
   const unknown = [...(report.cost ? ["cost"] : []), ...(report.carbonKg ? ["carbon"] : [])];
   return {
     text: (wide) => {
       const paint = paintFor(screen);
-      const { used, byClass, byNode, notUsed, byCause, coverage, from, to } = totals;
+      const { used, modelled, byClass, byNode, notUsed, byCause, coverage, from, to } = totals;
       const rows: EnergyRow[] = [
         { name: "all nodes", used: covers ? used : undefined, notUsed: covers ? notUsed : undefined },
         ...(["performance", "standard", "idle"] as const).map((name) => ({
@@ -122,6 +123,7 @@ export function savingsText({ report, source, notes }: SourcedSavings, screen: S
       const lines = [
         `${windowText(from, to)}, ${covered} with readings`,
         ...(covers ? [] : [`${["energy", ...unknown].join(", ")}: unknown, because no time is covered`]),
+        ...(covers ? [`at the wall${modelledText(used, modelled)}`] : []),
         ...(notUsedPct === undefined
           ? []
           : [
@@ -140,17 +142,13 @@ export function savingsText({ report, source, notes }: SourcedSavings, screen: S
       ];
       const hidden = byNode.length - NODES_SHOWN;
       if (!wide && hidden > 0) lines.push(`${hidden} more nodes: -o wide`);
-      const explanations = [
-        `Source: ${source}.`,
-        ...notes,
-        `Method: ${method}`,
-        `Bias: in ${bias.runs} simulated runs the estimate was off by ${bias.meanPct} % of the counterfactual on average (${bias.lowestPct} to ${bias.highestPct} %), and the interval contained the truth in ${Math.round(bias.covered * 100)} % (${bias.command}).`,
-      ];
       return [
         renderColumns(rows, columns, { columns: screen.columns, wide, headers: true }),
         ...lines.flatMap((line) => wrap(line, screen.columns)).map((line) => `${line}\n`),
         "\n",
-        ...explanations.flatMap((line) => wrap(line, screen.columns)).map((line) => `${paint.dim(line)}\n`),
+        ...explanationsOf(savings)
+          .flatMap((line) => wrap(line, screen.columns))
+          .map((line) => `${paint.dim(line)}\n`),
       ].join("");
     },
     value: () => ({
@@ -167,6 +165,16 @@ export function savingsText({ report, source, notes }: SourcedSavings, screen: S
   };
 }
 
+/** The source, the method and its bias, one line each. */
+export function explanationsOf({ report: { method, bias }, source, notes }: SourcedSavings): readonly string[] {
+  return [
+    `Source: ${source}.`,
+    ...notes,
+    `Method: ${method}`,
+    `Bias: in ${bias.runs} simulated runs the estimate was off by ${bias.meanPct} % of the counterfactual on average (${bias.lowestPct} to ${bias.highestPct} %), and the interval contained the truth in ${Math.round(bias.covered * 100)} % (${bias.command}).`,
+  ];
+}
+
 /** `24h from 2030-01-01T00:00:00Z`. */
 function windowText(from: Instant | undefined, to: Instant | undefined): string {
   if (from === undefined || to === undefined) return "no readings";
@@ -177,46 +185,57 @@ function windowText(from: Instant | undefined, to: Instant | undefined): string 
 const NODES_SHOWN = 10;
 const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
 
-/** One line per node and one per class. Columns do not change; the first lines name the method. */
-export function savingsCsv({ report: { method, totals, bias }, source, notes }: SourcedSavings): string {
-  const known = (value: number): string | number => (isCovered(totals) ? value : "");
-  const { estimate, low, high } = totals.notUsed;
-  const rows: (string | number)[][] = [
-    ["kind", "name", "used_joules", "not_used_joules", "not_used_low_joules", "not_used_high_joules"],
-    ["total", "all", ...[totals.used, estimate, low, high].map(known)],
-    ...(["performance", "standard", "idle"] as const).map((name) => [
-      "class",
-      name,
-      known(totals.byClass[name]),
-      "",
-      "",
-      "",
-    ]),
-    ["cause", "caps", "", known(totals.byCause.caps), "", ""],
-    ["cause", "sleep", "", known(totals.byCause.sleep), "", ""],
-    ...totals.byNode.map(({ node, used, notUsed }) => [
-      "node",
-      node,
-      used,
-      notUsed?.estimate ?? "",
-      notUsed?.low ?? "",
-      notUsed?.high ?? "",
-    ]),
+/** How much of the energy at the wall no meter and no sensor has read. */
+function modelledText(used: number, modelled: number | undefined): string {
+  if (modelled === undefined) return "; the source does not tell how much of it is modelled";
+  if (modelled === 0) return ", read by meters of whole servers";
+  return `: ${energyText(used - modelled)} read, ${energyText(modelled)} modelled: the rest of servers without a meter, and devices without a reading`;
+}
+
+const CSV_HEAD =
+  "kind,name,from,to,used_kwh,not_used_kwh,not_used_low_kwh,not_used_high_kwh,currency,used_cost,not_used_cost,used_co2_kg,not_used_co2_kg";
+
+interface CsvRow {
+  readonly kind: "total" | "class" | "cause" | "node";
+  readonly name: string;
+  readonly used?: number | undefined;
+  readonly notUsed?: Partial<FigureInterval> | undefined;
+}
+
+/** A row for all, and one for each class, cause and node. The columns are always the same; what is unknown is empty. */
+export function savingsCsv({ report: { totals, perKilowattHour, cost } }: SourcedSavings): string {
+  const { used, notUsed, byClass, byCause, byNode, from, to } = totals;
+  const covers = isCovered(totals);
+  const rows: CsvRow[] = [
+    { kind: "total", name: "all", ...(covers && { used, notUsed }) },
+    ...(["performance", "standard", "idle"] as const).map(
+      (name): CsvRow => ({ kind: "class", name, ...(covers && { used: byClass[name] }) }),
+    ),
+    ...(["caps", "sleep"] as const).map(
+      (name): CsvRow => ({ kind: "cause", name, ...(covers && { notUsed: { estimate: byCause[name] } }) }),
+    ),
+    ...byNode.map((node): CsvRow => ({ kind: "node", name: node.node, used: node.used, notUsed: node.notUsed })),
   ];
-  const time = (at: Instant | undefined): string => (at === undefined ? "unknown" : new Date(at).toISOString());
-  const head = [
-    `# ${method}`,
-    `# source: ${source}; from ${time(totals.from)} to ${time(totals.to)}`,
-    ...notes.map((note) => `# ${note}`),
-    `# bias ${bias.meanPct} % of the counterfactual (${bias.lowestPct} to ${bias.highestPct} %), ${bias.command}`,
-  ];
-  return `${[...head, ...rows.map((row) => row.map(csvCell).join(","))].join("\n")}\n`;
+  const time = (at: Instant | undefined): string => (at === undefined ? "" : new Date(at).toISOString());
+  const times = (energy: number | undefined, factor: number | undefined): number | undefined =>
+    energy === undefined || factor === undefined ? undefined : kilowattHours(energy) * factor;
+  const lines = rows.map(({ kind, name, used: energyUsed, notUsed: saved }) => [
+    kind,
+    name,
+    time(from),
+    time(to),
+    ...[energyUsed, saved?.estimate, saved?.low, saved?.high].map((energy) => times(energy, 1)),
+    cost?.currency,
+    ...[energyUsed, saved?.estimate].map((energy) => times(energy, perKilowattHour.cost)),
+    ...[energyUsed, saved?.estimate].map((energy) => times(energy, perKilowattHour.carbonKg)),
+  ]);
+  return `${[CSV_HEAD, ...lines.map((row) => row.map(csvCell).join(","))].join("\n")}\n`;
 }
 
 /** Rows of nodes that are no longer kept apart have a name that Kubernetes does not allow. */
 const isNodeName = (name: string): boolean => name !== REMOVED_NODES && name !== EARLIER_NODES;
 
-const csvCell = (value: string | number): string => {
-  const text = typeof value === "number" ? String(Math.round(value * 1000) / 1000) : value;
+const csvCell = (value: string | number | undefined): string => {
+  const text = typeof value === "number" ? String(Math.round(value * 1e6) / 1e6) : (value ?? "");
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };

@@ -48,7 +48,7 @@ beforeEach(async () => {
 const createPod = async (
   name: string,
   component: string,
-  { ready = true, restarts = 0, containers = ["main"] } = {},
+  { ready = true, restarts = 0, containers = [component] } = {},
 ) => {
   const labels = { "app.kubernetes.io/name": "joulie", "app.kubernetes.io/component": component };
   const spec = { containers: containers.map((container) => ({ name: container, image: "x" })) };
@@ -81,13 +81,19 @@ describe("the logs of a support bundle", () => {
     expect(logs).toHaveLength(3 + 5);
   });
 
-  it("CLI-08 name the container, and have what it wrote before its last restart", async () => {
-    await createPod("joulie-agent-a", "agent", { restarts: 2, containers: ["agent", "exporter"] });
+  it("CLI-08 have what a container wrote before its last restart", async () => {
+    await createPod("joulie-agent-a", "agent", { restarts: 2 });
     const files = await bundle();
-    expect(files.get("logs/joulie-agent-a.exporter.previous.log")).toBe(
-      `log of /api/v1/namespaces/${namespace}/pods/joulie-agent-a/log?container=exporter&tailLines=500&previous=true\n`,
+    expect(files.get("logs/joulie-agent-a.previous.log")).toBe(
+      `log of /api/v1/namespaces/${namespace}/pods/joulie-agent-a/log?container=agent&tailLines=500&previous=true\n`,
     );
-    expect(files.has("logs/joulie-agent-a.agent.log")).toBe(true);
+    expect(files.has("logs/joulie-agent-a.log")).toBe(true);
+  });
+
+  it("CLI-08 are those of Joulie's containers, not of others that a cluster adds to its pods", async () => {
+    await createPod("joulie-agent-a", "agent", { containers: ["agent", "istio-proxy"] });
+    const logs = Array.from((await bundle()).keys()).filter((name) => name.startsWith("logs"));
+    expect(logs).toEqual(["logs/joulie-agent-a.log"]);
   });
 
   it("CLI-08 are not missing without a word if the pods cannot be listed", async () => {

@@ -1,16 +1,32 @@
 import { open } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import type { Pod } from "../../core/api/index.ts";
+import {
+  type AnyKind,
+  nodeHardwareKind,
+  nodePowerProfileKind,
+  nodeTwinKind,
+  powerEndpointKind,
+} from "../../core/api/index.ts";
 import { type ClusterObjects, defaultReportSettings, findProblems, summarizeNodes } from "../../core/report/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { withTimeLimit } from "../../platform/clock/index.ts";
-import { type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
+import { type KubeObject, resources } from "../../platform/kube/index.ts";
+import {
+  type BundledObject,
+  eventFields,
+  isOwnController,
+  knownLabels,
+  leaseFields,
+  ownObjectFields,
+  podFields,
+  workloadFields,
+} from "./bundle-fields.ts";
 import { reasonOf } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { DoctorFinding } from "./doctor-checks.ts";
 import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
 import { EVENT_NAMESPACE } from "./node-details.ts";
-import { redactObject, redactText } from "./redact.ts";
+import { redactLog, redactText, redactValue } from "./redact.ts";
 import { type ArchivedFile, tarOf } from "./tar.ts";
 
 export interface BundleOptions {
@@ -27,13 +43,6 @@ const LOGS_LIMIT = 30;
 const HEALTHY_AGENTS = 5;
 const CALL_TIMEOUT = milliseconds(10_000);
 
-/** What of the installation's namespace is collected. Secrets are not read at all. */
-const collected: Readonly<Record<string, Resource>> = {
-  ...Object.fromEntries(Object.values(workloadResources).map((resource) => [resource.plural, resource])),
-  leases: resources.leases,
-  events: resources.events,
-};
-
 /** A .tar.gz with everything that a maintainer asks for, without Secrets, tokens, and values that may be credentials. */
 export async function supportBundle(
   context: ConsoleContext,
@@ -44,55 +53,73 @@ export async function supportBundle(
   const { namespace, version, findings, isPlainVariable } = options;
   const json = (name: string, value: unknown): ArchivedFile => ({
     name,
-    content: `${JSON.stringify(redactObject(value, isPlainVariable), undefined, 2)}\n`,
+    content: `${JSON.stringify(value, undefined, 2)}\n`,
   });
+  const own = (name: string, kind: AnyKind, all: ReadonlyMap<string, BundledObject>): ArchivedFile =>
+    json(
+      name,
+      Array.from(all.values(), (object) => ownObjectFields(kind, object)),
+    );
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const files: ArchivedFile[] = [
     { name: "README.txt", content: README },
-    json("version.json", version),
-    json("findings.json", findings),
-    json("problems.json", findProblems(objects, defaultReportSettings, summaries)),
-    json("nodes.json", summaries),
-    json("nodetwins.json", Array.from(objects.twins.values())),
-    json("nodehardwares.json", Array.from(objects.hardware.values())),
-    json("nodepowerprofiles.json", Array.from(objects.profiles.values())),
-    json("powerendpoints.json", Array.from(objects.endpoints.values())),
-    json("installation.json", objects.installation),
+    json("version.json", redactValue(version)),
+    json("findings.json", redactValue(findings)),
+    json("problems.json", redactValue(findProblems(objects, defaultReportSettings, summaries))),
+    json(
+      "nodes.json",
+      summaries.map((summary) => redactValue({ ...summary, labels: knownLabels(summary.labels) })),
+    ),
+    own("nodetwins.json", nodeTwinKind, objects.twins),
+    own("nodehardwares.json", nodeHardwareKind, objects.hardware),
+    own("nodepowerprofiles.json", nodePowerProfileKind, objects.profiles),
+    own("powerendpoints.json", powerEndpointKind, objects.endpoints),
+    json("installation.json", redactValue(objects.installation)),
     objects.pods === undefined
       ? { name: "pods.error.txt", content: "The pods could not be listed; installation.json says why.\n" }
-      : json("pods.json", objects.pods.map(podOutline)),
+      : json("pods.json", objects.pods.map(podFields)),
   ];
-  const add = async (name: string, read: () => Promise<readonly KubeObject[]>): Promise<void> => {
+  const add = async (name: string, read: () => Promise<readonly unknown[]>): Promise<void> => {
     try {
       files.push(json(`${name}.json`, await read()));
     } catch (error) {
       files.push({ name: `${name}.error.txt`, content: `${redactText(reasonOf(error))}\n` });
     }
   };
-  for (const [name, resource] of Object.entries(collected))
-    await add(name, async () => (await client.listAll<KubeObject>(resource, { namespace })).items);
-  await add("node-events", async () => nodeEventsOf(context));
+  for (const resource of Object.values(workloadResources))
+    await add(resource.plural, async () => {
+      const { items } = await client.listAll<KubeObject>(resource, { namespace, labelSelector: INSTALLED });
+      return items.map((object) => workloadFields(object, isPlainVariable));
+    });
+  await add("leases", async () => {
+    const { items } = await client.listAll<KubeObject>(resources.leases, { namespace });
+    return items.filter(({ metadata }) => metadata.name.includes("joulie")).map(leaseFields);
+  });
+  await add("events", async () => {
+    const { items } = await client.listAll<EventObject>(resources.events, { namespace });
+    return items.filter(isAboutJoulie).map(eventFields);
+  });
+  await add("node-events", async () => {
+    const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
+    return items.filter(({ reportingController }) => isOwnController(reportingController)).map(eventFields);
+  });
   files.push(...(await logsOf(context, namespace)));
   return { archive: gzipSync(tarOf(files, clock.now())), files };
 }
 
-const README = `A support bundle of Joulie. It contains what Joulie's commands show, the objects of its kinds, its workloads, and the
-ends of its log files. Secrets were not read. Values that may be credentials are replaced by ***. It names nodes
-and pods: look through it before you share it.
+const README = `A support bundle of Joulie. It contains what Joulie's commands show, fields of Joulie's own objects and workloads that hold
+no secrets by their meaning, and the ends of its log files. Secrets were not read. What looks like a credential in a
+text is replaced by ***. It names nodes and pods: look through it before you share it.
 `;
 
-/** Names, class and requests of a pod; its environment and its commands belong to its owner. */
-function podOutline(pod: Pod): unknown {
-  const { metadata, spec, status } = pod;
-  return {
-    name: metadata.name,
-    namespace: metadata.namespace,
-    workloadClass: metadata.annotations?.["joulie.io/workload-class"],
-    nodeName: spec?.nodeName,
-    phase: status?.phase,
-    resources: spec?.containers?.map((container) => container.resources),
-  };
-}
+type EventObject = KubeObject & {
+  readonly reportingController?: string;
+  readonly regarding?: { readonly name?: string };
+};
+
+/** Written by Joulie, or about an object of the chart, whose names begin with that of the release. */
+const isAboutJoulie = ({ reportingController, regarding }: EventObject): boolean =>
+  isOwnController(reportingController) || regarding?.name?.includes("joulie") === true;
 
 type LoggedPod = KubeObject & {
   readonly spec?: { readonly containers?: readonly { readonly name: string }[] };
@@ -126,10 +153,14 @@ interface LogRequest {
   readonly path: string;
 }
 
+/** Containers of the chart. Others in the pod belong to other projects. */
+const isOwnContainer = (container: string, { metadata }: LoggedPod): boolean =>
+  container === metadata.labels?.[COMPONENT] || container === "kube-scheduler";
+
 /** Each container of a pod, and what it wrote before its last restart, which usually says why it ended. */
 function requestsOf(pod: LoggedPod, namespace: string): readonly LogRequest[] {
   const { metadata, spec, status } = pod;
-  const containers = spec?.containers ?? [];
+  const containers = (spec?.containers ?? []).filter(({ name }) => isOwnContainer(name, pod));
   return containers.flatMap(({ name: container }) => {
     const path = `/api/v1/namespaces/${namespace}/pods/${metadata.name}/log?container=${container}&tailLines=${LOG_LINES}`;
     // A name in the archive has at most 100 characters. The end of a pod's name tells pods apart.
@@ -158,19 +189,12 @@ async function logsOf({ client, transport, clock }: ConsoleContext, namespace: s
         for await (const chunk of body) chunks.push(Buffer.from(chunk));
         return status === 200 ? Buffer.concat(chunks).toString() : `the API server answered with status ${status}`;
       });
-      files.push({ name, content: redactText(text) });
+      files.push({ name, content: redactLog(text) });
     } catch (error) {
       files.push({ name, content: `${redactText(reasonOf(error))}\n` });
     }
   }
   return files;
-}
-
-/** Joulie's Events about nodes; those of others are none of this bundle's business. */
-async function nodeEventsOf({ client }: ConsoleContext): Promise<readonly KubeObject[]> {
-  type EventObject = KubeObject & { readonly reportingController?: string };
-  const { items } = await client.listAll<EventObject>(resources.events, { namespace: EVENT_NAMESPACE });
-  return items.filter(({ reportingController = "" }) => reportingController.includes("joulie"));
 }
 
 /** Only its owner may read the file. The mode of a new file alone would leave an existing one as readable as it was. */

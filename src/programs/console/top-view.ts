@@ -1,6 +1,6 @@
 import { type NodeSummary, totalsOver } from "../../core/report/index.ts";
 import type { Screen } from "./context.ts";
-import { filterOf, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
+import { filterOf, isAscending, nodeColumns, sortedBy, sortKeys } from "./node-list.ts";
 import { bar, cut, paintFor, powerText, sparkline, wrap } from "./screen.ts";
 
 /** What the keys of `joulie top` have set. */
@@ -12,6 +12,8 @@ export interface TopState {
   readonly grouped: boolean;
   /** Index of the selected node in the shown order. */
   readonly selected: number;
+  /** The node whose details are shown, from this line on. */
+  readonly opened: { readonly node: string; readonly line: number } | undefined;
   readonly help: boolean;
   /** The filter is being typed. */
   readonly typing: boolean;
@@ -24,17 +26,42 @@ export const initialTop = (more: Partial<TopState> = {}): TopState => ({
   filter: "",
   grouped: true,
   selected: 0,
+  opened: undefined,
   help: false,
   typing: false,
   done: false,
   ...more,
 });
 
-/** The state after a key. `count` is the number of shown nodes, `page` that of a screen. */
-export function afterKey(state: TopState, key: string, count: number, page: number): TopState {
+/** Lines that a key moves down; undefined for other keys. Home and End: of xterm, of its application mode, and of tmux and Linux. */
+function movedBy(key: string, count: number, page: number): number | undefined {
+  const moves: Readonly<Record<string, number>> = {
+    "\u001b[A": -1,
+    "\u001b[B": 1,
+    "\u001b[5~": -page,
+    "\u001b[6~": page,
+    "\u001b[H": -count,
+    "\u001bOH": -count,
+    "\u001b[1~": -count,
+    "\u001b[F": count,
+    "\u001bOF": count,
+    "\u001b[4~": count,
+  };
+  return moves[key];
+}
+
+/** The state after a key. `shown` are the names of the shown nodes in their order, `page` is how many fit on the screen. */
+export function afterKey(state: TopState, key: string, shown: readonly string[], page: number): TopState {
+  const count = shown.length;
   if (key === "\u0003") return { ...state, done: true };
   if (state.typing) return typed(state, key);
   if (state.help) return { ...state, help: false };
+  if (state.opened !== undefined) {
+    if (["q", "\u001b", "\r", "\n"].includes(key)) return { ...state, opened: undefined };
+    const by = movedBy(key, DETAILS_LIMIT, page) ?? 0;
+    const line = Math.max(0, Math.min(DETAILS_LIMIT, state.opened.line + by));
+    return { ...state, opened: { ...state.opened, line } };
+  }
   const move = (by: number): TopState => ({
     ...state,
     selected: Math.max(0, Math.min(count - 1, Math.min(state.selected, count - 1) + by)),
@@ -43,7 +70,14 @@ export function afterKey(state: TopState, key: string, count: number, page: numb
     const at = (sortKeys.indexOf(state.sortBy) + by + sortKeys.length) % sortKeys.length;
     return { ...state, sortBy: sortKeys[at] ?? "name", selected: 0 };
   };
+  const moved = movedBy(key, count, page);
+  if (moved !== undefined) return move(moved);
   switch (key) {
+    case "\r":
+    case "\n": {
+      const node = shown[Math.min(state.selected, count - 1)];
+      return node === undefined ? state : { ...state, opened: { node, line: 0 } };
+    }
     case "q":
       return { ...state, done: true };
     case "?":
@@ -54,27 +88,10 @@ export function afterKey(state: TopState, key: string, count: number, page: numb
       return { ...state, grouped: !state.grouped };
     case "r":
       return { ...state, reversed: !state.reversed };
-    case "\u001b[A":
-      return move(-1);
-    case "\u001b[B":
-      return move(1);
     case "\u001b[C":
       return sortAt(1);
     case "\u001b[D":
       return sortAt(-1);
-    case "\u001b[5~":
-      return move(-page);
-    case "\u001b[6~":
-      return move(page);
-    // Home and End: of xterm, of its application mode, and of tmux and the Linux console.
-    case "\u001b[H":
-    case "\u001bOH":
-    case "\u001b[1~":
-      return move(-count);
-    case "\u001b[F":
-    case "\u001bOF":
-    case "\u001b[4~":
-      return move(count);
     default:
       return state;
   }
@@ -87,13 +104,14 @@ function typed(state: TopState, key: string): TopState {
   return /^[\u0020-\u007e]+$/.test(key) ? { ...state, filter: state.filter + key, selected: 0 } : state;
 }
 
+/** Sorting by a value concerns the whole list: the highest comes first, whatever its rack. */
+const isGrouped = ({ grouped, sortBy }: TopState): boolean => grouped && sortBy === "name";
+
 /** The nodes in the order in which they are shown. */
-export function arranged(
-  nodes: readonly NodeSummary[],
-  { filter, sortBy, reversed, grouped }: TopState,
-): NodeSummary[] {
+export function arranged(nodes: readonly NodeSummary[], state: TopState): NodeSummary[] {
+  const { filter, sortBy, reversed } = state;
   const shown = sortedBy(nodes.filter(filterOf(filter)), sortBy, reversed);
-  if (!grouped) return shown;
+  if (!isGrouped(state)) return shown;
   const groups = new Map<string, NodeSummary[]>();
   for (const node of shown) {
     const rack = node.rack ?? "";
@@ -111,6 +129,8 @@ export interface TopFrame {
   /** Power of each node over time, the newest last. */
   readonly history: ReadonlyMap<string, readonly (number | undefined)[]>;
   readonly state: TopState;
+  /** What `joulie node NAME` says about the opened node. */
+  readonly details?: string | undefined;
   readonly screen: Screen;
   readonly rows: number;
   /** Why the last reading failed, as a sentence; undefined if it succeeded. */
@@ -123,6 +143,8 @@ export interface TopFrame {
   readonly age: number | undefined;
 }
 
+/** More than the details of a node have. */
+const DETAILS_LIMIT = 500;
 const HEAD_LINES = 4;
 const SPARK = 12;
 
@@ -135,6 +157,7 @@ export function topFrame(frame: TopFrame): readonly string[] {
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
   if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
+  if (state.opened !== undefined) return detailsFrame(frame, state.opened.line, columns);
   const ordered = arranged(nodes, state);
   const ageOfData = age === undefined ? "no data yet" : `data ${age} s old`;
   const unknown = unknownKinds(frame);
@@ -150,12 +173,15 @@ export function topFrame(frame: TopFrame): readonly string[] {
       ? paint.yellow(cut(error, columns))
       : cut(state.typing || state.filter !== "" ? `/${state.filter}${state.typing ? "_" : ""}` : unknown, columns),
   ];
-  const withRacks = state.grouped && hasRacks(ordered);
+  const withRacks = isGrouped(state) && hasRacks(ordered);
   const { columns: shownColumns, widths: shownWidths } = fitting(
     columns - SPARK - 2,
     nameWidth(nodes, columns),
     withRacks,
+    state.sortBy.toUpperCase(),
   );
+  const mark = isAscending(state.sortBy, state.reversed) ? "▲" : "▼";
+  const heads = shownColumns.map(({ head }) => (head === state.sortBy.toUpperCase() ? head + mark : head));
   const row = (texts: readonly string[]): string =>
     texts
       .map((text, at) =>
@@ -164,7 +190,7 @@ export function topFrame(frame: TopFrame): readonly string[] {
           : cut(text, shownWidths[at] ?? 0).padEnd(shownWidths[at] ?? 0),
       )
       .join("  ");
-  lines.push(paint.bold(cut(`${row(shownColumns.map(({ head }) => head))}  TREND`, columns)));
+  lines.push(paint.bold(cut(`${row(heads)}  TREND`, columns)));
   const room = rows - lines.length;
   const selected = Math.max(0, Math.min(state.selected, ordered.length - 1));
   // A rack takes a line of its own, so the window is over lines, not nodes.
@@ -218,7 +244,7 @@ const rackName = ({ rack }: NodeSummary): string => rack || "no rack";
 const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack }) => rack !== undefined);
 
 /** Fixed widths, so that columns do not jump between frames. */
-const widths: Readonly<Record<string, number>> = { CLASS: 11, USED: 8, RACK: 10, CPUS: 9, GPUS: 5, PSU: 5, PODS: 4 };
+const widths: Readonly<Record<string, number>> = { CLASS: 11, USED: 11, RACK: 10, CPUS: 9, GPUS: 5, PSU: 5, PODS: 4 };
 const USUAL_WIDTH = 8;
 const LONGEST_NAME = 40;
 
@@ -233,18 +259,36 @@ function nameWidth(nodes: readonly NodeSummary[], columns: number): number {
 const dropOf = ({ head, drop = 0 }: NodeColumn): number => (head === "USED" ? 1 : drop);
 type NodeColumn = (typeof nodeColumns)[number];
 
-function fitting(width: number, name: number, withRacks: boolean): { columns: typeof nodeColumns; widths: number[] } {
-  const widthOf = ({ head }: NodeColumn): number =>
-    head === "NAME" ? name : Math.max(head.length, widths[head] ?? USUAL_WIDTH);
+/** The sorted column stays, however narrow the screen is, and has room for its mark. */
+function fitting(
+  width: number,
+  name: number,
+  withRacks: boolean,
+  sorted: string,
+): { columns: typeof nodeColumns; widths: number[] } {
+  const widthOf = ({ head }: NodeColumn): number => {
+    const least = head === sorted ? head.length + 1 : head.length;
+    return Math.max(least, head === "NAME" ? name : (widths[head] ?? USUAL_WIDTH));
+  };
   // A line of its own names the rack of a group.
   let columns = nodeColumns.filter(({ wide, head }) => wide !== true && !(withRacks && head === "RACK"));
   const total = () => columns.reduce((sum, column) => sum + widthOf(column) + 2, 0);
   while (total() > width) {
-    const [victim] = columns.filter((column) => dropOf(column) > 0).toSorted((a, b) => dropOf(b) - dropOf(a));
+    const [victim] = columns
+      .filter((column) => dropOf(column) > 0 && column.head !== sorted)
+      .toSorted((a, b) => dropOf(b) - dropOf(a));
     if (victim === undefined) break;
     columns = columns.filter((column) => column !== victim);
   }
   return { columns, widths: columns.map(widthOf) };
+}
+
+function detailsFrame({ screen, rows, details = "" }: TopFrame, from: number, columns: number): readonly string[] {
+  const lines = details.trimEnd().split("\n");
+  const room = Math.max(0, rows - 1);
+  const first = Math.max(0, Math.min(from, lines.length - room));
+  const head = `joulie top  up and down scroll, Escape goes back`;
+  return [paintFor(screen).bold(cut(head, columns)), ...lines.slice(first, first + room)].slice(0, rows);
 }
 
 const HELP_INDENT = 15;
@@ -263,9 +307,10 @@ const HELP: readonly string[] = [
   "  q, Ctrl-C    quit",
   "  /            filter: part of a name, class:eco, or a label such as joulie.io/rack=r1; Enter keeps it, Escape clears it",
   "  up, down     select; Page Up, Page Down, Home, End",
-  "  left, right  sort by another column",
+  "  Enter        show everything about the selected node; Escape goes back",
+  "  left, right  sort the whole list by another column",
   "  r            reverse the order",
-  "  g            group by rack",
+  "  g            group by rack, in the order of names",
   "",
   "any key goes back",
 ];

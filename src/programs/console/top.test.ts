@@ -14,6 +14,7 @@ const node = (name: string, more: Partial<NodeSummary> = {}): NodeSummary =>
     schedulableClass: "eco",
     drawn: 100,
     budget: 400,
+    used: 25,
     receipts: [],
     pods: 0,
     allocation: { cpus: 0, cpuCapacity: 64, gpus: 0, gpuCapacity: 0 },
@@ -26,7 +27,7 @@ const nodes = [
   node("c", { rack: "r2", drawn: 200 as never }),
 ];
 const press = (keys: readonly string[], from: Partial<TopState> = {}) =>
-  keys.reduce((state, key) => afterKey(state, key, nodes.length, 2), initialTop(from));
+  keys.reduce((state, key) => afterKey(state, key, names(state), 2), initialTop(from));
 const names = (state: TopState) => arranged(nodes, state).map(({ name }) => name);
 const frame = (state: TopState, more: Partial<Parameters<typeof topFrame>[0]> = {}) =>
   topFrame({
@@ -51,6 +52,72 @@ describe("joulie top", () => {
     expect(press(["\u001b[C", "\u001b[D"]).sortBy).toBe("name");
   });
 
+  it("X-146 sorts the whole list by a value: the highest comes first, whatever its rack", () => {
+    expect(names(initialTop({ sortBy: "power" }))).toEqual(["a", "c", "b"]);
+    expect(names(initialTop({ sortBy: "power", reversed: true }))).toEqual(["b", "c", "a"]);
+    expect(frame(initialTop({ sortBy: "power" }))).not.toContain("r1");
+  });
+
+  it.each(["cooling", "psu", "pods", "cpus", "gpus", "rack", "updated", "used"])(
+    "X-146 shows the column %s at 80 columns if the list is sorted by it, with the direction",
+    (sortBy) => {
+      const long = [node("a-node-with-a-long-name")];
+      const heads = (more: Partial<TopState>) =>
+        frame(initialTop({ sortBy, ...more }), { nodes: long, screen: { columns: 80, colour: false } })[3];
+      const [first, second] = sortBy === "rack" ? ["▲", "▼"] : ["▼", "▲"];
+      expect(heads({})).toContain(`${sortBy.toUpperCase()}${first}`);
+      expect(heads({ reversed: true })).toContain(`${sortBy.toUpperCase()}${second}`);
+    },
+  );
+
+  it("X-146 opens the selected node with Enter, scrolls it, and goes back with Escape", () => {
+    expect(press(["\u001b[B", "\r"]).opened).toEqual({ node: "a", line: 0 });
+    expect(press(["\r", "\u001b[B", "\u001b[6~"]).opened).toEqual({ node: "b", line: 3 });
+    for (const back of ["\u001b", "q", "\r"])
+      expect(press(["\r", back])).toMatchObject({ opened: undefined, done: false });
+    expect(afterKey(initialTop(), "\r", [], 2).opened).toBeUndefined();
+    const details = "NODE a\none\ntwo\nthree\n";
+    const opened = (line: number) => frame(initialTop({ opened: { node: "a", line } }), { details, rows: 3 });
+    expect(opened(0).slice(1)).toEqual(["NODE a", "one"]);
+    expect(opened(500).slice(1)).toEqual(["two", "three"]);
+  });
+
+  it("X-146 shows what joulie node says about the opened node, and nothing as applied on a node that is off", async () => {
+    const clock = new VirtualClock(instant(0));
+    const written: string[] = [];
+    let onKey: (key: string) => void = () => undefined;
+    const terminal = {
+      size: () => ({ columns: 80, rows: 60 }),
+      write: (text: string) => written.push(text),
+      onKey: (added: (key: string) => void) => {
+        onKey = added;
+        return () => undefined;
+      },
+    };
+    const status = { power: { state: "off" }, controlStatus: { cpu: { result: "applied" } } } as const;
+    const twin = { metadata: { name: "n1" }, spec: { nodeName: "n1", profile: "eco" as const }, status };
+    const none = {
+      hardware: new Map(),
+      profiles: new Map(),
+      endpoints: new Map(),
+      pods: [],
+      notListed: [],
+      pending: [],
+    };
+    const nodeObject = { metadata: { name: "n1", labels: { "joulie.io/managed": "true" } } };
+    const read = async () => ({ now: clock.now(), nodes: [nodeObject], twins: new Map([["n1", twin]]), ...none });
+    const stop = new AbortController();
+    const done = runTop({ clock, screen: { columns: 80, colour: false } }, read, terminal, {}, stop.signal);
+    await clock.advanceAsync(milliseconds(100));
+    onKey("\r");
+    expect(written.at(-1)).toMatch(/NODE +n1/);
+    expect(written.at(-1)).toContain("the node is off; no cap is applied");
+    expect(written.at(-1)).toContain("-> joulie node n1");
+    stop.abort();
+    await clock.advanceAsync(milliseconds(10_000));
+    await done;
+  });
+
   it("CLI-09 filters by name, label and class while it is typed; Escape clears", () => {
     expect(names(press(["/", "c"]))).toEqual(["c"]);
     expect(names(press(["/", ...keysIn("class:perf")]))).toEqual(["a"]);
@@ -65,12 +132,12 @@ describe("joulie top", () => {
     expect(press(["\u001b[A"]).selected).toBe(0);
     for (const end of ["\u001b[F", "\u001b[4~", "\u001bOF"]) expect(press([end]).selected).toBe(2);
     for (const home of ["\u001b[H", "\u001b[1~", "\u001bOH"]) expect(press([home], { selected: 2 }).selected).toBe(0);
-    expect(frame(press(["?"])).join("\n")).toContain("sort by another column");
+    expect(frame(press(["?"])).join("\n")).toContain("by another column");
     for (const key of ["x", "q"]) expect(press(["?", key])).toMatchObject({ help: false, done: false });
     for (const line of frame(press(["?"]), { screen: { columns: 60, colour: false } }))
       expect(line.length).toBeLessThanOrEqual(60);
     const [, , , head] = frame(initialTop(), { screen: { columns: 80, colour: false } });
-    expect(head).toBe("NAME  CLASS           POWER       CAP  USED      PODS   UPDATED  TREND");
+    expect(head).toBe("NAME▲  CLASS           POWER       CAP  USED          UPDATED  TREND");
     expect([press(["q"]).done, press(["\u0003"]).done, press(["/", "\u0003"]).done]).toEqual([true, true, true]);
   });
 

@@ -2,8 +2,10 @@ import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../c
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
+import type { AdvisingContext } from "./advice.ts";
 import type { ConsoleContext } from "./context.ts";
 import { endedBy } from "./interrupt.ts";
+import { nodeDetailsOf } from "./node-details.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
 import type { WatchedObjects } from "./watched-cluster.ts";
 
@@ -30,7 +32,7 @@ const REDRAW = milliseconds(1000);
 
 /** `joulie top`: redraws every second, after each reading and each key until q. API errors are shown, and reading goes on. */
 export async function runTop(
-  { clock, screen }: Pick<ConsoleContext, "clock" | "screen">,
+  { clock, screen, target }: Pick<ConsoleContext, "clock" | "screen" | "target">,
   read: (signal: AbortSignal) => Promise<WatchedObjects>,
   terminal: Terminal,
   start: Partial<TopState>,
@@ -41,6 +43,7 @@ export async function runTop(
   const history = new Map<string, (number | undefined)[]>();
   let state = initialTop(start);
   let nodes: readonly NodeSummary[] = [];
+  let objects: WatchedObjects | undefined;
   let unknown: Pick<WatchedObjects, "notListed" | "pending"> = { notListed: [], pending: [] };
   let error: string | undefined;
   let readAt: MonotonicInstant | undefined;
@@ -61,6 +64,8 @@ export async function runTop(
       nodes,
       history,
       state,
+      details:
+        state.opened && objects && detailsOf(state.opened.node, objects, { screen: { ...screen, columns }, target }),
       screen: { ...screen, columns },
       rows,
       error,
@@ -71,7 +76,12 @@ export async function runTop(
   };
   const stopKeys = terminal.onKey((key) =>
     guarded(() => {
-      state = afterKey(state, key, arranged(nodes, state).length, pageOf(terminal.size().rows));
+      state = afterKey(
+        state,
+        key,
+        arranged(nodes, state).map(({ name }) => name),
+        pageOf(terminal.size().rows),
+      );
       if (state.done) ending.abort();
       else draw();
     }),
@@ -82,7 +92,7 @@ export async function runTop(
     while (!stopped.aborted) {
       let began = clock.monotonic();
       try {
-        const objects = await endedBy(stopped, read(stopped));
+        objects = await endedBy(stopped, read(stopped));
         began = clock.monotonic();
         nodes = summarizeNodes(objects, defaultReportSettings);
         unknown = { notListed: objects.notListed, pending: objects.pending };
@@ -107,6 +117,11 @@ export async function runTop(
     terminal.write(LEAVE);
   }
   if (crash !== undefined) throw crash.error;
+}
+
+function detailsOf(node: string, objects: WatchedObjects, context: AdvisingContext): string {
+  const isPresent = objects.nodes.some(({ metadata }) => metadata.name === node);
+  return isPresent ? nodeDetailsOf(node, objects, undefined, context).text(false) : `${node} has left the cluster.`;
 }
 
 /** A refusal is an answer: trying again does not help until the rights change. */

@@ -3,6 +3,7 @@ import { crdOf, kinds } from "../../core/api/index.ts";
 import { defaultReportSettings, summarizeNodes } from "../../core/report/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { type Clock, systemClock, VirtualClock } from "../../platform/clock/index.ts";
+import { eventually, eventuallyPasses, simulatedDelay } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { type ApiResponse, KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
@@ -62,7 +63,7 @@ beforeEach(async () => {
       requests.push(request.path);
       if (isDown) throw new Error("connection refused");
       if (held !== undefined && request.path.includes(held)) await new Promise(() => undefined);
-      if (late?.test(request.path)) await systemClock.sleep(milliseconds(100));
+      if (late?.test(request.path)) await simulatedDelay(100);
       if (forbidden !== undefined && request.path.includes(forbidden)) return refusal(`${forbidden} is forbidden`);
       if (request.path !== "/version" && !request.path.includes("watch=")) lists.push(request.path.replace(/\?.*/, ""));
       if (!request.path.includes("watch=")) return inner.request(request);
@@ -84,6 +85,14 @@ afterEach(async () => {
   await api.close();
 });
 
+/** Advances virtual time until the work has ended. */
+async function whileTimePasses<Value>(clock: VirtualClock, work: Promise<Value>): Promise<Value> {
+  let isOver = false;
+  void work.finally(() => (isOver = true)).catch(() => undefined);
+  await eventually(() => isOver, { between: async () => clock.advanceAsync(milliseconds(1000)) });
+  return work;
+}
+
 const summaries = async () => summarizeNodes(await cluster.read(), defaultReportSettings);
 
 it("CLI-09 top reads by watches: a change arrives without another list, also if a kind is missing", async () => {
@@ -98,7 +107,7 @@ it("CLI-09 top reads by watches: a change arrives without another list, also if 
   const container = { name: "c", image: "x", resources: { requests: { cpu: "2" } } };
   const spec = { nodeName: "a", containers: [container] };
   await user.create(resources.pods, { metadata: { name: "p" }, spec }, { namespace: "default" });
-  await expect.poll(async () => (await summaries())[0]?.allocation.cpus, { timeout: 5000 }).toBe(2);
+  await expect.poll(async () => (await summaries())[0]?.allocation.cpus).toBe(2);
   expect(lists.filter((path) => !path.includes("powerendpoints"))).toHaveLength(listed);
 });
 
@@ -120,8 +129,7 @@ it("CLI-09 top notices at once that the API server is gone, and goes on when it 
   // The screen says it after the first failure.
   expect(requests.filter((path) => path === "/version")).toHaveLength(1);
   isDown = false;
-  await systemClock.sleep(milliseconds(10));
-  expect(await summaries()).toHaveLength(1);
+  expect(await eventuallyPasses(summaries)).toHaveLength(1);
 });
 
 it("CLI-09 top does not wait for a kind that the user may not list, or that is not installed", async () => {
@@ -137,11 +145,14 @@ it("CLI-09 top does not wait for a kind that the user may not list, or that is n
 });
 
 it("CLI-09 top stops waiting for the first list when the user quits", async () => {
-  cluster = watchedOn(new VirtualClock(instant(0)));
+  const clock = new VirtualClock(instant(0));
+  cluster = watchedOn(clock);
   const quit = new AbortController();
   // Not started: the nodes are never listed.
-  void systemClock.sleep(milliseconds(50)).then(() => quit.abort());
-  await expect(cluster.read(quit.signal)).rejects.toThrow("the nodes have not been listed yet");
+  const reading = cluster.read(quit.signal);
+  await eventually(() => clock.waiting > 0);
+  quit.abort();
+  await expect(reading).rejects.toThrow("the nodes have not been listed yet");
 });
 
 it("CLI-09 top knows no pods of a user who may not list them", async () => {
@@ -163,11 +174,7 @@ it("CLI-09 top reads on while a kind is being listed, and does not call that a m
   cluster.start();
   const reading = cluster.readAll("joulie-system");
   // The pods do not come within the time that a reading waits for them.
-  for (let step = 0; step < 20; step++) {
-    await systemClock.sleep(milliseconds(20));
-    await clock.advanceAsync(milliseconds(1000));
-  }
-  const { pods, pending, notListed, installation } = await reading;
+  const { pods, pending, notListed, installation } = await whileTimePasses(clock, reading);
   expect([pods, pending, notListed]).toEqual([undefined, ["pods"], ["endpoints", "pods"]]);
   expect(installation?.unreadable).toEqual(["pods: they are not read yet"]);
 });
@@ -187,7 +194,7 @@ it("CLI-09 CLI-14 top and --watch know nothing of a kind that they may not list 
     })
     .toEqual([0, ["twins", "endpoints"], []]);
   forbidden = undefined;
-  await expect.poll(async () => (await cluster.read()).twins.size, { timeout: 10_000 }).toBe(1);
+  await expect.poll(async () => (await cluster.read()).twins.size).toBe(1);
 });
 
 it("CLI-09 top says at once why nodes cannot be listed", async () => {

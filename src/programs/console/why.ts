@@ -9,11 +9,12 @@ import {
   summaryInWords,
   verdictInWords,
 } from "../../core/report/index.ts";
+import type { ExtenderConfig } from "../extender/index.ts";
 import { withPodsAndTwins } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
-import { readPages } from "./program-pages.ts";
-import { programSettings } from "./program-settings.ts";
+import { type PageAnswers, readPages } from "./program-pages.ts";
+import { programSettings, settingsIn } from "./program-settings.ts";
 import { paintFor, wrap } from "./screen.ts";
 
 export interface WhyOptions {
@@ -46,7 +47,10 @@ function namespacedName(text: string, defaultNamespace: string): [string, string
 
 export interface Why {
   readonly explanation: PlacementExplanation;
+  /** Where the extender's settings come from, in words. */
   readonly source: string;
+  /** Why the extender scored the pod by headroom although its settings say energy. */
+  readonly fallback: string | undefined;
   /** The extender's own record of the decision, if it could be read. */
   readonly record: readonly RecordedDecision[] | undefined;
   /** Why there is none. */
@@ -56,24 +60,57 @@ export interface Why {
 export async function explainPod(context: ConsoleContext, found: ClusterObjects, options: WhyOptions): Promise<Why> {
   const objects = withPodsAndTwins(found);
   const pod = podNamed(objects, options.pod, options.namespace);
-  const { energySettingsOf, extenderConfig, scoringSettingsOf } = await import("../extender/index.ts");
-  const { values, source } = await programSettings(context.client, options.installation, "extender", extenderConfig);
-  const energy = energySettingsOf(values);
+  const { energySettingsOf, scoringSettingsOf } = await import("../extender/index.ts");
+  const podPage = `debug/decisions?pod=${encodeURIComponent(`${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`)}`;
+  const pages = await readPages(context, options.installation, "extender", podPage);
+  const { values, source, isFormulaKnown } = await extenderSettings(context, options.installation, pages);
+  const { record, noRecord } = recordIn(pages);
+  const configured = energySettingsOf(values);
+  const fallback = record?.find(({ verb }) => verb === "prioritize")?.fallback;
   const settings: ExplainSettings = {
     scoring: scoringSettingsOf(values),
-    energy,
+    energy: fallback === undefined ? configured : undefined,
+    isFormulaKnown,
     // As `joulie scheduler-config` sets it.
-    extenderWeight: options.extenderWeight ?? (energy === undefined ? 1 : 10),
-    kubeProfile: energy === undefined ? "default" : "energy",
+    extenderWeight: options.extenderWeight ?? (configured === undefined ? 1 : 10),
+    kubeProfile: configured === undefined ? "default" : "energy",
   };
-  const explanation = explainPlacement(pod, objects, settings);
-  return { explanation, source, ...(await recordOf(context, options, pod)) };
+  return { explanation: explainPlacement(pod, objects, settings), source, fallback, record, noRecord };
+}
+
+interface ExtenderSettings {
+  readonly values: ExtenderConfig;
+  readonly source: string;
+  readonly isFormulaKnown: boolean;
+}
+
+/** The settings that the extender says it runs with, else those of its Deployment. Without either, its formula is unknown. */
+async function extenderSettings(
+  { client }: ConsoleContext,
+  installation: string,
+  { answers, why }: PageAnswers,
+): Promise<ExtenderSettings> {
+  const { extenderConfig } = await import("../extender/index.ts");
+  for (const { value, from } of answers) {
+    const { variables } = value as { readonly variables?: Readonly<Record<string, string>> };
+    const settings = variables && (await settingsIn(extenderConfig, variables));
+    if (settings?.ok === true)
+      return { values: settings.value, source: `the extender's settings (${from})`, isFormulaKnown: true };
+  }
+  const { values, source, isInstalled } = await programSettings(client, installation, "extender", extenderConfig);
+  if (isInstalled) {
+    const silence = answers.length > 0 ? "does not say how it scores" : "could not be asked";
+    return { values, source: `${source}, because the extender ${silence}`, isFormulaKnown: true };
+  }
+  const silence = answers.length > 0 ? "it does not say how it scores" : (why ?? "it did not answer");
+  return { values, source: `${silence}; ${source}`, isFormulaKnown: false };
 }
 
 /** An entry of the extender's page /debug/decisions?pod=. */
 interface RecordedDecision {
   readonly at: string;
   readonly verb: "filter" | "prioritize";
+  readonly fallback?: string;
   readonly nodes?: readonly {
     readonly node: string | null;
     readonly score?: number;
@@ -82,13 +119,7 @@ interface RecordedDecision {
 }
 
 /** From every replica of the extender, the newest first; any of them may have answered kube-scheduler. */
-async function recordOf(
-  context: ConsoleContext,
-  { installation }: WhyOptions,
-  { metadata }: Pod,
-): Promise<Pick<Why, "record" | "noRecord">> {
-  const pod = encodeURIComponent(`${metadata.namespace ?? "default"}/${metadata.name}`);
-  const { answers, why } = await readPages(context, installation, "extender", `debug/decisions?pod=${pod}`);
+function recordIn({ answers, why }: PageAnswers): Pick<Why, "record" | "noRecord"> {
   const found = answers.flatMap(({ value }) => (value as { decisions?: RecordedDecision[] } | null)?.decisions ?? []);
   if (found.length > 0)
     return { record: found.toSorted((one, other) => (one.at > other.at ? -1 : 1)), noRecord: undefined };
@@ -106,11 +137,11 @@ const NODES_LIMIT = 5;
 
 /** `joulie why POD [NODE]`. */
 export function whyText(
-  { explanation, source, record, noRecord }: Why,
+  { explanation, source, fallback, record, noRecord }: Why,
   node: string | undefined,
   screen: Screen,
 ): Printable {
-  const { pod, nodes, boundTo } = explanation;
+  const { pod, nodes, boundTo, formula } = explanation;
   const selected = node === undefined ? undefined : nodes.find((verdict) => verdict.node === node);
   if (node !== undefined && selected === undefined)
     throw new ConsoleError(`there is no node ${node}; joulie node lists all`);
@@ -125,21 +156,25 @@ export function whyText(
       const where = boundTo === undefined ? "has no node" : `is on ${boundTo}`;
       say(`Pod ${pod.namespace}/${pod.name} (${explanation.workloadClass}) ${where}.`);
       if (selected === undefined) for (const sentence of summaryInWords(explanation)) say(sentence);
+      if (formula === "unknown")
+        say(`Scores and ranks are unknown, because nothing says which formula the extender runs: ${source}.`);
+      if (fallback !== undefined) say(`The extender scored this pod by headroom instead of energy: ${fallback}.`);
       lines.push("");
       const listed = selected === undefined ? listedNodes(explanation, wide) : [selected];
       for (const verdict of listed) {
         lines.push(paint.bold(verdict.node + (verdict.node === boundTo ? " (the pod is here)" : "")));
-        for (const sentence of verdictInWords(verdict)) say(sentence, 2);
+        for (const sentence of verdictInWords(verdict, formula)) say(sentence, 2);
         const recorded = recordedText(record, verdict);
         if (recorded !== undefined) say(recorded, 2);
       }
       const hidden = nodes.length - listed.length;
       if (selected === undefined && hidden > 0) lines.push(...groupedRest(explanation, listed));
       lines.push("");
+      const settings = formula === "unknown" ? "" : ` with ${source}`;
       say(
         record === undefined
-          ? `Computed now from the API with ${source}. Pods and twins may have changed since the pod was placed. There is no record of the extender: ${noRecord}.`
-          : `Computed now from the API with ${source}; "recorded" is the extender's own answer.`,
+          ? `Computed now from the API${settings}. Pods and twins may have changed since the pod was placed. There is no record of the extender: ${noRecord}.`
+          : `Computed now from the API${settings}; "recorded" is the extender's own answer.`,
       );
       return `${lines.join("\n")}\n`;
     },
@@ -149,10 +184,11 @@ export function whyText(
       source,
       record,
       noRecord,
-      nodes: (selected === undefined ? nodes : [selected]).map((verdict) => ({
-        ...verdict,
-        words: verdictInWords(verdict),
-      })),
+      nodes: (selected === undefined ? nodes : [selected]).map((verdict) => {
+        const { node, blockers, rejection, feasible } = verdict;
+        const known = formula === "unknown" ? { node, blockers, rejection, feasible } : verdict;
+        return { ...known, words: verdictInWords(verdict, formula) };
+      }),
     }),
     names: () =>
       (selected === undefined ? nodes.filter(({ feasible }) => feasible) : [selected]).map((one) => `node/${one.node}`),
@@ -169,15 +205,19 @@ function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): r
 }
 
 /** Nodes that are not listed, counted by their first reason. */
-function groupedRest({ nodes }: PlacementExplanation, listed: readonly NodeVerdict[]): string[] {
+function groupedRest({ nodes, formula }: PlacementExplanation, listed: readonly NodeVerdict[]): string[] {
   const counts = new Map<string, number>();
   for (const verdict of nodes) {
     if (listed.includes(verdict)) continue;
-    const reason = verdict.feasible ? "they take the pod and rank lower" : (verdictInWords(verdict)[0] ?? "");
+    const reason = verdict.feasible ? "" : (verdictInWords(verdict)[0] ?? "");
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
+  const lower = formula === "unknown" ? ["", ""] : [" and ranks lower", " and rank lower"];
   const lines = Array.from(counts).toSorted(([, a], [, b]) => b - a);
-  return lines.slice(0, NODES_LIMIT).map(([reason, count]) => `${count} more: ${reason}`);
+  return lines.slice(0, NODES_LIMIT).map(([reason, count]) => {
+    if (reason !== "") return `${count} more: ${reason}`;
+    return count === 1 ? `1 more takes the pod${lower[0]}.` : `${count} more take the pod${lower[1]}.`;
+  });
 }
 
 function recordedText(record: readonly RecordedDecision[] | undefined, { node }: NodeVerdict): string | undefined {

@@ -8,9 +8,11 @@ import { countEnergy } from "./metrics.ts";
 const node = (more: Partial<NodeEnergySample> = {}): NodeEnergySample => ({
   node: "a",
   drawn: watts(300),
+  modelled: watts(0),
   idle: watts(100),
   shares: { performance: 0.25, standard: 0.75 },
   savedByCaps: { estimate: watts(20), low: watts(-50), high: watts(60) },
+  savedInChips: watts(20),
   asleep: false,
   ...more,
 });
@@ -19,7 +21,7 @@ it("SAV-07 counts energy and its counterfactual for Prometheus, from zero, altho
   const metrics = new ProgramMetrics(systemClock);
   const count = countEnergy(metrics);
   const earlier = {
-    version: 1,
+    version: 2,
     from: 0,
     to: 0,
     covered: 9,

@@ -16,22 +16,22 @@ export const definitions = {
   denied: counter("joulie_dashboard_denied_requests_total", "Requests without sufficient rights.", []),
   energy: counter(
     "joulie_dashboard_energy_joules_total",
-    "Energy that the managed nodes used, in joules, by the class of the pods that used it, or idle.",
+    "Energy that the managed nodes used at the wall, in joules, by the class of the pods that used it, or idle.",
     ["class"],
   ),
   used: counter(
     "joulie_dashboard_used_energy_joules_total",
-    "Energy that the managed nodes used, in joules; the base of the counterfactual.",
+    "Energy that the managed nodes used at the wall, in joules; the base of the counterfactual.",
     [],
   ),
   counterfactual: counter(
     "joulie_dashboard_counterfactual_energy_joules_total",
-    "Model: energy that the same pods would have used on uncapped nodes that are always on, in joules, as an estimate and its bounds.",
+    "Model: energy at the wall that the same pods would have used on uncapped nodes that are always on, in joules, as an estimate and its bounds.",
     ["bound"],
   ),
   asleep: counter(
     "joulie_dashboard_asleep_energy_joules_total",
-    "Model: energy that sleeping nodes would have used if they had been on and idle, in joules.",
+    "Model: energy at the wall that sleeping nodes would have used more if they had been on and idle, in joules.",
     [],
   ),
 } as const;

@@ -86,8 +86,8 @@ export class Reports {
   }
 
   /**
-   * Adds the moment to the account, and returns the watts that the same pods would add on uncapped nodes that are always on. Null if
-   * the pods or all readings are unknown.
+   * Adds the moment to the account, and returns the watts that packages and boards would draw more with the same pods on uncapped
+   * nodes that are always on. Null if the pods or all readings are unknown.
    */
   savedWatts(now: Instant): number | null {
     const { pods, ...objects } = this.#cluster.objects(now);
@@ -99,16 +99,17 @@ export class Reports {
     this.#onSample(this.#account.totals);
     let sum = 0;
     let known = 0;
-    for (const { drawn, savedByCaps, asleep, idle } of sample.nodes) {
-      if (drawn === undefined && !asleep) continue;
+    for (const { drawn, savedInChips } of sample.nodes) {
+      if (drawn === undefined) continue;
       known++;
-      sum += asleep ? idle - (drawn ?? 0) : savedByCaps.estimate;
+      sum += savedInChips;
     }
     return known === 0 ? null : Math.round(sum);
   }
 }
 
-const problemOf = ({ severity, subject, what, meaning, command, nodes }: ClusterProblem): Problem => ({
+const problemOf = ({ id, severity, subject, what, meaning, command, nodes }: ClusterProblem): Problem => ({
+  id,
   severity: severities[severity],
   title: `${subject}: ${what}`,
   meaning,

@@ -18,8 +18,8 @@ export const columnNames = [
   "measured",
   "cap",
   "tdp",
-  "headroom",
   "cooling",
+  "coolingAtCap",
   "psu",
   "slowdown",
   "cpuPct",
@@ -64,6 +64,8 @@ export interface Totals {
 }
 
 export interface Problem {
+  /** Stays while its words and nodes change. */
+  readonly id: string;
   readonly severity: "error" | "warning" | "info";
   readonly title: string;
   readonly meaning: string;
@@ -208,7 +210,10 @@ export interface SavingsAnswer {
   /** Since when the account runs; null before the first sample. */
   readonly from: number | null;
   readonly to: number | null;
+  /** At the wall, as all figures. */
   readonly usedKwh: number;
+  /** The part of usedKwh that no meter and no sensor read. */
+  readonly modelledKwh: number;
   /** Energy not used, by the model. */
   readonly notUsedKwh: Interval;
   readonly notUsedPct: Interval | null;

@@ -1,7 +1,14 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { crdOf, kinds } from "../../core/api/index.ts";
-import { type Instant, instant } from "../../core/units/index.ts";
-import { type Clock, ScaledClock, systemClock, type ThreadLoad, threadLoad } from "../../platform/clock/index.ts";
+import { type Instant, instant, type Milliseconds } from "../../core/units/index.ts";
+import {
+  type Clock,
+  clockWithCalendar,
+  ScaledClock,
+  systemClock,
+  type ThreadLoad,
+  threadLoad,
+} from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
@@ -23,10 +30,11 @@ export interface ApiThread extends Serving {
   close(): Promise<void>;
 }
 
-/** A point of simulated time, and how fast it passes. */
+/** A point of simulated time, how fast it passes, and for how much real time it does. */
 interface SimulatedTime {
   readonly now: Instant;
   readonly speed: number;
+  readonly granted: Milliseconds;
 }
 
 const ROLE = "joulie-api";
@@ -48,9 +56,9 @@ export async function startApiThread(): Promise<ApiThread> {
   failed.promise.catch(() => undefined);
   const close = async (): Promise<void> => void (await worker.terminate());
   const found = await Promise.race([serving.promise, failed.promise]);
-  const setTime = ({ now, speed }: SimulatedTime): void => {
+  const setTime = (time: SimulatedTime): void => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
-    worker.postMessage({ now, speed });
+    worker.postMessage(time);
   };
   return { ...found, failed: failed.promise, load: threadLoad(worker.performance), setTime, close };
 }
@@ -58,15 +66,12 @@ export async function startApiThread(): Promise<ApiThread> {
 async function serveIn(port: NonNullable<typeof parentPort>): Promise<void> {
   // Programs compare timestamps of objects with their own clock, which runs in simulated time. Everything else takes real time.
   let time: Pick<Clock, "now"> = systemClock;
-  port.on("message", ({ now, speed }: { now: number; speed: number }) => {
-    time = new ScaledClock(systemClock, speed, instant(now));
+  port.on("message", ({ now, speed, granted }: SimulatedTime) => {
+    const next = new ScaledClock(systemClock, speed, instant(Math.max(now, time.now())));
+    next.grant(granted);
+    time = next;
   });
-  const clock: Clock = {
-    now: () => time.now(),
-    monotonic: () => systemClock.monotonic(),
-    after: (...timer) => systemClock.after(...timer),
-    sleep: async (...pause) => systemClock.sleep(...pause),
-  };
+  const clock = clockWithCalendar(systemClock, { now: () => time.now() });
   const api = new EmbeddedApi({ clock, random: systemRandom, crds: kinds.map(crdOf) });
   const [secure, plain] = await Promise.all([api.listen({ tls: "self-signed" }), api.listen()]);
   const serving: Serving = {

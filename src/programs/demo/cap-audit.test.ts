@@ -33,8 +33,7 @@ const performance: NodeTwinSpec = {
   profile: "performance",
   cpu: { packagePowerCapPctOfMax: percent(100) },
 };
-/** The minimum cap of this CPU is 320 W. */
-const enforced = { cpuWattsPerPackage: watts(320), gpuWattsPerBoard: watts(0.6 * gpu) };
+const enforced = { cpuWattsPerPackage: watts(0.6 * cpu), gpuWattsPerBoard: watts(0.6 * gpu) };
 
 function audited(spec: NodeTwinSpec, caps: Caps) {
   const audit = new CapAudit(() => machine(caps));
@@ -59,11 +58,17 @@ describe("CapAudit", () => {
     expect(audited(eco, { ...enforced, throttlePct: percent(10) }).examples[0]).toContain("throttled by 10 %");
   });
 
-  it("expects the device minimum when the published cap is below it", () => {
+  it("expects the device minimum when the published cap is below it, and of a package at least a quarter", () => {
     const low: NodeTwinSpec = { ...eco, gpu: { powerCap: { capPctOfMax: percent(1) } } };
-    expect(audited(low, { ...enforced, gpuWattsPerBoard: watts(200) })).toMatchObject({
-      different: 0,
-    });
+    expect(audited(low, { ...enforced, gpuWattsPerBoard: watts(200) })).toMatchObject({ different: 0 });
+    const typo: NodeTwinSpec = { ...eco, cpu: { packagePowerCapPctOfMax: percent(0.6) } };
+    expect(audited(typo, { ...enforced, cpuWattsPerPackage: watts(0.25 * cpu) })).toMatchObject({ different: 0 });
+  });
+
+  it("X-88 takes no higher cap for a cap of 60 %, such as the lowest power that a BIOS can configure", () => {
+    expect(audited(eco, { ...enforced, cpuWattsPerPackage: watts(320) }).examples[0]).toBe(
+      "a: CPU 320 W instead of 216 W",
+    );
   });
 
   it("compares caps only after both settling times have passed since the last change", () => {

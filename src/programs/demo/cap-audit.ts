@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeTwinSpec } from "../../core/api/index.ts";
+import { packageCapFloor } from "../../core/inventory/index.ts";
 import { effectiveCaps } from "../../core/twin/index.ts";
 import { formatWatts, type Percent, type Watts } from "../../core/units/index.ts";
 import type { RunningFleet } from "../fleet/index.ts";
@@ -94,7 +95,7 @@ function capDifference(
   const { cpu, gpu } = spec.hardware;
   const { cpuWattsPerPackage, gpuWattsPerBoard, throttlePct = 0 } = physics.caps;
   const differences = [
-    differs("CPU", cpuPct, cpu.minWattsPerSocket, cpu.maxWattsPerSocket, cpuWattsPerPackage),
+    differs("CPU", cpuPct, packageCapFloor(cpu), cpu.maxWattsPerSocket, cpuWattsPerPackage),
     gpu && differs("GPU", gpuPct, gpu.minWatts, gpu.maxWatts, gpuWattsPerBoard),
     throttlePct > 0 ? `throttled by ${throttlePct} %` : undefined,
   ].filter((difference) => difference !== undefined);

@@ -4,7 +4,7 @@ import { type CheckInputs, evaluateChecks } from "./checks.ts";
 import { type DemoSummary, summaryText } from "./summary.ts";
 
 const good: CheckInputs = {
-  expected: { twins: true, drains: true, figures: true, sleep: true },
+  expected: { twins: true, drains: true, figures: true, any: true, sleep: true },
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   sleeps: { sleeps: 9, wakes: 4, failedWakes: 0 },
@@ -104,12 +104,32 @@ describe("evaluateChecks", () => {
     expect(evaluateChecks({ ...good, expected: { ...good.expected, twins: false } })[0]).not.toHaveProperty("note");
   });
 
+  it("requires one observation of each kind of a short run, unless the user ended it", () => {
+    const nothing = {
+      drains: { deferred: 0, completed: 0, takenBack: 0 },
+      sleeps: { sleeps: 0, wakes: 0, failedWakes: 0 },
+      placements: { ...good.placements, performancePods: 0 },
+      caps: { compared: 0, eco: 0, different: 0, examples: [] },
+      energy: {
+        ...good.energy,
+        meter: { ...good.energy.meter, samples: 0, meteredJoules: joules(0), integralJoules: joules(0) },
+      },
+    };
+    const expected = { twins: true, drains: false, figures: false, sleep: false };
+    expect(failedOf({ ...nothing, expected: { ...expected, any: true } })).toEqual([
+      "no performance pod was placed on a node published as eco or draining",
+      "caps in force are the published ones",
+      "energy agrees with power samples",
+    ]);
+    expect(failedOf({ ...nothing, expected: { ...expected, any: false } })).toEqual([]);
+  });
+
   it("requires slow events only of long runs, and adds a note otherwise", () => {
     const short = {
-      expected: { twins: true, drains: false, figures: false, sleep: false },
+      expected: { twins: true, drains: false, figures: false, any: true, sleep: false },
       drains: { deferred: 0, completed: 0, takenBack: 0 },
     };
-    expect(failedOf({ ...short, caps: { compared: 0, eco: 0, different: 0, examples: [] } })).toEqual([]);
+    expect(failedOf({ ...short, caps: { compared: 3, eco: 0, different: 0, examples: [] } })).toEqual([]);
     expect(failedOf({ ...short, caps: { compared: 1, eco: 0, different: 1, examples: ["a"] } })).toHaveLength(1);
     const metered = (meteredJoules: number) => ({
       ...short,
@@ -142,7 +162,15 @@ describe("summaryText", () => {
     drains: good.drains,
     pods: { waiting: 1, running: 2, performance: 1, finished: 258 },
     power: { watts: 34_000, cappedWatts: 58_000, uncappedWatts: 66_000 },
-    energy: { joules: joules(86e6), wallJoules: joules(120e6), alwaysOnModelJoules: joules(150e6), pue: 1.2 },
+    energy: {
+      account: {
+        usedKwh: 33.3,
+        notUsedKwh: { estimate: 8.4, low: 7, high: 9 },
+        notUsedPct: { estimate: 20.1, low: 17, high: 21 },
+      },
+      simulated: { wallJoules: joules(120e6), alwaysOnJoules: joules(150e6) },
+      pue: 1.2,
+    },
     ready: { twins: 2.1, jobs: 4.3 },
     cores: 0.4,
     memory: { rssBytes: 400 * 2 ** 20, peakRssBytes: 405 * 2 ** 20 },
@@ -153,10 +181,10 @@ describe("summaryText", () => {
 
   it("prints results, resource usage and the figures of failed checks", () => {
     const text = summaryText(summary);
-    expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished, 23.9 kWh");
+    expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished\n");
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
     expect(text).toContain(
-      "energy at the wall: 33.3 kWh; model of the same jobs with no caps and every node on: 41.7 kWh (-20.0 %)",
+      "energy at the wall: 33.3 kWh; saved by caps and sleep: 8.4 kWh (20.1 %), estimated as by `joulie savings`",
     );
     expect(text).toContain("this machine cannot keep up with speed 60; continuing at 30");
     expect(text).toContain('FAILED no performance pod ran under eco caps: {"pods":2,"podSeconds":5,"examples":["a"]}');
@@ -182,7 +210,7 @@ describe("summaryText", () => {
   it("does not report ok for events that did not happen", () => {
     const [short] = evaluateChecks({
       ...good,
-      expected: { twins: true, drains: false, figures: false, sleep: false },
+      expected: { twins: true, drains: false, figures: false, any: true, sleep: false },
     }).map((check) => ({
       ...check,
       note: "no",

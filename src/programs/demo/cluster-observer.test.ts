@@ -218,6 +218,16 @@ describe("ClusterObserver", () => {
     expect(observer.caps.figures.compared).toBe(2);
   });
 
+  it("finds no twin late while Joulie is stopped, because the operator refreshes none", async () => {
+    await publish("a", "performance");
+    await clock.advanceAsync(milliseconds(60 * MINUTE));
+    expect(observer.twins).toMatchObject({ twins: 1, fresh: 0, oldest: expect.any(Number) });
+    const metadata = { name: "joulie-demo", annotations: { "joulie.io/stop": "true" } };
+    await hand.create(resources.namespaces, { metadata });
+    await settle();
+    expect(observer.twins).toMatchObject({ twins: 1, fresh: 1, oldest: undefined });
+  });
+
   it("reports how long a job has been waiting for its first scheduling attempt", async () => {
     await submit("first");
     await clock.advanceAsync(milliseconds(MINUTE));

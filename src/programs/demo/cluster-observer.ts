@@ -56,8 +56,9 @@ export interface ClusterObserverOptions {
 export interface TwinCounts {
   readonly nodes: number;
   readonly twins: number;
+  /** All, while Joulie is stopped: then no twin is due. */
   readonly fresh: number;
-  /** Age of the oldest twin, in simulated time. */
+  /** Age of the oldest twin that is due, in simulated time. */
   readonly oldest: Milliseconds | undefined;
 }
 
@@ -164,13 +165,14 @@ export class ClusterObserver {
   get twins(): TwinCounts {
     const { clock, datacenter, stale } = this.#options;
     const now = clock.now();
+    const isStopped = this.#stopSwitch.reason !== undefined;
     let [twins, fresh, oldest] = [0, 0, undefined as number | undefined];
     for (const { node, status } of this.#twins.store.values()) {
       if (!datacenter.has(node)) continue;
       twins++;
       const age = now - Date.parse(status?.lastUpdated ?? "");
-      if (age <= stale) fresh++;
-      if (Number.isFinite(age)) oldest = Math.max(oldest ?? 0, age);
+      if (isStopped || age <= stale) fresh++;
+      if (!isStopped && Number.isFinite(age)) oldest = Math.max(oldest ?? 0, age);
     }
     return { nodes: datacenter.size, twins, fresh, oldest: oldest === undefined ? undefined : milliseconds(oldest) };
   }

@@ -16,9 +16,9 @@ import { logLevels } from "../../platform/log/index.ts";
 /** What the demo shows: all that saves energy together, or one of the operator's policies alone. */
 export const demoPolicies = ["energy", ...policyTypes] as const;
 
-/** Nodes times speed that 2 cores can serve with some reserve: the load grows with both. */
+/** Nodes times speed that 2 cores serve with some reserve: the load grows with both. */
 const NODE_SPEED = 2400;
-const FASTEST = 60;
+const DEFAULT_SPEED = 60;
 
 export const demoConfig = configOf({
   ...flagsOnly("The demo", {
@@ -31,11 +31,8 @@ export const demoConfig = configOf({
     SPEED: number({
       above: 0,
       max: 600,
-      derived: {
-        text: `${FASTEST}; less for more than ${NODE_SPEED / FASTEST} nodes`,
-        from: ({ NODES }) => String(Math.min(FASTEST, Math.max(1, Math.floor(NODE_SPEED / Number(NODES))))),
-      },
-      about: "Simulated seconds per real second. Lowered automatically if this machine cannot keep up.",
+      about:
+        "Simulated seconds per real second; unset = 60, and a large cluster begins slower. Lowered while this machine cannot keep up.",
     }),
     DURATION: duration({ about: "Duration of the demo in real time; unset = until q or Ctrl-C." }),
     DASHBOARD_PORT: integer({
@@ -71,3 +68,10 @@ export const demoConfig = configOf({
 });
 
 export type DemoConfig = z.output<typeof demoConfig>;
+
+/** The speed that the demo tries to reach. */
+export const wantedSpeed = ({ SPEED }: Pick<DemoConfig, "SPEED">): number => SPEED ?? DEFAULT_SPEED;
+
+/** The speed of the first minute. */
+export const firstSpeed = ({ SPEED, NODES }: Pick<DemoConfig, "SPEED" | "NODES">): number =>
+  SPEED ?? Math.min(DEFAULT_SPEED, Math.max(1, Math.floor(NODE_SPEED / NODES)));

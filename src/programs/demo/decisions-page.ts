@@ -10,7 +10,7 @@ export interface DemoAddresses {
   readonly agent: string;
   readonly simulator: string;
   readonly metrics: readonly string[];
-  readonly dashboard?: string;
+  readonly dashboard: string;
 }
 
 /** One decision of the extender for one pod. */

@@ -2,7 +2,6 @@ import process from "node:process";
 import {
   elapsed,
   inSeconds,
-  joules as joulesOf,
   type Milliseconds,
   type MonotonicInstant,
   milliseconds,
@@ -23,7 +22,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { evaluateChecks } from "./checks.ts";
 import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
-import type { DemoConfig } from "./config.ts";
+import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { DecisionFeed } from "./decision-feed.ts";
 import { DecisionsPage } from "./decisions-page.ts";
 import { DEMO_NAMESPACE } from "./demo-cluster.ts";
@@ -31,11 +30,12 @@ import type { RunningPrograms } from "./demo-programs.ts";
 import { EvaluatedTime } from "./evaluated-time.ts";
 import { PowerHistory } from "./power-history.ts";
 import { repeatEvery } from "./repeat.ts";
+import { SavingsPage } from "./savings-page.ts";
 import { isEnergy } from "./settings.ts";
 import type { SleepFigures } from "./sleep-figures.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import type { DemoSummary } from "./summary.ts";
-import type { EnergyFigures, ViewData } from "./view-data.ts";
+import type { ViewData } from "./view-data.ts";
 
 export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
   readonly config: DemoConfig;
@@ -48,8 +48,6 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   /** Load of the API server. */
   readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
-  /** Called when the speed was lowered. */
-  readonly onSlowed: () => void;
   readonly onNotice: (text: string) => void;
 }
 
@@ -73,6 +71,8 @@ const JUST_COME = milliseconds(1000);
 /** As many as fit below the view on a tall terminal. */
 const NEWS = 40;
 const EXAMPLES = 5;
+/** Share of the speed below which this machine slows the run down. */
+const SLOWED = 0.9;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
 /** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound; as the operator reckons. */
@@ -89,17 +89,22 @@ export class DemoMonitor {
   readonly #news = new DecisionFeed();
   readonly #history = new PowerHistory();
   readonly #page: DecisionsPage;
+  readonly #savings: SavingsPage;
   readonly #pace: SpeedLimiter;
   readonly #judgedTime = new EvaluatedTime();
   readonly #load = threadLoad();
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
+  /** Tolerances in real time last longest in simulated time at the highest speed of the run. */
+  #fastest: number;
+  readonly #firstSpeed: number;
+  /** When the speed was last read, on both clocks, and what it was. */
+  #read: { readonly real: number; readonly simulated: number };
+  #reached = 1;
   /** When every node had a twin and scheduling started. */
   #begun: MonotonicInstant | undefined;
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
-  /** Energy used before. */
-  #before: Pick<RunningPrograms["simulator"]["datacenter"]["totals"], "joules" | "wall" | "alwaysOn"> | undefined;
   /** One entry per second. */
   readonly #delays: EventLoopDelayStats[] = [];
 
@@ -107,10 +112,15 @@ export class DemoMonitor {
     const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;
     this.#options = options;
     this.#page = new DecisionsPage(addresses.decisions);
-    this.#pace = new SpeedLimiter(clock, (text) => {
+    this.#savings = new SavingsPage(addresses.dashboard);
+    const say = (text: string) => {
       this.#notices.push(text);
       onNotice(text);
-    });
+    };
+    this.#pace = new SpeedLimiter(clock, say, wantedSpeed(options.config));
+    this.#fastest = clock.speed;
+    this.#firstSpeed = clock.speed;
+    this.#read = { real: systemClock.monotonic(), simulated: clock.monotonic() };
     this.observer = new ClusterObserver({
       client: new KubeClient({
         transport,
@@ -128,8 +138,8 @@ export class DemoMonitor {
       stale: intervals.stale,
       settling: milliseconds(AGENT_TICKS * intervals.agent),
       askedAt: options.askedAt,
-      hearing: () => milliseconds(HEARING * clock.speed),
-      wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * clock.speed),
+      hearing: () => milliseconds(HEARING * this.#fastest),
+      wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * this.#fastest),
       onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
@@ -138,24 +148,28 @@ export class DemoMonitor {
     this.observer.start();
   }
 
+  /** Lowers the speed while this machine cannot keep up, from the first second: otherwise twins may never be fresh. */
+  async keepPace(signal: AbortSignal): Promise<void> {
+    await repeatEvery(LOOK, systemClock, signal, () => this.#observePace());
+  }
+
   /** Monitors the cluster until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
-    this.#before = this.#options.simulator.datacenter.totals;
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
       repeatEvery(LOOK, systemClock, signal, () => this.#recordPower()),
       // Separate loops, so that a slow task does not delay the others.
-      repeatEvery(LOOK, systemClock, signal, () => this.#observePace()),
       repeatEvery(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
+      repeatEvery(LOOK, systemClock, signal, async () => this.#savings.read()),
     ]);
   }
 
   async close(): Promise<void> {
     this.#eventLoop.stop();
-    await Promise.all([this.observer.stop(), this.#page.close()]);
+    await Promise.all([this.observer.stop(), this.#page.close(), this.#savings.close()]);
   }
 
   get frame(): ViewData {
@@ -164,7 +178,7 @@ export class DemoMonitor {
     const { watts } = simulator.datacenter.totals;
     return {
       time: clock.now(),
-      speed: clock.speed,
+      speed: { reached: clock.speed * this.#reached, wanted: this.#pace.asked },
       running: elapsed(began, systemClock.monotonic()),
       duration: config.DURATION,
       power: { drawn: watts, ...observer.budget },
@@ -175,9 +189,9 @@ export class DemoMonitor {
       drains: isEnergy(config) ? undefined : observer.history.drains,
       draining: observer.draining,
       pods: observer.pods,
-      energy: this.#energy,
+      energy: this.#savings.latest,
       news: this.#news.latest(NEWS),
-      notice: this.#notices.at(-1),
+      notice: clock.speed < this.#firstSpeed ? this.#notices.at(-1) : undefined,
     };
   }
 
@@ -186,8 +200,7 @@ export class DemoMonitor {
     const { config, clock, simulator, began } = this.#options;
     const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
-    const { wall, alwaysOn } = this.#energy;
-    const { watts, joules, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
+    const { watts, joules, wall, alwaysOn, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { pods, podSeconds, first } = simulator.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     const { capped, uncapped } = observer.budget;
@@ -197,6 +210,7 @@ export class DemoMonitor {
         twins: this.#begun !== undefined || !interrupted,
         drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
         figures: long && many,
+        any: !interrupted,
         sleep: this.#options.sleeps ? long && many : undefined,
       },
       sleeps: observer.sleeps.counts,
@@ -223,9 +237,8 @@ export class DemoMonitor {
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {
-        joules,
-        wallJoules: wall,
-        alwaysOnModelJoules: alwaysOn,
+        account: this.#savings.latest,
+        simulated: { wallJoules: wall.joules, alwaysOnJoules: alwaysOn.joules },
         pue: simulator.datacenter.facility().pue,
       },
       ready: { twins: this.#since(this.#begun), jobs: this.#since(this.#placed?.at) },
@@ -237,17 +250,6 @@ export class DemoMonitor {
       },
       notices: this.#notices,
       checks,
-    };
-  }
-
-  /** Since the first jobs could be placed. */
-  get #energy(): EnergyFigures {
-    const now = this.#options.simulator.datacenter.totals;
-    const before = this.#before ?? now;
-    return {
-      devices: joulesOf(now.joules - before.joules),
-      wall: joulesOf(now.wall.joules - before.wall.joules),
-      alwaysOn: joulesOf(now.alwaysOn.joules - before.alwaysOn.joules),
     };
   }
 
@@ -271,7 +273,7 @@ export class DemoMonitor {
     const { at, seconds: from } = this.#placed;
     const passed = seconds(this.#options.simulator.datacenter.now - from);
     const real = inSeconds(elapsed(at, systemClock.monotonic()));
-    return this.#judgedTime.of(passed, seconds(real * this.#pace.asked));
+    return this.#judgedTime.of(passed, seconds(real * this.#firstSpeed));
   }
 
   /** Seconds from the start of the demo to a point in time. */
@@ -307,19 +309,33 @@ export class DemoMonitor {
     const delay = this.#eventLoop.read();
     this.#eventLoop.reset();
     const load = Math.max(this.#load(), this.#options.planeLoad());
-    if (delay === undefined || !this.#firstJobsPlaced()) return;
-    this.#delays.push(delay);
+    if (delay === undefined) return;
+    // While everything starts at once, only twins say whether the speed is too high.
+    const isStarting = this.#begun === undefined || !this.#firstJobsPlaced();
+    if (!isStarting) this.#delays.push(delay);
     const { oldest } = this.observer.twins;
     const { clock, intervals } = this.#options;
+    this.#readSpeed();
     const before = clock.speed;
     this.#pace.observe({
-      delay: delay.p50,
-      unseen: inSeconds(this.observer.unseen),
+      // What waits while time stands still does not fall behind.
+      delay: isStarting ? 0 : delay.p50 * this.#reached,
+      unseen: isStarting ? 0 : inSeconds(this.observer.unseen) * this.#reached,
       lateness: oldest === undefined ? undefined : oldest / intervals.heartbeat,
+      isStarting,
+      reached: this.#reached,
     });
-    const isSlower = clock.speed < before;
-    if (isSlower) this.#options.onSlowed();
-    this.#judgedTime.observe(load, isSlower);
+    this.#fastest = Math.max(this.#fastest, clock.speed);
+    this.#judgedTime.observe(load, clock.speed < before || this.#reached < SLOWED);
+  }
+
+  /** Which share of the clock's speed was reached since the last reading. */
+  #readSpeed(): void {
+    const { clock } = this.#options;
+    const before = this.#read;
+    this.#read = { real: systemClock.monotonic(), simulated: clock.monotonic() };
+    const possible = (this.#read.real - before.real) * clock.speed;
+    if (possible > 0) this.#reached = Math.min(1, (this.#read.simulated - before.simulated) / possible);
   }
 }
 

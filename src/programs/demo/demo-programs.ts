@@ -1,7 +1,13 @@
 import { join } from "node:path";
 import { CodedError, errorCodeOf } from "../../core/api/index.ts";
-import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import { type Clock, endsWithin, type ScaledClock, systemClock } from "../../platform/clock/index.ts";
+import { type Instant, type Milliseconds, milliseconds, seconds } from "../../core/units/index.ts";
+import {
+  type Clock,
+  clockWithCalendar,
+  endsWithin,
+  type ScaledClock,
+  systemClock,
+} from "../../platform/clock/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
@@ -34,8 +40,7 @@ import {
   schedulerSettings,
   sleeps,
 } from "./settings.ts";
-import type { SleepHistory } from "./sleep-history.ts";
-import { askForWakeProofs, nodesToProve } from "./wake-proofs.ts";
+import { recordWakeProofs } from "./wake-proofs.ts";
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
@@ -61,9 +66,9 @@ type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "
  * times speed an unscaled pause of one second would be shorter than a binding.
  */
 const OPERATOR_PAUSE = milliseconds(500);
+/** Time of day of the simulated site at the start, in seconds: the load falls, so nodes become empty. */
+const EVENING = seconds(18 * 3600);
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** A test of a node begins with its taint. */
-const PROOFS_BEGIN = milliseconds(1000);
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -94,7 +99,11 @@ export class DemoPrograms {
     const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
-      runFleet(fleetSettings(config, plane), { ...world, clock, onServing: serving.resolve }, signal),
+      runFleet(
+        fleetSettings(config, plane),
+        { ...world, clock, timeOfDay: EVENING, onServing: serving.resolve },
+        signal,
+      ),
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
@@ -149,7 +158,7 @@ export class DemoPrograms {
     });
     return {
       simulator,
-      addresses: { ...addressesOf(ports, simulator), dashboard },
+      addresses: addressesOf(ports, simulator, dashboard),
       ports,
       intervals: {
         agent: settings.agent.RECONCILE_INTERVAL,
@@ -174,7 +183,13 @@ export class DemoPrograms {
     const { config, clock } = this.#options;
     const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
     const random = seededRandom(config.SEED + 1);
-    const { name, data } = lastDayArrivals({ fleet, load: LOADS.sleep, random, now: clock.now() });
+    const { name, data } = lastDayArrivals({
+      fleet,
+      load: LOADS.sleep,
+      random,
+      now: clock.now(),
+      timeOfDay: datacenter.timeOfDay,
+    });
     await (await this.#client()).create(
       resources.configMaps,
       { metadata: { name }, data },
@@ -182,13 +197,10 @@ export class DemoPrograms {
     );
   }
 
-  /** Asks the power program to prove wakes, and waits a moment until it begins: no job may be placed on these nodes before. */
-  async proveWakes(history: SleepHistory, { datacenter }: RunningFleet, signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const names = nodesToProve(datacenter.machines());
-    for (const name of names) history.expectTest(name);
-    await askForWakeProofs(names, { client: await this.#client(), ioClock: systemClock, now: clock.now() }, signal);
-    await systemClock.sleep(PROOFS_BEGIN, signal);
+  /** As at a site that has tested its machines: else no node could sleep before the power program has tested it. */
+  async proveWakes({ datacenter }: RunningFleet, signal: AbortSignal): Promise<void> {
+    const options = { client: await this.#client(), ioClock: systemClock, now: this.#options.clock.now() };
+    await recordWakeProofs(datacenter.machines(), options, signal);
   }
 
   async #client(): Promise<KubeClient> {
@@ -235,9 +247,12 @@ export class DemoPrograms {
 
   async #run(name: ProgramName, run: (world: ProgramEnvironment, signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
+    const { plane, clock } = this.#options;
     const world = {
       transport: await this.connect(),
-      ioClock: systemClock,
+      // Calls take real time. Time stamps are in the time of the cluster that carries them.
+      ioClock: plane.embedded ? clockWithCalendar(systemClock, clock) : systemClock,
+      leaderClock: systemClock,
       random: systemRandom,
       log: this.#options.log(name),
     };
@@ -264,6 +279,7 @@ export class DemoPrograms {
 interface ProgramEnvironment {
   readonly transport: Transport;
   readonly ioClock: Clock;
+  readonly leaderClock: Clock;
   readonly random: typeof systemRandom;
   readonly log: Logger;
 }
@@ -285,6 +301,7 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
 function addressesOf(
   { operator, agent, extender, extenderMetrics }: ProgramPorts,
   simulator: RunningFleet,
+  dashboard: string,
 ): DemoAddresses {
   const at = (port: number) => `http://127.0.0.1:${port}`;
   return {
@@ -293,6 +310,7 @@ function addressesOf(
     scoring: `${at(extender)}/debug/scoring`,
     agent: `${at(agent)}/debug/node`,
     simulator: simulator.url,
+    dashboard,
     metrics: [at(operator), at(agent), at(extenderMetrics), simulator.metricsUrl].map((url) => `${url}/metrics`),
   };
 }

@@ -1,11 +1,13 @@
 import type { Ansis } from "ansis";
-import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
-import { ScaledClock, systemClock, withTimeLimit } from "../../platform/clock/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
+import { ScaledClock, systemClock, type Timer, withTimeLimit } from "../../platform/clock/index.ts";
+import type { Transport } from "../../platform/kube/index.ts";
 import { type Logger, printable, printableLine } from "../../platform/log/index.ts";
-import type { DemoConfig } from "./config.ts";
+import { type DemoConfig, firstSpeed } from "./config.ts";
 import { type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
 import { DemoMonitor } from "./demo-monitor.ts";
 import { DemoPrograms, type RunningPrograms } from "./demo-programs.ts";
+import { GRANT, keepTime } from "./keep-time.ts";
 import { plainLine } from "./plain-line.ts";
 import { repeatEvery, waitUntil } from "./repeat.ts";
 import { Screen, type Terminal } from "./screen.ts";
@@ -46,9 +48,6 @@ const FAREWELL = milliseconds(500);
 /** Shutdown limit for a real cluster, where simulated nodes and pods are deleted. */
 const CLEANUP = milliseconds(30_000);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
-const DAY = 86_400_000;
-/** Simulated start time: in the evening the load falls, so nodes drain. */
-const TIME_OF_DAY = 18 * 3_600_000;
 
 /** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
 export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
@@ -69,19 +68,29 @@ async function runUntil(
   viewKeys: ViewKeys,
 ): Promise<DemoSummary> {
   const { say, log } = world;
-  const began = systemClock.monotonic();
   const ended = new AbortController();
-  const timer = config.DURATION && systemClock.after(config.DURATION, () => ended.abort());
+  let timer: Timer | undefined;
   const over = AbortSignal.any([interrupted, ended.signal]);
   const plane = await planeOf(config, world, over);
-  const clock = new ScaledClock(systemClock, config.SPEED, startOf(systemClock.now()));
-  const tellTime = () => plane.setTime?.({ now: clock.now(), speed: clock.speed });
-  tellTime();
+  const clock = new ScaledClock(systemClock, firstSpeed(config));
   const cast = new DemoPrograms({ config, plane, clock, folder: world.folder, log });
   const screen = world.terminal && new Screen(world.terminal);
   let stage: DemoMonitor | undefined;
   try {
+    const pulse = await cast.connect();
+    const time = keepTime(
+      {
+        clock,
+        ioClock: systemClock,
+        call: async (signal) => answered(pulse, signal),
+        onGranted: () => plane.setTime?.({ now: clock.now(), speed: clock.speed, granted: GRANT }),
+      },
+      over,
+    );
     const started = await cast.start();
+    // From here on, because the start takes longer on a busy machine.
+    const began = systemClock.monotonic();
+    if (config.DURATION !== undefined) timer = systemClock.after(config.DURATION, () => ended.abort());
     const pages = pagesOf(plane, started.addresses, world.logFile);
     say(welcomeText(config, plane, pages));
     const running = new DemoMonitor({
@@ -95,7 +104,6 @@ async function runUntil(
       // The load of a real cluster is unknown from here.
       planeLoad: plane.load ?? (() => 1),
       askedAt: (pod) => cast.lastFilteredAt(pod),
-      onSlowed: tellTime,
       onNotice: (text) => screen ?? say(printableLine(`${text}\n`)),
     });
     stage = running;
@@ -103,13 +111,14 @@ async function runUntil(
       cast.failed,
       ...(plane.failed === undefined ? [] : [plane.failed]),
       Promise.all([
+        time,
         play(running, cast, { ...started, sleeps: sleeps(config, plane) }, over),
         show(running, screen, { ...world, pages }, viewKeys, over),
       ]),
     ]);
     return running.summary(interrupted.aborted);
   } finally {
-    if (timer) timer.cancel();
+    timer?.cancel();
     // Stops drawing, so that the view does not overwrite an error message.
     ended.abort();
     screen?.end();
@@ -120,6 +129,12 @@ async function runUntil(
       await withTimeLimit(systemClock, CLEANUP, async (limit) => plane.close(limit));
     }
   }
+}
+
+/** One small call of the API, on the way that the calls of all programs take. */
+async function answered(transport: Transport, signal: AbortSignal): Promise<void> {
+  const { body } = await transport.request({ method: "GET", path: "/version", signal });
+  for await (const _ of body); // A connection is free for others once the body has been read.
 }
 
 async function planeOf(
@@ -140,16 +155,19 @@ async function play(
   { simulator, ports, sleeps: maySleep }: RunningPrograms & { readonly sleeps: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    stage.start();
+  const steps = async (): Promise<void> => {
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
     await waitUntil(() => stage.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
-    if (maySleep) await cast.proveWakes(stage.observer.sleeps, simulator, signal);
+    if (maySleep) await cast.proveWakes(simulator, signal);
     await waitUntil(() => simulator.jobs.submitted > 0 && simulator.jobs.behind < FEW, LOOK, systemClock, signal);
     await systemClock.sleep(PLANNING, signal);
     await cast.startScheduler(ports, signal);
     await systemClock.sleep(SETTLING, signal);
     await stage.watch(signal);
+  };
+  try {
+    stage.start();
+    await Promise.all([stage.keepPace(signal), steps()]);
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -178,5 +196,3 @@ async function show(
   };
   await repeatEvery(REDRAW, systemClock, signal, draw);
 }
-
-const startOf = (now: Instant): Instant => instant(Math.floor(now / DAY) * DAY + TIME_OF_DAY);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { decodeArrivals } from "../../core/fit/index.ts";
-import { instant } from "../../core/units/index.ts";
+import { instant, seconds } from "../../core/units/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import type { ArrivalOptions } from "../fleet/index.ts";
 import { lastDayArrivals } from "./last-day-arrivals.ts";
@@ -13,7 +13,13 @@ const fleet = Array.from({ length: 40 }, (_, at) =>
 const NOW = instant(Date.UTC(2030, 0, 2, 18));
 
 it("stores the jobs of the last day as the operator does, without those that are there at the start", () => {
-  const { name, data } = lastDayArrivals({ fleet, load: 0.3, random: seededRandom(1), now: NOW });
+  const { name, data } = lastDayArrivals({
+    fleet,
+    load: 0.3,
+    random: seededRandom(1),
+    now: NOW,
+    timeOfDay: seconds(18 * 3600),
+  });
   expect(name).toBe("joulie-arrivals");
   const stored = decodeArrivals(data["arrivals.json"] ?? "");
   const slots = stored?.slots.cpu ?? [];

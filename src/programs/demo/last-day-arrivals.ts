@@ -1,5 +1,5 @@
 import { type PodRequests, podRequests } from "../../core/demand/index.ts";
-import { type Instant, instant, type RandomSource, type Seconds, seconds } from "../../core/units/index.ts";
+import { type Instant, instant, type RandomSource, type Seconds } from "../../core/units/index.ts";
 import { type ArrivalOptions, jobArrivals } from "../fleet/index.ts";
 import { storedArrivals } from "../operator/index.ts";
 
@@ -11,15 +11,16 @@ export interface LastDayOptions {
   readonly random: RandomSource;
   /** Simulated time. */
   readonly now: Instant;
+  /** Of the site. */
+  readonly timeOfDay: Seconds;
 }
 
 /**
  * The ConfigMap of an operator that has watched the jobs of the last day. Without it the operator would take the jobs that are
  * there at the start, which all arrive at once, for a usual minute, and would keep room for as many.
  */
-export function lastDayArrivals({ fleet, load, random, now }: LastDayOptions): ReturnType<typeof storedArrivals> {
-  const timeOfDay = seconds((now / 1000) % DAY);
-  return storedArrivals(podsOf({ fleet, load, random, performanceShare: 0, timeOfDay }, now), now);
+export function lastDayArrivals({ now, ...options }: LastDayOptions): ReturnType<typeof storedArrivals> {
+  return storedArrivals(podsOf({ ...options, performanceShare: 0 }, now), now);
 }
 
 function* podsOf(options: ArrivalOptions, now: Instant) {

@@ -13,6 +13,8 @@ export function plainLine(frame: ViewData): string {
     ...(drains === undefined ? [] : [`drains ${drains.deferred} deferred, ${drains.completed} completed`]),
     ...(sleep === undefined ? [] : [`sleeps ${sleep.sleeps}, wakes ${sleep.wakes}`]),
     `pods ${pods.running} running, ${pods.waiting} waiting, ${pods.finished} finished`,
-    `${kilowattHours(energy.wall)}, ${kilowattHours(energy.alwaysOn - energy.wall)} saved`,
+    energy === undefined
+      ? "no energy counted yet"
+      : `${kilowattHours(energy.usedKwh)}, ${kilowattHours(energy.notUsedKwh.estimate)} saved`,
   ].join(" | ");
 }

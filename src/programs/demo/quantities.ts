@@ -2,15 +2,27 @@ import type { Instant, Milliseconds } from "../../core/units/index.ts";
 
 export const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
 /** Adding 0 makes 0 of -0. */
-export const kilowattHours = (joules: number): string => `${(Math.round(joules / 3.6e5) / 10 + 0).toFixed(1)} kWh`;
+export const kilowattHours = (energy: number): string => `${(Math.round(energy * 10) / 10 + 0).toFixed(1)} kWh`;
 
 /** At most six characters up to 99 kW. */
 export const shortWatts = (watts: number): string => (watts < 999.5 ? `${Math.round(watts)} W` : kilowatts(watts));
 
 export const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
 
-export const speedText = (speed: number): string =>
-  speed === 1 ? "in real time" : `at ${Number(speed.toPrecision(3))} times the speed`;
+/** Simulated seconds per real second: now, and what the demo tries to reach. */
+export interface ShownSpeed {
+  readonly reached: number;
+  readonly wanted: number;
+}
+
+/** Names both where less is reached than wanted: time waits for late programs. */
+export function speedText({ reached, wanted }: ShownSpeed): string {
+  if (wanted === 1 && reached > SLOWED) return "in real time";
+  const speed = Number(reached.toPrecision(2));
+  return reached > SLOWED * wanted ? `at ${speed} times the speed` : `at ${speed}x of ${wanted}x`;
+}
+
+const SLOWED = 0.9;
 
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 

@@ -8,7 +8,7 @@ import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
 import { powerConfig } from "../power/index.ts";
-import type { DemoConfig } from "./config.ts";
+import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 
 /** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
@@ -30,15 +30,12 @@ const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" 
 export const LOADS = { usual: 0.5, sleep: 0.25 };
 /** No boot fails: a test that hangs would take most of a short run. */
 const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.35" };
-/** A wake takes minutes of simulated time. Below this speed nothing would be seen of it. */
-const SLEEP_SPEED = 20;
-
 /**
  * Whether nodes sleep. In a real cluster they do not: pods there have timestamps in real time, from which the operator could not
  * learn how many arrive in simulated time.
  */
 export const sleeps = (config: DemoConfig, { embedded }: Pick<DemoCluster, "embedded">): boolean =>
-  isEnergy(config) && embedded && config.SPEED >= SLEEP_SPEED;
+  isEnergy(config) && embedded;
 
 export const isEnergy = ({ POLICY }: DemoConfig): boolean => POLICY === "energy";
 
@@ -87,16 +84,11 @@ export const operatorSettings = (
     FACILITY_PROMETHEUS_ADDRESS: simulator,
   });
 
-export const agentSettings = (
-  { SPEED: speed }: DemoConfig,
-  { agent }: ProgramPorts,
-  simulator: string,
-  folder: string,
-) =>
+export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simulator: string, folder: string) =>
   configured(agentConfig, {
     AGENT_MODE: "pool",
     // About once per second of real time, but not more often than the agent's default interval.
-    RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, speed)))}s`,
+    RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, wantedSpeed(config))))}s`,
     METRICS_ADDR: `127.0.0.1:${agent}`,
     POD_NAMESPACE: DEMO_NAMESPACE,
     STATE_DIR: folder,
@@ -112,16 +104,18 @@ export const agentSettings = (
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
   });
 
-export const powerSettings = ({ SPEED: speed }: DemoConfig, { power }: ProgramPorts) =>
-  configured(powerConfig, {
+export const powerSettings = (config: DemoConfig, { power }: ProgramPorts) => {
+  const speed = wantedSpeed(config);
+  return configured(powerConfig, {
     METRICS_ADDR: `127.0.0.1:${power}`,
     POD_NAMESPACE: DEMO_NAMESPACE,
     // Schedulers notice the taint in real time.
     SLEEP_SETTLE: `${Math.ceil(Math.max(10, speed))}s`,
     SWITCH_POLL_INTERVAL: `${Math.ceil(Math.max(10, speed / 2))}s`,
-    // All wakes are proven at the same time.
+    // Many nodes wake for one batch of jobs.
     SWITCH_CONCURRENCY: "64",
   });
+};
 
 export const extenderSettings = (
   config: DemoConfig,

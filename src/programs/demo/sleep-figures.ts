@@ -17,6 +17,7 @@ export interface SleepFigures {
 /** What slept and woke, and who waited for it. */
 export function sleepText({ sleeps, wakes, failedWakes, ...waits }: SleepFigures): string {
   const { podsThatWaited, longestWaitSeconds: longest, longestPerformanceWaitSeconds: performance } = waits;
+  if (sleeps === 0) return "none yet: a node sleeps when it has been empty for five minutes of the cluster's time";
   const failed = failedWakes > 0 ? `, ${failedWakes} failed` : "";
   const waited =
     longest === undefined

@@ -10,18 +10,6 @@ it("counts machines that were switched off, came back or failed, from the publis
   expect(history.counts).toEqual({ sleeps: 2, wakes: 2, failedWakes: 1 });
 });
 
-it("does not count the test of a node, but what happens to it afterwards", () => {
-  const history = new SleepHistory();
-  history.expectTest("a");
-  for (const state of ["stopping", "off", "waking"] as const) history.record("a", state);
-  expect(history.tests).toBe(1);
-  history.record("a", "on");
-  expect(history.tests).toBe(0);
-  expect(history.counts).toEqual({ sleeps: 0, wakes: 0, failedWakes: 0 });
-  for (const state of ["stopping", "off", "waking", "on"] as const) history.record("a", state);
-  expect(history.counts).toEqual({ sleeps: 1, wakes: 1, failedWakes: 0 });
-});
-
 it("forgets a node on request", () => {
   const history = new SleepHistory();
   history.record("a", "off");

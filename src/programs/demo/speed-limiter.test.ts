@@ -4,10 +4,10 @@ import { SpeedLimiter } from "./speed-limiter.ts";
 
 const calm = { delay: 1, unseen: 0, lateness: 0.9 };
 
-function paced(speed: number) {
+function paced(speed: number, asked = speed) {
   const clock = new ScaledClock(new VirtualClock(), speed);
   const output: string[] = [];
-  return { clock, said: output, pace: new SpeedLimiter(clock, (text) => output.push(text)) };
+  return { clock, said: output, pace: new SpeedLimiter(clock, (text) => output.push(text), asked) };
 }
 
 describe("SpeedLimiter", () => {
@@ -36,8 +36,36 @@ describe("SpeedLimiter", () => {
     for (let second = 0; second < 3; second++) pace.observe(strain);
     expect([clock.speed, pace.asked]).toEqual([30, 60]);
     expect(output).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
+    for (let second = 0; second < 9; second++) pace.observe(calm);
+    expect(clock.speed).toBe(30);
+  });
+
+  it("X-162 doubles the speed again after ten calm seconds, up to what was asked for", () => {
+    const { clock, pace } = paced(60);
+    for (let second = 0; second < 13; second++) pace.observe({ ...calm, delay: 80 });
+    expect(clock.speed).toBe(15);
     for (let second = 0; second < 10; second++) pace.observe(calm);
     expect(clock.speed).toBe(30);
+    for (let second = 0; second < 60; second++) pace.observe(calm);
+    expect(clock.speed).toBe(60);
+  });
+
+  it("X-162 does not go faster while programs are late, or the first jobs are not placed", () => {
+    const { clock, pace } = paced(10, 60);
+    for (let second = 0; second < 60; second++) pace.observe({ ...calm, reached: 0.6 });
+    for (let second = 0; second < 60; second++) pace.observe({ ...calm, isStarting: true });
+    expect([clock.speed, pace.asked]).toEqual([10, 60]);
+  });
+
+  it("X-162 waits longer each time that a doubling was too much", () => {
+    const { clock, pace } = paced(10, 60);
+    const secondsToDouble = () => {
+      let second = 0;
+      for (const speed = clock.speed; clock.speed === speed && second < 100; second++) pace.observe(calm);
+      for (let strained = 0; clock.speed > 10 && strained < 100; strained++) pace.observe({ ...calm, delay: 80 });
+      return second;
+    };
+    expect([secondsToDouble(), secondsToDouble(), secondsToDouble()]).toEqual([10, 20, 40]);
   });
 
   it("waits for the backlog to clear before it halves the speed again", () => {

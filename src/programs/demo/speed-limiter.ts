@@ -8,6 +8,10 @@ export interface LoadSample {
   readonly unseen: number;
   /** Age of the oldest NodeTwin divided by its refresh interval; undefined without twins. */
   readonly lateness: number | undefined;
+  /** The first jobs are not placed yet: nothing is measured, so the next second already shows the new speed. */
+  readonly isStarting?: boolean;
+  /** Share of the clock's speed that was reached: the rest was lost to late programs. */
+  readonly reached?: number;
 }
 
 /** A median this high means a permanent backlog, not a single pause. */
@@ -23,29 +27,44 @@ const SLOWDOWN = 0.5;
 /** Below this the view would hardly move. */
 const SLOWEST = 0.25;
 
-/** Halves the clock's speed when this machine cannot keep up, and reports it. It never raises the speed again. */
+/** Seconds without strain after which the speed is doubled. It takes twice as long each time that a doubling was too much. */
+const CALM_SECONDS = 10;
+const MAX_CALM_SECONDS = 160;
+/** Strain within this time after a doubling is due to it. */
+const TRIAL_SECONDS = 30;
+/** Below this share of the speed, programs are late, and more speed would not help. */
+const REACHED = 0.9;
+
+/** Halves the clock's speed when this machine cannot keep up, and reports it; doubles it again when it can. */
 export class SpeedLimiter {
   readonly #clock: ScaledClock;
   readonly #say: (text: string) => void;
   readonly asked: number;
   #strained = 0;
+  #calm = 0;
+  #calmNeeded = CALM_SECONDS;
+  #sinceRaised = Number.POSITIVE_INFINITY;
   #tooSlow = false;
 
-  constructor(clock: ScaledClock, say: (text: string) => void) {
+  constructor(clock: ScaledClock, say: (text: string) => void, asked: number = clock.speed) {
     this.#clock = clock;
     this.#say = say;
-    this.asked = clock.speed;
+    this.asked = asked;
   }
 
-  observe({ delay, unseen, lateness = 0 }: LoadSample): void {
+  observe({ delay, unseen, lateness = 0, isStarting = false, reached = 1 }: LoadSample): void {
     const why = [
       lateness > TOO_LATE && `the oldest twin is ${lateness.toFixed(1)} refresh intervals old`,
       unseen > TOO_LONG_UNSEEN && `jobs wait ${Math.round(unseen)} s for their first scheduling attempt`,
       delay > TOO_LONG_MS && `the median event-loop delay is ${Math.round(delay)} ms`,
     ].find((reason) => reason !== false);
     this.#strained = why === undefined ? 0 : this.#strained + 1;
+    this.#calm = why === undefined && !isStarting && reached >= REACHED ? this.#calm + 1 : 0;
+    this.#sinceRaised++;
+    if (this.#calm >= this.#calmNeeded) this.#raise();
     if (why === undefined || this.#strained < SECONDS_IN_A_ROW) return;
-    this.#strained = -SECONDS_TO_CATCH_UP;
+    this.#strained = isStarting ? 0 : -SECONDS_TO_CATCH_UP;
+    if (this.#sinceRaised < TRIAL_SECONDS) this.#calmNeeded = Math.min(MAX_CALM_SECONDS, 2 * this.#calmNeeded);
     const speed = this.#clock.speed * SLOWDOWN;
     if (speed >= SLOWEST) {
       this.#clock.speed = speed;
@@ -56,5 +75,12 @@ export class SpeedLimiter {
         `this machine cannot keep up even at the minimum speed ${this.#clock.speed}: ${why}; use fewer --nodes`,
       );
     }
+  }
+
+  #raise(): void {
+    if (this.#clock.speed >= this.asked) return;
+    this.#calm = 0;
+    this.#sinceRaised = 0;
+    this.#clock.speed = Math.min(this.asked, this.#clock.speed / SLOWDOWN);
   }
 }

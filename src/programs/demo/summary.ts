@@ -5,6 +5,7 @@ import type { DrainCounts } from "./class-history.ts";
 import type { PodCounts } from "./cluster-observer.ts";
 import { kilowattHours } from "./quantities.ts";
 import { type SleepFigures, sleepText } from "./sleep-figures.ts";
+import type { EnergyFigures } from "./view-data.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {
@@ -23,12 +24,10 @@ export interface DemoSummary {
   readonly pods: PodCounts;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
   readonly energy: {
-    /** Of processors and boards, since the start. */
-    readonly joules: Joules;
-    /** Of whole servers, since the first jobs could be placed. */
-    readonly wallJoules: Joules;
-    /** Modelled: whole servers with the same jobs at the same times, without caps and always on. */
-    readonly alwaysOnModelJoules: Joules;
+    /** At the wall, used and not used, as the dashboard counts it; undefined if it counted nothing. */
+    readonly account: EnergyFigures | undefined;
+    /** What is true in the simulation: whole servers since the start, and with the same jobs without caps and always on. */
+    readonly simulated: { readonly wallJoules: Joules; readonly alwaysOnJoules: Joules };
     readonly pue: number | undefined;
   };
   /**
@@ -50,9 +49,9 @@ const MIB = 2 ** 20;
 export function summaryText(summary: DemoSummary): string {
   const { drains, sleep, pods, energy, memory, checks } = summary;
   const lines = [
-    `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished, ${kilowattHours(energy.joules)}`,
+    `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished`,
     `${sleep === undefined ? drainText(drains) : sleepText(sleep)}; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
-    `energy at the wall: ${kilowattHours(energy.wallJoules)}; model of the same jobs with no caps and every node on: ${kilowattHours(energy.alwaysOnModelJoules)} (${changeText(energy)})`,
+    energyText(energy.account),
     ...summary.notices,
     ...checks.map(checkText),
   ];
@@ -62,8 +61,11 @@ export function summaryText(summary: DemoSummary): string {
 const drainText = ({ deferred, completed, takenBack }: DrainCounts): string =>
   `drains: ${deferred} deferred, ${completed} completed, ${takenBack} taken back`;
 
-const changeText = ({ wallJoules, alwaysOnModelJoules }: DemoSummary["energy"]): string =>
-  alwaysOnModelJoules > 0 ? `${((100 * (wallJoules - alwaysOnModelJoules)) / alwaysOnModelJoules).toFixed(1)} %` : "-";
+export function energyText(account: EnergyFigures | undefined): string {
+  if (account === undefined) return "energy at the wall: not counted";
+  const { usedKwh, notUsedKwh, notUsedPct } = account;
+  return `energy at the wall: ${kilowattHours(usedKwh)}; saved by caps and sleep: ${kilowattHours(notUsedKwh.estimate)} (${(notUsedPct?.estimate ?? 0).toFixed(1)} %), estimated as by \`joulie savings\``;
+}
 
 const hours = (seconds: Seconds): string =>
   seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;

@@ -1,16 +1,18 @@
-import type { Instant, Joules, Milliseconds, Watts } from "../../core/units/index.ts";
+import type { Instant, Milliseconds, Watts } from "../../core/units/index.ts";
+import type { SavingsAnswer } from "../dashboard/index.ts";
 import type { DrainCounts } from "./class-history.ts";
 import type { DrainingNode, PodCounts } from "./cluster-observer.ts";
 import type { DecisionFeedItem } from "./decision-feed.ts";
 import type { RackTiles } from "./node-tiles.ts";
 import type { PowerPoint } from "./power-chart.ts";
+import type { ShownSpeed } from "./quantities.ts";
 import type { SleepFigures } from "./sleep-figures.ts";
 
 /** The data shown by the live view. */
 export interface ViewData {
   /** Simulated time. */
   readonly time: Instant;
-  readonly speed: number;
+  readonly speed: ShownSpeed;
   /** Real time. */
   readonly running: Milliseconds;
   readonly duration: Milliseconds | undefined;
@@ -26,19 +28,13 @@ export interface ViewData {
   readonly drains: DrainCounts | undefined;
   readonly draining: readonly DrainingNode[];
   readonly pods: PodCounts;
-  readonly energy: EnergyFigures;
+  /** Undefined until the dashboard has counted. */
+  readonly energy: EnergyFigures | undefined;
   /** Most recent last. */
   readonly news: readonly DecisionFeedItem[];
   /** The demo's last own message. */
   readonly notice: string | undefined;
 }
 
-/** Energy since the first jobs could be placed. */
-export interface EnergyFigures {
-  /** Of processors and boards. */
-  readonly devices: Joules;
-  /** Of whole servers. */
-  readonly wall: Joules;
-  /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
-  readonly alwaysOn: Joules;
-}
+/** Energy at the wall, used and not used, as the dashboard and `joulie savings --since all` show it. */
+export type EnergyFigures = Pick<SavingsAnswer, "usedKwh" | "notUsedKwh" | "notUsedPct">;

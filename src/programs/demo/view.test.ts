@@ -1,10 +1,12 @@
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
-import { instant, joules, milliseconds, watts } from "../../core/units/index.ts";
+import { instant, milliseconds, watts } from "../../core/units/index.ts";
+import type { DemoCluster } from "./demo-cluster.ts";
 import { plainLine } from "./plain-line.ts";
 import { renderFrame } from "./view.ts";
 import type { ViewData } from "./view-data.ts";
 import { renderExplanation } from "./view-explanation.ts";
+import { pagesOf } from "./welcome-text.ts";
 
 const plain = new Ansis(0);
 const node = (name: string, state: ViewData["racks"][number]["nodes"][number]["state"]) => ({
@@ -15,7 +17,7 @@ const node = (name: string, state: ViewData["racks"][number]["nodes"][number]["s
 });
 const frame: ViewData = {
   time: instant(Date.UTC(2030, 0, 1, 18, 21, 51)),
-  speed: 60,
+  speed: { reached: 59.6, wanted: 60 },
   running: milliseconds(21_900),
   duration: milliseconds(60_000),
   power: { drawn: watts(40_000), capped: 60_000, uncapped: 80_000 },
@@ -32,7 +34,11 @@ const frame: ViewData = {
     { node: "sim-029", since: instant(Date.UTC(2030, 0, 1, 18, 20)), pods: 2 },
   ],
   pods: { waiting: 6, running: 128, performance: 29, finished: 82 },
-  energy: { devices: joules(31.3e6), wall: joules(36e6), alwaysOn: joules(48e6) },
+  energy: {
+    usedKwh: 10,
+    notUsedKwh: { estimate: 3.33, low: 2, high: 4 },
+    notUsedPct: { estimate: 25, low: 17, high: 29 },
+  },
   news: Array.from({ length: 40 }, (_, at) => ({
     at: instant(Date.UTC(2030, 0, 1, 18, 20, at)),
     about: "sim-029",
@@ -55,8 +61,8 @@ describe("renderFrame", () => {
     expect(shown).toContain("rack-1   sim-000 P▄");
     expect(shown).toContain("6 deferred, 3 completed, 1 taken back; sim-035 (1 pod, 3 min), sim-029 (2 pods, 2 min)");
     expect(shown).toContain("128 running (29 performance), 6 waiting, 82 finished");
-    expect(shown).toContain("10.0 kWh at the wall, 8.7 kWh in chips; PUE 1.22");
-    expect(shown).toContain("saved    3.3 kWh (25.0 %) so far; model: the same jobs, no caps, every node on");
+    expect(shown).toContain("energy   10.0 kWh at the wall; PUE 1.22");
+    expect(shown).toContain("saved    3.3 kWh (25.0 %) so far; model: the same pods, no caps, every node on");
     expect(shown).toContain("  18:20:39 sim-029 eco is planned; waiting for 39 performance pods to end");
   });
 
@@ -98,6 +104,10 @@ describe("renderFrame", () => {
     expect(text({}, 100, 1)).toEqual(["joulie demo  18:21:51 at 60 times the speed  0:21 of 1:00"]);
   });
 
+  it("X-162 says that it is slower than wanted", () => {
+    expect(text({ speed: { reached: 8.13, wanted: 60 } })[0]).toContain("at 8.1x of 60x");
+  });
+
   it("uses colours on request without changing the width", () => {
     const size = { columns: 60, rows: 30 };
     const coloured = renderFrame(frame, size, new Ansis(1));
@@ -107,13 +117,17 @@ describe("renderFrame", () => {
   });
 
   it("shows unknown values, real time and the demo's messages", () => {
-    const shown = text({ pue: undefined, speed: 1, duration: undefined, notice: "going on at 30" }).join("\n");
+    const shown = text({
+      pue: undefined,
+      speed: { reached: 0.999, wanted: 1 },
+      duration: undefined,
+      notice: "going on at 30",
+    }).join("\n");
     expect(shown).toContain("18:21:51 in real time  0:21, Ctrl-C ends it");
-    expect(shown).toContain("8.7 kWh in chips\n");
+    expect(shown).toContain("10.0 kWh at the wall\n");
     expect(shown).toContain("going on at 30");
-    expect(text({ energy: { devices: joules(0), wall: joules(0), alwaysOn: joules(0) } }).join("\n")).toContain(
-      "0.0 kWh (0.0 %)",
-    );
+    expect(lineOf(text({ energy: undefined }), "energy")).toBe("energy   not counted yet; PUE 1.22");
+    expect(lineOf(text({ energy: undefined }), "saved")).toBe("saved    -");
   });
 
   it("shows sleeps and the longest wait for a wake, and no drains, in energy mode", () => {
@@ -145,6 +159,8 @@ describe("renderFrame", () => {
   it("lists its keys when keys can be read, also in 80 columns", () => {
     const size = { columns: 79, rows: 23 };
     expect(renderFrame(frame, size, plain, true)[0]).toMatch(/ 0:21 of 1:00, q quits, \? explains$/);
+    const slowed = { ...frame, speed: { reached: 8.13, wanted: 60 } };
+    expect(renderFrame(slowed, size, plain, true)[0]).toMatch(/at 8.1x of 60x  0:21 of 1:00, q quits, \? explains$/);
     const endless = { ...frame, duration: undefined };
     expect(renderFrame(endless, size, plain, true)[0]).toMatch(/ 0:21, q quits, \? explains$/);
   });
@@ -159,10 +175,28 @@ describe("renderExplanation", () => {
       expect.arrayContaining(["power", "wall", "nodes", "drains", "pods", "energy", "saved", "last decisions"]),
     );
     for (const name of labels) expect(lines.some((line) => line.startsWith(name))).toBe(true);
-    for (const mark of ["P performance", "e eco", "d draining", "z asleep", "s shuts", "w boots", "! did", "? not"])
+    for (const mark of ["P performance", "e eco", "d draining", "z asleep", "s shuts", "w boots", "! did", "? unknown"])
       expect(lines.join("\n")).toContain(mark);
     for (const line of renderExplanation({ columns: 20, rows: 5 }, plain))
       expect(Array.from(line).length).toBeLessThanOrEqual(20);
+  });
+
+  it("X-166 fits a terminal of 80 by 24 with all addresses", () => {
+    const at = (port: number) => `http://127.0.0.1:${port}`;
+    const addresses = {
+      plan: at(1),
+      decisions: at(1),
+      scoring: at(1),
+      agent: at(1),
+      simulator: at(1),
+      dashboard: at(1),
+      metrics: [1, 2, 3, 4].map(at),
+    };
+    const plane = { server: at(1), kubeconfig: "/tmp/kubeconfig" } as DemoCluster;
+    const pages = pagesOf(plane, addresses, "/tmp/programs.log");
+    const lines = renderExplanation({ columns: 79, rows: 23 }, plain, pages);
+    expect(lines.at(-1)).toContain("/tmp/programs.log");
+    expect(lines.slice(0, -pages.length).filter((line) => line.includes("…"))).toEqual([]);
   });
 
   it("lists the addresses of the programs where there is room for them", () => {
@@ -182,7 +216,9 @@ describe("plainLine", () => {
   });
 
   it("prints a tiny loss as 0.0", () => {
-    const energy = { devices: joules(1), wall: joules(2), alwaysOn: joules(1) };
+    const nothing = { estimate: -0.01, low: -0.01, high: 0 };
+    const energy = { usedKwh: 0.01, notUsedKwh: nothing, notUsedPct: null };
     expect(plainLine({ ...frame, energy })).toContain("| 0.0 kWh, 0.0 kWh saved");
+    expect(plainLine({ ...frame, energy: undefined })).toContain("| no energy counted yet");
   });
 });

@@ -124,8 +124,11 @@ function fixedParts(frame: ViewData, { columns }: ViewSize, hasKeys: boolean): r
     {
       importance: 7,
       lines: [
-        [label("energy"), `${kilowattHours(energy.wall)} at the wall, ${kilowattHours(energy.devices)} in chips${pue}`],
-        [label("saved"), [savedText(energy), "green"]],
+        [
+          label("energy"),
+          `${energy === undefined ? "not counted yet" : `${kilowattHours(energy.usedKwh)} at the wall`}${pue}`,
+        ],
+        [label("saved"), energy === undefined ? "-" : [savedText(energy), "green"]],
       ],
     },
     ...(notice === undefined ? [] : [{ importance: 9, lines: [[label(""), [notice, "red"] as const]] }]),
@@ -142,10 +145,9 @@ function legend(racks: readonly RackTiles[]): readonly Segment[] {
   });
 }
 
-function savedText({ wall, alwaysOn }: EnergyFigures): string {
-  const saved = alwaysOn - wall;
-  const pct = alwaysOn > 0 ? (100 * saved) / alwaysOn : 0;
-  return `${kilowattHours(saved)} (${pct.toFixed(1)} %) so far; model: the same jobs, no caps, every node on`;
+function savedText({ notUsedKwh, notUsedPct }: EnergyFigures): string {
+  const pct = (notUsedPct?.estimate ?? 0).toFixed(1);
+  return `${kilowattHours(notUsedKwh.estimate)} (${pct} %) so far; model: the same pods, no caps, every node on`;
 }
 
 /** The last decisions under their heading; nothing if there is no room for one. */

@@ -1,39 +1,38 @@
 import { afterEach, expect, it } from "vitest";
-import { annotations, crdOf, kinds } from "../../core/api/index.ts";
-import { instant, milliseconds } from "../../core/units/index.ts";
+import { crdOf, isWakeProven, kinds, powerEndpointKind, readAs } from "../../core/api/index.ts";
+import { instant, seconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
+import { eventually } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import { askForWakeProofs, nodesToProve } from "./wake-proofs.ts";
+import { recordWakeProofs } from "./wake-proofs.ts";
 
 const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
 afterEach(async () => api.close());
 
-it("proves every second node of each kind, and no node of which there is only one", () => {
-  const [small, large, single] = [{}, {}, {}];
-  const models = [small, small, large, small, large, small, small, single];
-  const nodes = models.map((model, index) => ({ spec: { name: `n${index}`, model } }));
-  expect(nodesToProve(nodes)).toEqual(["n1", "n4", "n5"]);
-});
-
-it("asks the power program for a test of each node, as soon as its PowerEndpoint exists", async () => {
+it("X-163 begins with every wake proven the day before, as soon as the PowerEndpoints exist", async () => {
   const client = new KubeClient({
     transport: api.transport(),
     clock: systemClock,
     random: seededRandom(2),
     fieldManager: "test",
   });
-  const now = instant(Date.UTC(2030, 0, 1, 18));
-  const asked = askForWakeProofs(["a", "b"], { client, ioClock: systemClock, now }, new AbortController().signal);
-  await systemClock.sleep(milliseconds(20));
+  const now = instant(Date.UTC(2030, 0, 2, 18));
+  const nodes = ["a", "b"].map((name) => ({ spec: { name, model: { states: { bootTime: seconds(240) } } } }));
+  let requests = 0;
+  api.faults.add({ fault: { kind: "refused" }, when: () => ++requests === 0 });
+  const recorded = recordWakeProofs(nodes, { client, ioClock: systemClock, now }, new AbortController().signal);
+  // The first tries come before the PowerEndpoints.
+  await Promise.race([eventually(() => requests > 2), recorded]);
   for (const name of ["a", "b"]) {
     const redfish = { address: "http://127.0.0.1:1", systemId: name, insecureSkipVerify: true };
     await client.create(resources.powerEndpoints, { metadata: { name }, spec: { nodeName: name, redfish } });
   }
-  await asked;
+  await recorded;
   for (const name of ["a", "b"]) {
-    const { metadata } = await client.get(resources.powerEndpoints, { name });
-    expect(metadata.annotations?.[annotations.testPower]).toBe("2030-01-01T18:00:00.000Z");
+    const endpoint = readAs(powerEndpointKind)(await client.get(resources.powerEndpoints, { name }));
+    expect(isWakeProven(endpoint)).toBe(true);
+    expect(endpoint.status?.lastWake).toEqual({ at: "2030-01-01T18:00:00.000Z", seconds: 300, result: "succeeded" });
   }
 });

@@ -1,30 +1,20 @@
-import { annotations } from "../../core/api/index.ts";
-import { type Instant, milliseconds } from "../../core/units/index.ts";
+import type { PowerEndpointStatus } from "../../core/api/index.ts";
+import { type Instant, instant, milliseconds, type Seconds, seconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 
-/** The fields of a simulated node that matter here. Nodes of one kind share their model. */
+/** The fields of a simulated node that matter here. */
 interface ProvableNode {
-  readonly spec: { readonly name: string; readonly model: object };
+  readonly spec: { readonly name: string; readonly model: { readonly states: { readonly bootTime: Seconds } } };
 }
 
-const RETRY = milliseconds(100);
+const RETRY = milliseconds(200);
 const TRIES = 300;
-
-/**
- * Every second node of each kind of machine. At most half of a zone may sleep, so that further nodes need no proof; and the others
- * run the first jobs while these are tested.
- */
-export function nodesToProve(nodes: Iterable<ProvableNode>): readonly string[] {
-  const seen = new Map<object, number>();
-  const chosen: string[] = [];
-  for (const { spec } of nodes) {
-    const before = seen.get(spec.model) ?? 0;
-    seen.set(spec.model, before + 1);
-    if (before % 2 === 1) chosen.push(spec.name);
-  }
-  return chosen;
-}
+const WRITES_AT_ONCE = 32;
+/** A test also waits for the switch, the kubelet and the agent. */
+const BESIDE_BOOT = 60;
+const DAY = 86_400_000;
 
 export interface WakeProofOptions {
   readonly client: KubeClient;
@@ -33,25 +23,28 @@ export interface WakeProofOptions {
   readonly now: Instant;
 }
 
-/** Asks the power program to test the wake of these nodes, as `joulie power test` does: each is switched off and on once. */
-export async function askForWakeProofs(
-  names: readonly string[],
+/** Gives each node the status of one whose wake `joulie power test` has proven the day before. */
+export async function recordWakeProofs(
+  nodes: Iterable<ProvableNode>,
   { client, ioClock, now }: WakeProofOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const patch = { metadata: { annotations: { [annotations.testPower]: new Date(now).toISOString() } } };
-  await Promise.all(
-    names.map(async (name) => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          await client.mergePatch(resources.powerEndpoints, { name }, patch, { signal });
-          return;
-        } catch (error) {
-          // The fleet creates the PowerEndpoints when all nodes are registered.
-          if (attempt === TRIES || !isApiError(error, "notFound")) throw error;
-          await ioClock.sleep(RETRY, signal);
-        }
+  const at = new Date(instant(now - DAY)).toISOString();
+  const failures = await forEachConcurrently(Array.from(nodes), WRITES_AT_ONCE, async ({ spec: { name, model } }) => {
+    const status: PowerEndpointStatus = {
+      wakeProven: true,
+      lastWake: { at, seconds: seconds(model.states.bootTime + BESIDE_BOOT), result: "succeeded" },
+    };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await client.mergePatch(resources.powerEndpoints, { name }, { status }, { subresource: "status", signal });
+        return;
+      } catch (error) {
+        // The fleet creates the PowerEndpoints when all nodes are registered.
+        if (attempt === TRIES || signal.aborted || !isApiError(error, "notFound")) throw error;
+        await ioClock.sleep(RETRY, signal);
       }
-    }),
-  );
+    }
+  });
+  if (failures.length > 0) throw failures[0];
 }

@@ -139,7 +139,7 @@ export class ExtenderMetrics {
       now,
       settings,
     ).nodes;
-    this.#columns.headroom.set(row, report?.headroom);
+    this.#columns.headroom.set(row, report?.headroom ?? undefined);
     this.#columns.stale.set(row, Number(report?.stale ?? true));
     for (const one of classes) {
       const score = this.#scores[one][slot] ?? NONE;

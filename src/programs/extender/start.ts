@@ -25,7 +25,7 @@ import {
 } from "./server/server.ts";
 import { StalledRequests } from "./server/stalled-requests.ts";
 import { tlsFilesOf } from "./server/tls.ts";
-import { energySettingsOf, scoringSettingsOf } from "./settings.ts";
+import { energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./settings.ts";
 import { ClusterCache } from "./state/cluster-cache.ts";
 import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/index.ts";
@@ -122,7 +122,14 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     open: config.DEBUG_ENDPOINTS,
     tokens: new TokenAuthorizer({ transport, clock: ioClock, random, log, userAgent: NAME }),
   });
-  const streamedPages = debugPages({ state, decisions, settings, clock, ioClock });
+  const streamedPages = debugPages({
+    state,
+    decisions,
+    settings,
+    variables: scoringVariablesOf(config),
+    clock,
+    ioClock,
+  });
   const eventLoop = eventLoopDelay(milliseconds(20));
   measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
   let served: Served | undefined;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { packageCapFloor } from "../../core/inventory/index.ts";
 import { formatWatts, type Percent, percent, type Watts, watts } from "../../core/units/index.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
@@ -6,15 +7,19 @@ import type { SimulatedMachine } from "./simulated-machine.ts";
 export interface ControlOutcome {
   readonly result: "applied" | "blocked" | "error";
   readonly message: string;
+  /** Commands are never carried out after newer ones of the same action. */
+  readonly ordered?: true;
+  /** Of a command that came too late: the time stamp of the newest one. */
+  readonly newest?: string;
 }
 
 const positive = z.number().positive();
-/** Optional: the path names the node as well. */
-const node = z.string().optional();
+/** Both optional: the path names the node as well, and commands without a time stamp are never too late. */
+const header = { node: z.string().optional(), ts: z.iso.datetime({ offset: true }).optional() };
 const command = z.discriminatedUnion("action", [
-  z.object({ node, action: z.literal("rapl.set_power_cap_watts"), capWatts: positive }),
-  z.object({ node, action: z.literal("dvfs.set_throttle_pct"), throttlePct: z.number().min(0).max(100) }),
-  z.object({ node, action: z.literal("gpu.set_power_cap_watts"), capWattsPerGpu: positive }),
+  z.object({ ...header, action: z.literal("rapl.set_power_cap_watts"), capWatts: positive }),
+  z.object({ ...header, action: z.literal("dvfs.set_throttle_pct"), throttlePct: z.number().min(0).max(100) }),
+  z.object({ ...header, action: z.literal("gpu.set_power_cap_watts"), capWattsPerGpu: positive }),
 ]);
 
 /** Parses and applies a command. `machine` must be advanced to the present. */
@@ -28,6 +33,15 @@ export function applyControlCommand(machine: SimulatedMachine, body: unknown): C
   const { data } = read;
   if (data.node !== undefined && data.node !== name)
     return wrong(`the command is for ${JSON.stringify(data.node)}, but this node is ${name}`);
+  const newest = machine.newestCommands.get(data.action);
+  const sentAt = data.ts === undefined ? undefined : Date.parse(data.ts);
+  if (sentAt !== undefined && newest !== undefined && sentAt < newest)
+    return { ...wrong("a newer command was carried out already"), newest: new Date(newest).toISOString() };
+  if (sentAt !== undefined) machine.newestCommands.set(data.action, sentAt);
+  return { ...carryOut(machine, data), ordered: true };
+}
+
+function carryOut(machine: SimulatedMachine, data: z.infer<typeof command>): ControlOutcome {
   if (data.action === "rapl.set_power_cap_watts") return capCpu(machine, watts(data.capWatts));
   if (data.action === "dvfs.set_throttle_pct") return throttle(machine, percent(data.throttlePct));
   return capGpu(machine, watts(data.capWattsPerGpu));
@@ -37,7 +51,8 @@ const wrong = (message: string): ControlOutcome => ({ result: "error", message }
 const applied = (message: string): ControlOutcome => ({ result: "applied", message });
 
 function capCpu(machine: SimulatedMachine, asked: Watts): ControlOutcome {
-  const { minWattsPerSocket: min = watts(0), maxWattsPerSocket: max } = machine.spec.hardware.cpu;
+  const { cpu } = machine.spec.hardware;
+  const [min, max] = [packageCapFloor(cpu), cpu.maxWattsPerSocket];
   const cap = within(asked, min, max);
   machine.cap({ cpuWattsPerPackage: cap });
   const { cpuSaturated, cpuWatts } = machine.physics.operation;

@@ -7,6 +7,7 @@ import {
   milliseconds,
   monotonicInstant,
   percent,
+  type Seconds,
   seconds,
   watts,
 } from "../../core/units/index.ts";
@@ -18,12 +19,13 @@ import { generateMachines } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
-function begin(nodes = 20, hour = 10) {
+function begin(nodes = 20, hour = 10, timeOfDay?: Seconds) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, hour)));
   const finished: { readonly key: string; readonly at: Instant }[] = [];
   const datacenter = new Datacenter({
     fleet: generateMachines(nodes, "sim", seededRandom(1)),
     clock,
+    timeOfDay,
     level: { cpuPct: percent(100), gpuPct: percent(100) },
     onFinished: ({ key }, at) => finished.push({ key, at }),
   });
@@ -53,6 +55,12 @@ function begin(nodes = 20, hour = 10) {
     datacenter.change(on, () => on.cap({ cpuWattsPerPackage: watts(share * on.spec.hardware.cpu.maxWattsPerSocket) }));
   return { clock, datacenter, finished, pass, machine, run, cap };
 }
+
+it("X-161 starts at the time of day of its site, whatever the clock shows", () => {
+  const { datacenter, pass } = begin(1, 10, seconds(18 * 3600));
+  pass(7 * 3600);
+  expect(datacenter.timeOfDay).toBe(3600);
+});
 
 describe("the always-on model", () => {
   it("uses the energy of the run itself while no node is capped", () => {

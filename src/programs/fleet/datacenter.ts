@@ -24,6 +24,8 @@ export interface DatacenterOptions {
   readonly fleet: readonly MachineSpec[];
   /** Simulated time. */
   readonly clock: Clock;
+  /** Of the site at the start, in seconds after midnight; by default that of the clock. */
+  readonly timeOfDay?: Seconds | undefined;
   readonly level: PerformanceLevel;
   /** Called when a job finishes. `at` may lie slightly in the past. */
   readonly onFinished: (job: PodJob, at: Instant) => void;
@@ -88,7 +90,7 @@ export class Datacenter {
     const { fleet, clock, level, onFinished } = options;
     this.#options = options;
     this.#begun = clock.monotonic();
-    this.#midnight = seconds((clock.now() / 1000) % DAY);
+    this.#midnight = options.timeOfDay ?? seconds((clock.now() / 1000) % DAY);
     const beginning = { at: seconds(0), ambient: this.#inlet() };
     const machines = fleet.map((spec) => {
       const machine = new SimulatedMachine(spec, beginning, {
@@ -212,7 +214,7 @@ export class Datacenter {
       it += machine.watts;
       rated += machine.spec.model.full;
     }
-    return facilityAt(defaultFacility, this.#timeOfDay(), watts(it), watts(rated));
+    return facilityAt(defaultFacility, this.timeOfDay, watts(it), watts(rated));
   }
 
   /** Calendar time of a simulation time. */
@@ -220,13 +222,14 @@ export class Datacenter {
     return after(this.#options.clock.now(), milliseconds(1000 * (at - this.now)));
   }
 
-  #timeOfDay(): Seconds {
-    return seconds(this.#midnight + this.now);
+  /** Of the site, in seconds after midnight. */
+  get timeOfDay(): Seconds {
+    return seconds((this.#midnight + this.now) % DAY);
   }
 
   /** Rounded to 0.1 °C: smaller steps would only add simulation segments. */
   #inlet() {
-    return celsius(Math.round(10 * inletAt(defaultFacility, outsideAt(defaultFacility, this.#timeOfDay()))) / 10);
+    return celsius(Math.round(10 * inletAt(defaultFacility, outsideAt(defaultFacility, this.timeOfDay))) / 10);
   }
 
   #bring(machine: SimulatedMachine, now = this.now): void {

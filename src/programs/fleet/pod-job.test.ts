@@ -15,15 +15,29 @@ interface Said {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly requests?: Readonly<Record<string, string>>;
   readonly restartPolicy?: string;
+  readonly command?: readonly string[];
 }
-const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Never" }: Said): KubeObject =>
+const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Never", command }: Said): KubeObject =>
   ({
     metadata: { name: "p", namespace: "default", uid: "u", annotations },
-    spec: { nodeName: "sim-000", restartPolicy, containers: [{ name: "c", image: "i", resources: { requests } }] },
+    spec: {
+      nodeName: "sim-000",
+      restartPolicy,
+      containers: [{ name: "c", image: "i", command, resources: { requests } }],
+    },
   }) as KubeObject;
 const jobIn = (output: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(output), false), spec);
 
 describe("jobOf", () => {
+  it.each([
+    [["sleep", "60"], 60],
+    [["sleep", "1h"], Number.POSITIVE_INFINITY],
+    [["sleep", "1", "2"], Number.POSITIVE_INFINITY],
+    [["python", "60"], Number.POSITIVE_INFINITY],
+  ])("X-164 ends a pod without annotations when its command %j has slept", (command, work) => {
+    expect(jobIn({ command }).work).toBe(work);
+  });
+
   it("uses the pod's annotations", () => {
     const annotations = {
       "sim.joulie.io/work-seconds": "120",

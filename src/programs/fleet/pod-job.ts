@@ -60,7 +60,12 @@ interface FullPod extends Omit<Pod, "spec" | "status"> {
   readonly metadata: Pod["metadata"] & { readonly deletionGracePeriodSeconds?: number };
   readonly spec: Omit<Pod["spec"], "containers"> & {
     readonly restartPolicy?: string;
-    readonly containers?: readonly { readonly name: string; readonly image?: string }[];
+    readonly containers?: readonly {
+      readonly name: string;
+      readonly image?: string;
+      readonly command?: readonly string[];
+      readonly args?: readonly string[];
+    }[];
   };
 }
 
@@ -101,9 +106,16 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
     kind,
     cpuUtil: numberIn(said[annotations.cpuUtil]) ?? cpuUtil.value,
     gpuUtil: numberIn(said[annotations.gpuUtil]) ?? gpuUtil.value,
-    seconds: ends ? seconds(numberIn(said[annotations.workSeconds]) ?? FOR_EVER) : FOR_EVER,
+    seconds: ends ? seconds(numberIn(said[annotations.workSeconds]) ?? sleepIn(spec) ?? FOR_EVER) : FOR_EVER,
     stopSeconds: seconds(numberIn(said[annotations.stopSeconds]) ?? USUAL_STOP),
   };
+}
+
+/** The seconds of a first container that only sleeps: the usual stand-in for work. */
+function sleepIn({ containers }: FullPod["spec"]): number | undefined {
+  const { command = [], args = [] } = containers?.[0] ?? {};
+  const [program, length, ...others] = [...command, ...args];
+  return program === "sleep" && others.length === 0 ? numberIn(length) : undefined;
 }
 
 const kindOf = (text: string | undefined): keyof typeof WORK_KINDS | undefined =>

@@ -10,6 +10,7 @@ afterEach(async () => harness.end());
 
 const SLEEPS = { SLEEP: "true", BOOT_TIME: "2m", SHUTDOWN_TIME: "30s", FAILED_BOOTS: "0", NODES: "4" };
 const { signal } = new AbortController();
+const confirmed = async (): Promise<void> => undefined;
 const NODE = "sim-001";
 
 const bmc = (systemId = NODE, credentials?: { readonly username: string; readonly password: string }) =>
@@ -21,7 +22,7 @@ const bmc = (systemId = NODE, credentials?: { readonly username: string; readonl
   });
 const press = async (action: "on" | "shutdown" | "forceOff", node = NODE) => {
   const machine = bmc(node);
-  await machine[action](signal);
+  await machine[action](signal, confirmed);
   await machine.close();
 };
 const stateOf = async (node = NODE) => {

@@ -50,7 +50,8 @@ export class NodeRoutes {
     if (machine === undefined) return json(404, { result: "error", message: unknownNode(node) });
     if (machine.power !== "on") return unreachable(machine);
     const outcome = this.#datacenter.change(machine, () => applyControlCommand(machine, parsed(body)));
-    return json(outcome.result === "error" ? 400 : 200, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
+    const status = outcome.result === "error" ? (outcome.newest === undefined ? 400 : 409) : 200;
+    return json(status, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }
 
   /** Responds as Prometheus does to an instant query. */

@@ -104,6 +104,28 @@ describe("POST /control/{node}", () => {
     expect(body["message"]).toContain(`the cap cannot be met: at the slowest clock all packages draw ${drawn} W`);
   });
 
+  it("X-123 carries out no command that is older than one of the same action", async () => {
+    const node = gpuNode();
+    const { hardware } = harness.simulator.datacenter.machine(node)?.spec ?? {};
+    const { maxWattsPerSocket: most = 0 } = hardware?.cpu ?? {};
+    const cap = async (capWatts: number, ts: string) =>
+      command(node, { action: "rapl.set_power_cap_watts", capWatts, ts });
+    const [early, late] = ["2030-01-01T00:00:00.000Z", "2030-01-01T00:00:01.000Z"];
+    expect(await cap(most, late)).toMatchObject({ status: 200, body: { result: "applied", ordered: true } });
+    expect(await cap(0.9 * most, early)).toMatchObject({
+      status: 409,
+      body: { result: "error", message: "a newer command was carried out already", newest: late },
+    });
+    expect(harness.simulator.datacenter.machine(node)?.physics.caps).toMatchObject({ cpuWattsPerPackage: most });
+    // Another device has its own order.
+    expect(await command(node, { action: "gpu.set_power_cap_watts", capWattsPerGpu: 1, ts: early })).toMatchObject({
+      status: 200,
+    });
+    expect(await command(node, { action: "rapl.set_power_cap_watts", capWatts: most, ts: "tomorrow" })).toMatchObject({
+      status: 400,
+    });
+  });
+
   it("returns blocked with status 200 for unsupported commands", async () => {
     expect(await command(cpuNode(), { action: "gpu.set_power_cap_watts", capWattsPerGpu: 300 })).toMatchObject({
       status: 200,

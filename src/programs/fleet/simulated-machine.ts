@@ -44,6 +44,8 @@ const NONE: readonly PodJob[] = [];
  */
 export class SimulatedMachine {
   readonly spec: MachineSpec;
+  /** The time stamp of the newest control command, by action. */
+  readonly newestCommands = new Map<string, number>();
   readonly #physics: SimulatedNode<PodJob>;
   /** The same jobs on the same hardware without caps and always on: what the machine would draw without Joulie. */
   readonly #alwaysOn: SimulatedNode<PodJob>;

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { JoulieError } from "../../core/api/index.ts";
-import { inSeconds, milliseconds, type RandomSource, seconds } from "../../core/units/index.ts";
+import { inSeconds, milliseconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
 import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { loggerOf } from "../../platform/config/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
@@ -34,6 +34,8 @@ export interface FleetEnvironment {
   readonly clock: Clock;
   /** Real time for calls, leases and retries. */
   readonly ioClock: Clock;
+  /** Time of day of the site at the start, in seconds after midnight; by default that of the clock. */
+  readonly timeOfDay?: Seconds;
   /** For jitter and names. The simulation itself uses the seed. */
   readonly random: RandomSource;
   readonly log: Logger;
@@ -57,7 +59,6 @@ export interface RunningFleet {
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** All initial jobs of a large cluster arrive at once; schedulers place a few hundred per second. */
 const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
-const DAY = 24 * 3600;
 
 /** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
 export async function start(config: FleetConfig): Promise<number> {
@@ -109,6 +110,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   const datacenter: Datacenter = new Datacenter({
     fleet,
     clock,
+    timeOfDay: world.timeOfDay,
     level: { cpuPct: config.CPU_PERFORMANCE_CAP_PCT_OF_MAX, gpuPct: config.GPU_PERFORMANCE_CAP_PCT_OF_MAX },
     onFinished: (job, at) => kubelet.finished(job, at),
     bootFails: () => boots.next() < config.FAILED_BOOTS,
@@ -182,7 +184,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     log.info({ nodes: fleet.length }, "all simulated nodes are registered");
     await endpoints?.create(running);
     if (config.PROVE_WAKES) await endpoints?.proveWakes(running);
-    await submitter.run(jobsOf(config, fleet, clock), running);
+    await submitter.run(jobsOf(config, fleet, datacenter.timeOfDay), running);
   };
   let nodes: NodeServer | undefined;
   let pages: Served | undefined;
@@ -224,14 +226,14 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   }
 }
 
-function jobsOf(config: FleetConfig, fleet: readonly MachineSpec[], clock: Clock): Iterable<JobArrival> {
+function jobsOf(config: FleetConfig, fleet: readonly MachineSpec[], timeOfDay: Seconds): Iterable<JobArrival> {
   if (config.WORKLOAD === "none") return [];
   return jobArrivals({
     fleet,
     load: config.LOAD,
     performanceShare: config.PERFORMANCE_SHARE,
     batchShare: config.BATCH_SHARE,
-    timeOfDay: seconds((clock.now() / 1000) % DAY),
+    timeOfDay,
     random: seededRandom(config.SEED + 1),
   });
 }

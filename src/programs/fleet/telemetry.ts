@@ -1,3 +1,4 @@
+import { packageCapFloor } from "../../core/inventory/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
@@ -56,7 +57,7 @@ export function stateOf(machine: SimulatedMachine, at: Instant) {
     zone: spec.zone,
     caps: physics.caps,
     capRanges: {
-      cpuWattsPerPackage: { min: cpu.minWattsPerSocket ?? 0, max: cpu.maxWattsPerSocket },
+      cpuWattsPerPackage: { min: packageCapFloor(cpu), max: cpu.maxWattsPerSocket },
       ...(gpu && { gpuWattsPerBoard: { min: gpu.minWatts, max: gpu.maxWatts } }),
     },
     capChanges,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds, seconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
+import { eventually } from "../../platform/clock/testing/index.ts";
 import { Scheduler } from "../../platform/embedded/index.ts";
 import type { ApiRequest } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
@@ -137,7 +138,7 @@ describe("the workload in a cluster", () => {
     await harness.end();
     expect(await harness.pods()).toEqual([]);
     expect(await harness.nodes()).toEqual([]);
-  }, 30_000);
+  });
 
   it("stops at the maximum number of pods", async () => {
     harness = await FleetTestHarness.begin({ WORKLOAD: "day", NODES: "40", MAX_PODS: "25" });
@@ -150,7 +151,8 @@ describe("the workload in a cluster", () => {
     harness = new FleetTestHarness();
     const stop = new AbortController();
     const submitter = new JobSubmitter({ ...alone(), ioClock: systemClock });
-    systemClock.after(milliseconds(20), () => stop.abort());
+    // Runs only once the submitter yields.
+    void eventually(() => submitter.withheld > 100).then(() => stop.abort());
     const endless = function* (): Generator<JobArrival> {
       for (let count = 0; count < 1e7; count++) yield job;
     };

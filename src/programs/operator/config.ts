@@ -25,9 +25,12 @@ import {
   notAbove,
   number,
   objectName,
+  objectNames,
+  path,
   percentage,
   powerProfileLabel,
   quantity,
+  quantityOrAuto,
   text,
   url,
 } from "../../platform/config/index.ts";
@@ -121,8 +124,7 @@ export const operatorConfig = configOf(
       PROFILE_MIN_DWELL: duration({
         default: "5m",
         orZero: "no minimum",
-        about:
-          "All policies but rule_swap_v1: how long a promoted node keeps the performance profile at least; promotion never waits.",
+        about: "All policies but rule_swap_v1: how long a promoted node keeps the performance profile at least.",
       }),
       DRAINING_CAPS: choice(["performance", "eco"], {
         default: "performance",
@@ -134,6 +136,10 @@ export const operatorConfig = configOf(
         default: "off",
         about:
           "Whether idle nodes with joulie.io/may-sleep=true are switched off; recommend publishes the decisions as Events only.",
+      }),
+      SLEEP_SCHEDULERS: objectNames({
+        about:
+          "The schedulers whose pods wake nodes, by spec.schedulerName. Unset: all. List yours if another one waits for something else than nodes.",
       }),
       SLEEP_AFTER: duration({
         default: "10m",
@@ -202,21 +208,32 @@ export const operatorConfig = configOf(
       OPERATOR_NODE_POWER_SOURCE: choice(["auto", "static", "utilization", "http", "prometheus"], {
         default: "auto",
         about:
-          "Where a node's power comes from; auto takes the agent's reading, else utilization, else a static estimate.",
+          "Where a node's power comes from; auto takes the agent's reading, else that of Kepler if OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS is set, else utilization, else a static estimate.",
       }),
       OPERATOR_NODE_POWER_HTTP_ENDPOINT: url({
         placeholder: "{node}",
         about: "The URL of a node's readings for the source http.",
       }),
-      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: url({ about: "The Prometheus server for the source prometheus." }),
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: url({
+        about: "The Prometheus server for the sources prometheus and auto.",
+      }),
       OPERATOR_NODE_POWER_PROMETHEUS_QUERY: text({
         allowed: "a PromQL expression",
-        about: "One query that gives the watts of every node; unset = Kepler's series.",
+        about:
+          "One query that gives the watts of every node, of what the label joulie_covers says; unset = Kepler's series.",
       }),
-      REFERENCE_NODE_POWER_W: quantity(watts, {
+      COOLING_MODEL: choice(["linear", "table"], {
+        default: "linear",
+        about: "How cooling stress follows from power and temperature: by a formula, or by COOLING_TABLE.",
+      }),
+      COOLING_TABLE: path({
+        about: "A CSV file with the columns nodePowerW, ambientC and stress, for COOLING_MODEL=table.",
+      }),
+      REFERENCE_NODE_POWER_W: quantityOrAuto(watts, {
         default: "4000",
         above: 0,
-        about: "The node power, in watts, that counts as full load in cooling stress.",
+        about:
+          "The node power, in watts, that counts as full load in cooling stress; auto = the rated power of each node, the most that it draws uncapped.",
       }),
       REFERENCE_RACK_CAPACITY_W: quantity(watts, {
         default: "50000",
@@ -283,6 +300,7 @@ export const operatorConfig = configOf(
     differ("DRAINING_LABEL", "POWER_PROFILE_LABEL"),
     differ("RESERVED_LABEL_KEY", "POWER_PROFILE_LABEL"),
     differ("RESERVED_LABEL_KEY", "DRAINING_LABEL"),
+    needs("COOLING_MODEL", "table", "COOLING_TABLE"),
     needs("OPERATOR_NODE_POWER_SOURCE", "http", "OPERATOR_NODE_POWER_HTTP_ENDPOINT"),
     needs("OPERATOR_NODE_POWER_SOURCE", "prometheus", "OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS"),
     // A PUE per zone needs both. With only one, the PUE of the site would silently replace it.

@@ -98,6 +98,29 @@ describe("fit_aware_v1", () => {
     expect(await profiles()).toBe("PPe");
   });
 
+  it("X-150 remembers the node that it keeps free for a pod, also after a restart", async () => {
+    const first = harness.start(policy);
+    await harness.advance(3 * SOON);
+    for (const name of NODES)
+      await harness.createPod(`filler-${name}`, name, { spec: resourcesOf(name === "b" ? "58" : "60") });
+    await pending("large", resourcesOf("16"));
+    await harness.advance(SOON);
+    const chosen = (await harness.twin("b")).status?.awaitedBy;
+    expect(chosen).toMatchObject({ pod: "default/large", spare: { cpu: 0 } });
+    await first.stop();
+    // Another node has to free less now.
+    await harness.finishPod("filler-a");
+    await harness.createPod("smaller", "a", { spec: resourcesOf("50") });
+    harness.start(policy);
+    await harness.advance(10 * MINUTE);
+    expect((await harness.twin("b")).status?.awaitedBy).toEqual(chosen);
+    expect(await profiles()).toBe("ePe");
+    await remove("large");
+    await harness.advance(2 * MINUTE);
+    const { until = "" } = (await harness.twin("b")).status?.awaitedBy ?? {};
+    expect(Date.parse(until)).toBeLessThanOrEqual(harness.clock.now());
+  });
+
   it("POL-30 counts pending performance pods by what it has for them, on a page and in a metric", async () => {
     const operator = harness.start(policy);
     await harness.advance(3 * SOON);

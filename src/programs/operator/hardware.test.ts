@@ -2,6 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { celsius, watts } from "../../core/units/index.ts";
+import type { OperatorConfig } from "./config.ts";
+import { siteCoolingModel } from "./cooling.ts";
 import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 const SOON = 10;
@@ -39,6 +42,30 @@ describe("the operator's view of the hardware", () => {
     // The file is read in real time.
     await harness.until(async () => (await measured()) !== undefined);
     expect((await measured())?.cpuTdpW).toBe(222);
+  });
+
+  it.each([
+    ["missing.csv", undefined, "ENOENT"],
+    ["falling.csv", "nodePowerW,ambientC,stress\n0,20,9\n1000,20,8\n", "stress falls at 1000 W, 20 °C"],
+  ])("X-160 does not start with the cooling table %s, and says what is wrong", async (name, text, why) => {
+    const path = join(folder, name);
+    if (text !== undefined) await writeFile(path, text);
+    const config = { COOLING_MODEL: "table", COOLING_TABLE: path } as OperatorConfig;
+    await expect(siteCoolingModel(config)).rejects.toThrow(`COOLING_TABLE=${path} cannot be used: `);
+    await expect(siteCoolingModel(config)).rejects.toThrow(why);
+  });
+
+  it("X-160 reads the table of the guide: what the fans of a node have to move, of what they can", async () => {
+    const path = join(import.meta.dirname, "../../../docs/guides/cooling-table.csv");
+    const model = await siteCoolingModel({ COOLING_MODEL: "table", COOLING_TABLE: path } as OperatorConfig);
+    for (const [power, ambient] of [
+      [1440, 25],
+      [2250, 32],
+      [3100, 18],
+    ] as const) {
+      const needed = (100 * power) / (1.2 * 1005 * 0.12 * (60 - ambient));
+      expect(Math.abs((model?.coolingStress(watts(power), celsius(ambient)) ?? 0) - needed)).toBeLessThan(1);
+    }
   });
 
   it("X-30 OPR-12 ranks an identified node before the same node without an agent report", async () => {

@@ -27,8 +27,10 @@ it.each([true, false])("uses exactly the granted verbs on the resources it reads
   const operator = harness.start(sleep ? { SLEEP_MODE: "recommend" } : {});
   await harness.advance(130);
   await operator.stop();
-  const reads = operatorPermissions("joulie-system", { sleep }).flatMap(({ resources: [resource], verbs }) =>
-    verbs.filter((verb) => ["get", "list", "watch"].includes(verb)).map((verb) => `${resource} ${verb}`),
+  const reads = operatorPermissions("joulie-system", { sleep }).flatMap(({ resources: granted, verbs }) =>
+    granted.flatMap((resource) =>
+      verbs.filter((verb) => ["get", "list", "watch"].includes(verb)).map((verb) => `${resource} ${verb}`),
+    ),
   );
   const reading = /^\w+ (?:get|list|watch)$/;
   expect(new Set(reads)).toEqual(new Set([...used].filter((one) => reading.test(one))));

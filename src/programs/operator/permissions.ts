@@ -26,10 +26,10 @@ export const operatorPermissions = (
   ...tokenReviewRules,
 ];
 
-/** With SLEEP_MODE other than off: which nodes can be woken, which have volumes on their own disks, and stored arrivals. */
+/** With SLEEP_MODE other than off: which nodes can be woken, which have volumes on their own disks or pods promised by claims, and stored arrivals. */
 const sleepPermissions = (namespace: string): readonly PermissionRule[] => [
   { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: WATCHED },
-  { apiGroups: [""], resources: ["persistentvolumes"], verbs: WATCHED },
+  { apiGroups: [""], resources: ["persistentvolumes", "persistentvolumeclaims"], verbs: WATCHED },
   {
     namespace,
     apiGroups: [""],

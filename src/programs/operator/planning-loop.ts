@@ -8,6 +8,7 @@ import type { SleepEvents } from "./events/sleep-events.ts";
 import type { UnknownClassEvents } from "./events/unknown-class-events.ts";
 import type { OperatorMetrics } from "./metrics/operator-metrics.ts";
 import type { ClusterState } from "./observe/cluster-state.ts";
+import { UnconfirmedNodes } from "./observe/unconfirmed-nodes.ts";
 import { heartbeatCheck } from "./reconcile/heartbeats.ts";
 import type { Reconciler } from "./reconcile/reconciler.ts";
 import type { OperatorSettings } from "./settings.ts";
@@ -45,6 +46,7 @@ export class PlanningLoop {
   readonly #options: PlanningLoopOptions;
   readonly #cache = new PlanCache();
   readonly #trends = new PowerTrends();
+  readonly #unconfirmed: UnconfirmedNodes;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
@@ -54,6 +56,7 @@ export class PlanningLoop {
 
   constructor(options: PlanningLoopOptions) {
     this.#options = options;
+    this.#unconfirmed = new UnconfirmedNodes(options.ioClock, () => this.requestUrgently());
   }
 
   /** The last plan of this replica. */
@@ -100,6 +103,7 @@ export class PlanningLoop {
       if (!term.aborted) throw error;
     } finally {
       this.#lastPass = undefined;
+      this.#unconfirmed.clear();
       // From now on another replica knows the current state.
       this.#plan = undefined;
       metrics.keepOnly(new Set());
@@ -148,8 +152,10 @@ export class PlanningLoop {
         cache: this.#cache,
         arrivals: state.arrivals,
         sleep: state.sleep,
+        unconfirmed: this.#unconfirmed.overdue,
         now: clock.now(),
       });
+      this.#reportUnconfirmed(next);
       this.#report(next, this.#plan);
       unknownClasses.report(state.podsOfUnknownClass(), next.at);
       sleepEvents.report(next, this.#plan, (name) => state.node(name));
@@ -163,6 +169,17 @@ export class PlanningLoop {
     metrics.observePass(inSeconds(took));
     this.#lastPass = clock.monotonic();
     return took;
+  }
+
+  /** Nodes whose agents did not confirm in time become eco in the next pass, and other nodes are promoted. */
+  #reportUnconfirmed(plan: ClusterPlan): void {
+    const { state, events, changes } = this.#options;
+    const before = this.#unconfirmed.overdue;
+    for (const node of this.#unconfirmed.update(plan)) {
+      events.capsNotConfirmed(state.node(node.name), node, state.waitingPerformancePods());
+      changes.observe("raised caps", node.name, "not confirmed by the agent");
+    }
+    if (this.#unconfirmed.overdue !== before) this.requestUrgently();
   }
 
   /** Otherwise every node would have been empty for hours after the clock was set forward. */

@@ -2,7 +2,7 @@ import type { Catalogue } from "../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../core/planning/index.ts";
 import { profileCaps } from "../../core/policy/index.ts";
 import type { SleepSettings } from "../../core/sleep/index.ts";
-import { agentHeartbeat, linearCoolingModel } from "../../core/twin/index.ts";
+import { agentHeartbeat, type CoolingModel, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
@@ -22,7 +22,11 @@ export interface OperatorSettings extends PlanningSettings {
 export const readingsFreshFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
   milliseconds(Math.max(STALE_AFTER, 3 * RECONCILE_INTERVAL));
 
-export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): OperatorSettings => ({
+export const settingsOf = (
+  config: OperatorConfig,
+  catalogue: Catalogue,
+  cooling: CoolingModel = linearCoolingModel({ referenceNodePower: config.REFERENCE_NODE_POWER_W }),
+): OperatorSettings => ({
   eligibility: { selector: config.NODE_SELECTOR, reservedLabel: config.RESERVED_LABEL_KEY },
   policy: {
     type: config.POLICY_TYPE,
@@ -59,7 +63,7 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
   gpuProductLabels: config.GPU_PRODUCT_LABEL_KEYS,
   catalogue,
   twin: {
-    cooling: linearCoolingModel({ referenceNodePower: config.REFERENCE_NODE_POWER_W }),
+    cooling,
     rackCapacity: config.REFERENCE_RACK_CAPACITY_W,
   },
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
@@ -70,6 +74,7 @@ export const settingsOf = (config: OperatorConfig, catalogue: Catalogue): Operat
     config.POLICY_TYPE === "fit_aware_v1" || config.ECO_MAX_SLOWDOWN_PCT !== undefined || config.SLEEP_MODE !== "off",
   sleep: {
     mode: config.SLEEP_MODE,
+    schedulers: config.SLEEP_SCHEDULERS,
     after: config.SLEEP_AFTER,
     reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
   },

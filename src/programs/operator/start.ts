@@ -17,6 +17,7 @@ import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts"
 import { DebugAccess, type Served, serve } from "../../platform/serve/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
 import type { OperatorConfig } from "./config.ts";
+import { siteCoolingModel } from "./cooling.ts";
 import { EventPublisher } from "./events/event-publisher.ts";
 import { SleepEvents } from "./events/sleep-events.ts";
 import { UnknownClassEvents } from "./events/unknown-class-events.ts";
@@ -38,6 +39,8 @@ export interface OperatorWorld {
   readonly clock: Clock;
   /** For calls, leases and scrapes. */
   readonly ioClock: Clock;
+  /** For leadership, where the time stamps of `ioClock` are not in real time. */
+  readonly leaderClock?: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
 }
@@ -60,7 +63,8 @@ export const start = async (config: OperatorConfig): Promise<number> =>
 /** Wires the operator: client, watches, meters, planning, writes, leader election and HTTP pages. */
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config, await loadCatalogue(config.HARDWARE_CATALOG_PATH, log));
+  const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
+  const settings = settingsOf(config, catalogue, await siteCoolingModel(config));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,
@@ -86,8 +90,9 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     powerProfileLabel: settings.labels.powerProfile,
     readsShapes: settings.readsShapes,
     sleeps: settings.sleep.mode !== "off",
+    sleepSchedulers: settings.sleep.schedulers,
     onRelevantChange: () => loop.request(),
-    onPendingPerformancePod: () => loop.requestUrgently(),
+    onUrgentChange: () => loop.requestUrgently(),
     onPlacedPod: (node) => {
       const placedOn = state.node(node);
       if (placedOn !== undefined && eligibilityOf(placedOn, settings.eligibility) !== "unmanaged")
@@ -133,6 +138,8 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
   let reconciler: Reconciler | undefined;
   const elector: LeaderElector = new LeaderElector({
     ...io,
+    clock: world.leaderClock ?? ioClock,
+    calendar: ioClock,
     lease: { namespace: config.POD_NAMESPACE, name: config.LEASE_NAME },
     name: instance,
     lead: async (term) => {

@@ -70,15 +70,16 @@ describe("joulie power under adverse conditions", () => {
   });
 
   it("SLP-11 reaches the switch before the last count of pods, so that a slow login does not come between", async () => {
-    await harness.createNode("a");
+    const machine = await harness.createNode("a");
     const program = harness.start();
     const seen: string[] = [];
+    machine.onPowerLoss = async () => void seen.push("request");
     program.onAction = (action) => void (action.startsWith("switch") && seen.push(action));
     program.onRequest = ({ path }) => void (path.includes("/pods?") && seen.push("pods"));
     await harness.want("a", "off");
-    await harness.until(() => seen.includes("switch shutdown"));
-    const end = seen.indexOf("switch shutdown");
-    expect(seen.slice(end - 3, end)).toEqual(["switch state", "switch state", "pods"]);
+    await harness.until(() => seen.includes("request"));
+    const end = seen.indexOf("request");
+    expect(seen.slice(end - 4, end)).toEqual(["switch state", "switch shutdown", "pods", "pods"]);
   });
 
   it.each(["on", "off"] as const)(

@@ -10,6 +10,7 @@ import {
   readAs,
 } from "../../core/api/index.ts";
 import { isTwinOf } from "../../core/policy/index.ts";
+import { hasControlPlaneRole } from "../../core/sleep/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 
 /** The parts of a Node that the power program reads. */
@@ -22,11 +23,13 @@ export interface ObservedNode {
   /** The last heartbeat of the kubelet in the condition Ready. */
   readonly heartbeat: string | undefined;
   readonly maySleep: boolean;
+  /** By its labels. */
   readonly controlPlane: boolean;
   /** Another one after each start of the operating system; undefined if the kubelet reports none. */
   readonly bootId: string | undefined;
   /** The UUID in the machine's firmware; undefined if the kubelet reports none. */
   readonly systemUuid: string | undefined;
+  readonly providerId: string | undefined;
 }
 
 interface NodeInfo {
@@ -36,7 +39,10 @@ interface NodeInfo {
 }
 
 type WholeNode = KubeObject & {
-  readonly spec?: { readonly taints?: readonly { readonly key: string; readonly effect: string }[] };
+  readonly spec?: {
+    readonly providerID?: string;
+    readonly taints?: readonly { readonly key: string; readonly effect: string }[];
+  };
   readonly status?: {
     readonly nodeInfo?: NodeInfo;
     readonly conditions?: readonly {
@@ -46,8 +52,6 @@ type WholeNode = KubeObject & {
     }[];
   };
 };
-
-const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
 export const isAsleepTaint = ({ key, effect }: { readonly key: string; readonly effect: string }): boolean =>
   key === asleepTaint.key && effect === asleepTaint.effect;
@@ -63,9 +67,10 @@ export function observedNode(object: KubeObject): ObservedNode {
     ready: ready?.status === "True",
     heartbeat: ready?.lastHeartbeatTime,
     maySleep: metadata.labels?.[labels.maySleep] === "true",
-    controlPlane: controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined),
+    controlPlane: hasControlPlaneRole(metadata.labels),
     bootId: status?.nodeInfo?.bootID || undefined,
     systemUuid: firmwareUuid(status?.nodeInfo),
+    providerId: spec?.providerID || undefined,
   };
 }
 
@@ -102,7 +107,7 @@ export interface Wanted {
   readonly state: "on" | "off";
   /** Switch off and on once, because a user asked for a test. */
   readonly test: boolean;
-  /** A user asked explicitly: stop, keep awake or a test. A node whose wake failed is then tried again. */
+  /** A user asked explicitly: stop, keep awake, wake or a test. A node whose wake failed or whose switch says off is then woken. */
   readonly explicit: boolean;
   readonly reason: string;
 }
@@ -117,6 +122,7 @@ export function wantedOf({ endpoint, node, twin }: NodeView, stopped: string | u
   if (stopped !== undefined) return on(stopped, true);
   const { annotations: given = {} } = endpoint?.metadata ?? {};
   if (given[annotations.keepAwake] === "true") return on(`the annotation ${annotations.keepAwake} is set`, true);
+  if (given[annotations.wake] !== undefined) return on("a user asked for a wake", true);
   if (node === undefined) return on("the Node does not exist");
   if (node.controlPlane) return on("control-plane nodes never sleep");
   if (given[annotations.testPower] !== undefined)

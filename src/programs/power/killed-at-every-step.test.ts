@@ -50,5 +50,5 @@ describe("joulie power, killed", () => {
       const { violations } = await cycleWithKillAt(at);
       expect([at, undisturbed.actions[at], violations]).toEqual([at, undisturbed.actions[at], []]);
     }
-  }, 240_000);
+  });
 });

@@ -8,7 +8,13 @@ import {
   monotonicInstant,
 } from "../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
-import { isSameSystem, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../../platform/power/index.ts";
+import {
+  isHostOf,
+  isSameSystem,
+  type MachineFacts,
+  type PowerSwitch,
+  PowerSwitchError,
+} from "../../platform/power/index.ts";
 import { jittered } from "../../platform/random/index.ts";
 import { type ConditionText, conditionStatus, withConditions } from "./conditions.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "./node-case.ts";
@@ -17,6 +23,8 @@ import type { StatusWriter } from "./status-writer.ts";
 
 type CallerOptions = GuardOptions &
   Pick<NodeReconcilerOptions, "openSwitch" | "clock" | "random" | "reports" | "settings">;
+
+export type PowerCut = "shutdown" | "forceOff";
 
 const SWITCH_BACKOFF: Backoff = { first: milliseconds(5000), longest: milliseconds(300_000), jitter: 0.2 };
 
@@ -43,17 +51,24 @@ export class MachineCaller {
 
   /** The caller has read the state in this pass, which rejects the switch of another machine. */
   async on(one: NodeCase): Promise<void> {
-    await this.#call(one, async (machine) => machine.on(one.signal));
+    await this.#call(one, async (machine) => machine.on(one.signal, async () => this.#expectLeading()));
   }
 
-  /** Rejects with NotEmpty, before anything was sent, if the machine must keep its power. */
-  async takePower(one: NodeCase, how: "shutdown" | "forceOff"): Promise<void> {
+  /**
+   * Rejects with NotEmpty, before anything was sent, if the machine must keep its power. `onSending` is called directly before the
+   * request, and with false if a later check forbids it.
+   */
+  async takePower(one: NodeCase, how: PowerCut, onSending?: (isSending: boolean) => void): Promise<void> {
     await this.#call(one, async (machine) => {
-      // Logs in and finds the system, so that a slow switch leaves little time between the count of pods and the call.
+      // Logs in and finds the system, so that the switch only has to send its request after the guard.
       await machine.state(one.signal);
       expectSameMachine(one, machine.facts);
-      await mayLosePower(one, this.#options);
-      await machine[how](one.signal);
+      await machine[how](one.signal, async () => {
+        // The switch repeats a check for a new connection, or after a request that was rejected.
+        onSending?.(false);
+        await mayLosePower(one, this.#options);
+        onSending?.(true);
+      });
     });
   }
 
@@ -75,11 +90,11 @@ export class MachineCaller {
     const { powerState, failures = 0 } = endpoint.status;
     const latest = this.#status.latest(one);
     const conditions = withConditions(latest, [...conditionsOf(one, state, facts, latest)], now);
-    const isKnown = isSameSystem(facts?.systemUuid, one.node?.systemUuid) !== undefined;
+    const isKnown = identityOf(one, facts) !== undefined;
     await this.#status.write(one, {
       ...(powerState !== state && { powerState: state, observedAt: isoTime(now) }),
       ...(failures > 0 && { failures: 0 }),
-      // A UUID that is not reported any more says nothing, and neither does a condition about it.
+      // An identity that is not reported any more says nothing, and neither does a condition about it.
       conditions: conditions.filter(({ type }) => isKnown || type !== "SameMachine"),
     });
     return { state, keepsPower: facts?.keepsPower };
@@ -140,14 +155,18 @@ export class MachineCaller {
     return delay;
   }
 
+  #expectLeading(): void {
+    if (!this.#options.leads()) throw new Error("this replica does not lead any more");
+  }
+
   /** Calls the switch, unless it failed a short while ago. */
   async #call<Result>(one: NodeCase, use: (machine: PowerSwitch) => Promise<Result>): Promise<Result> {
-    const { openSwitch, clock, leads } = this.#options;
+    const { openSwitch, clock } = this.#options;
     const { name, endpoint, signal } = one;
     const last = this.#notBefore.get(name);
     const rest = last?.generation === endpoint.metadata.generation ? (last?.at ?? 0) - clock.monotonic() : 0;
     if (rest > 0) throw new Waiting(milliseconds(rest));
-    if (!leads()) throw new Error("this replica does not lead any more");
+    this.#expectLeading();
     const machine = await openSwitch(endpoint, signal);
     try {
       const result = await use(machine);
@@ -161,28 +180,57 @@ export class MachineCaller {
 
 /** The switch belongs to another machine than the node. Nothing was sent to it. */
 export class WrongMachine extends PowerSwitchError {
-  constructor(message: string) {
-    super("wrong_machine", message);
+  readonly reason: string;
+
+  constructor({ reason, message }: ConditionText) {
+    super("wrong_machine", `${message}: the PowerEndpoint belongs to another machine; correct its spec`);
+    this.reason = reason;
   }
 }
 
-/** Without one of the UUIDs nothing is known. The boot ID of the node then shows with each wake whether it has restarted. */
-function expectSameMachine({ name, node }: NodeCase, facts: MachineFacts | undefined): void {
-  if (isSameSystem(facts?.systemUuid, node?.systemUuid) !== false) return;
-  const uuids = `the switch controls system ${facts?.systemUuid}, but node ${name} runs on system ${node?.systemUuid}`;
-  throw new WrongMachine(`${uuids}: the PowerEndpoint belongs to another machine; correct its spec`);
+function expectSameMachine(one: NodeCase, facts: MachineFacts | undefined): void {
+  const identity = identityOf(one, facts);
+  if (identity?.holds === false) throw new WrongMachine(identity);
 }
+
+/**
+ * Whether the switch belongs to the machine of the node; undefined if one of them does not say. The boot ID of the node then shows
+ * with each wake whether it has restarted.
+ */
+function identityOf({ name, node }: NodeCase, { systemUuid, host }: MachineFacts = {}): ConditionText | undefined {
+  const isSameUuid = isSameSystem(systemUuid, node?.systemUuid);
+  const holds = host === undefined ? isSameUuid : isHostOf(host, node?.providerId);
+  if (holds === undefined) return undefined;
+  const what = host === undefined ? "UUID" : "ProviderID";
+  const type = "SameMachine";
+  if (holds) return { type, holds, reason: `Same${what}`, message: `the switch and the node report one ${what}` };
+  const message =
+    host === undefined
+      ? `the switch controls system ${systemUuid}, but node ${name} runs on system ${node?.systemUuid}`
+      : `the switch is BareMetalHost ${host.namespace}/${host.name} of machine ${host.machine ?? "none"}, but node ${name} is ${node?.providerId}`;
+  return { type, holds, reason: `Different${what}`, message };
+}
+
+const answered = { reason: "Answered", message: "the switch answers" };
+const contradicted = {
+  reason: "Contradicted",
+  message: "the switch says off, but the node is Ready: the PowerEndpoint may belong to another machine",
+};
 
 /** What a call that succeeded says. */
 function* conditionsOf(
-  { node, endpoint }: NodeCase,
+  one: NodeCase,
   state: SwitchState,
   facts: MachineFacts | undefined,
   status: PowerEndpointStatus,
 ): Generator<ConditionText> {
-  yield { type: "Reachable", holds: true, reason: "Answered", message: "the switch answers" };
-  if (isSameSystem(facts?.systemUuid, node?.systemUuid) === true)
-    yield { type: "SameMachine", holds: true, reason: "SameUUID", message: "the switch and the node report one UUID" };
+  const { node, endpoint, wanted } = one;
+  const isContradicted =
+    state === "off" && node?.ready === true && wanted.state === "on" && endpoint.status.operation === undefined;
+  const held = facts?.held && { reason: "Held", message: facts.held };
+  yield { type: "Reachable", holds: true, ...(held || (isContradicted ? contradicted : answered)) };
+  const identity = identityOf(one, facts);
+  if (identity !== undefined) yield identity;
   // Services list what is possible now. A machine that is off, or on its way there or back, allows other things later.
   if (state !== "on" || endpoint.status.operation !== undefined) return;
   const { keepsPower } = facts ?? {};
@@ -202,7 +250,7 @@ function failureOf(
     const unreachable: ConditionText = { type: "Reachable", holds: false, reason: reasonOf(error), message };
     return { conditions: withConditions(status, [unreachable], now) };
   }
-  const failed = { holds: false, reason: "DifferentUUID", message };
+  const failed = { holds: false, reason: error.reason, message };
   const types = ["SameMachine", "WakeProven"] as const;
   const texts = types.map((type) => ({ type, ...failed }));
   return { wakeProven: false, conditions: withConditions(status, texts, now) };
@@ -217,6 +265,10 @@ class Waiting extends PowerSwitchError {
     this.rest = rest;
   }
 }
+
+/** The switch has rejected the request, so that it does nothing. */
+export const isRejected = (error: unknown): boolean =>
+  error instanceof PowerSwitchError && ["refused", "credentials", "not_found"].includes(error.kind);
 
 export const isRefused = (error: unknown): error is PowerSwitchError =>
   error instanceof PowerSwitchError && error.kind === "refused";

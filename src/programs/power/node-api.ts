@@ -3,11 +3,20 @@ import {
   asleepTaint,
   type NodePower,
   nodeTwinKind,
+  type Pod,
   type PowerEndpoint,
   type PowerEndpointStatus,
   powerEndpointKind,
   validateForWrite,
 } from "../../core/api/index.ts";
+import {
+  isControlPlanePod,
+  occupiedNodes,
+  type PodPromise,
+  podPromiseOf,
+  selectedNodeOf,
+  wouldBeLost,
+} from "../../core/demand/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import {
   comesAfter,
@@ -16,6 +25,7 @@ import {
   type KubeObject,
   type Resource,
   resources,
+  stoppedBy,
 } from "../../platform/kube/index.ts";
 import {
   isAsleepTaint,
@@ -30,23 +40,47 @@ import {
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
 
 type Tainted = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
-type CountedPod = KubeObject & { readonly status?: { readonly phase?: string } };
+type CountedPod = KubeObject & Pod;
+
+/** Nodes are needed while more pods than this wait. It also limits what one check reads. */
+const MAX_PENDING = 10_000;
+const PAGE = 500;
+/** Claims of more namespaces than this are read with one list of all. */
+const MAX_NAMESPACES = 10;
+
+interface PendingPod {
+  readonly name: string;
+  readonly namespace: string;
+  readonly promise: PodPromise;
+}
+
+/** What keeps a machine on. */
+export interface PodsOnNode {
+  /** Names of the pods that would be lost: all except finished pods, DaemonSet pods and mirror pods. */
+  readonly lost: readonly string[];
+  /** The name of a static pod of the control plane. */
+  readonly controlPlane: string | undefined;
+}
 
 export interface NodeApiOptions {
   readonly client: KubeClient;
   /** Checked right before each write: a replica that lost its lease writes nothing more. */
   readonly mayWrite: () => boolean;
+  /** Whose annotation joulie.io/stop wakes every node. */
+  readonly namespace: string;
 }
 
 /** The calls of the power program to the Kubernetes API. */
 export class NodeApi {
   readonly #client: KubeClient;
   readonly #mayWrite: () => boolean;
+  readonly #namespace: string;
   /** The version of each Node in which this program last set or removed the taint, until the watch is as new. */
   readonly #writtenAt = new Map<string, string>();
 
-  constructor({ client, mayWrite }: NodeApiOptions) {
+  constructor({ client, mayWrite, namespace }: NodeApiOptions) {
     this.#client = client;
+    this.#namespace = namespace;
     this.#mayWrite = mayWrite;
   }
 
@@ -113,26 +147,92 @@ export class NodeApi {
     }
   }
 
-  async clearTest(name: string, signal: AbortSignal): Promise<PowerEndpoint> {
-    const patch = { metadata: { annotations: { [annotations.testPower]: null } } };
+  async clearRequest(
+    name: string,
+    request: typeof annotations.testPower | typeof annotations.wake,
+    signal: AbortSignal,
+  ): Promise<PowerEndpoint> {
+    const patch = { metadata: { annotations: { [request]: null } } };
     return readEndpoint(
       await this.#client.mergePatch(resources.powerEndpoints, { name }, patch, this.#writing(signal)),
     );
   }
 
-  /**
-   * Names of the pods on the node that would be lost: all except finished pods, DaemonSet pods and mirror pods. The list is read
-   * from etcd, and must not be older than the version of the Node in which the watch showed the taint.
-   */
-  async podsOn(name: string, taintedAt: string, signal: AbortSignal): Promise<readonly string[]> {
+  /** The pods on the node. The list is read from etcd, and must not be older than the version of the Node in which the watch showed the taint. */
+  async podsOn(name: string, taintedAt: string, signal: AbortSignal): Promise<PodsOnNode> {
     const selection = { fieldSelector: `spec.nodeName=${name}` };
     const { items, resourceVersion } = await this.#client.listAll<CountedPod>(resources.pods, selection, {
       ...CALL,
       signal,
+      lean: true,
     });
     if (comesAfter(taintedAt, resourceVersion) === true)
       throw new Error(`the list of pods on ${name} is older than its taint`);
-    return items.filter(wouldBeLost).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    const controlPlane = items.find(isControlPlanePod);
+    return { lost: items.filter(wouldBeLost).map(nameOf), controlPlane: controlPlane && nameOf(controlPlane) };
+  }
+
+  /**
+   * Names of the pods without a node that a scheduler has promised to this one. It binds them without another look at the taint.
+   * Read this before `podsOn`: a pod that is bound between the two is then in the second one.
+   */
+  async podsPromisedTo(name: string, signal: AbortSignal): Promise<readonly string[]> {
+    const pending = await this.#pendingPods(signal);
+    const selected = await this.#selectedNodes(pending, signal);
+    return pending
+      .filter(({ promise }) => occupiedNodes({ node: undefined, promise }, (claim) => selected.get(claim)).has(name))
+      .map((pod) => `${pod.namespace}/${pod.name}`);
+  }
+
+  /** Pods without a node that have a nomination or claims. */
+  async #pendingPods(signal: AbortSignal): Promise<readonly PendingPod[]> {
+    const pending: PendingPod[] = [];
+    const fieldSelector = "spec.nodeName=,status.phase!=Succeeded,status.phase!=Failed";
+    let next: string | undefined;
+    for (let read = 0; read < MAX_PENDING; read += PAGE) {
+      const query = { fieldSelector, limit: PAGE, ...(next !== undefined && { next }) };
+      const page = await this.#client.list<CountedPod>(resources.pods, query, { ...CALL, signal, lean: true });
+      for (const pod of page.items) {
+        const promise = wouldBeLost(pod) ? podPromiseOf(pod) : undefined;
+        const { name, namespace = "" } = pod.metadata;
+        if (promise !== undefined) pending.push({ name, namespace, promise });
+      }
+      next = page.next;
+      if (next === undefined) return pending;
+    }
+    throw new Error(`more than ${MAX_PENDING} pods are pending: no machine is switched off`);
+  }
+
+  /** The node that each claim of these pods has selected, by `namespace/name`. */
+  async #selectedNodes(pods: readonly PendingPod[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const withClaims = pods.filter(({ promise }) => promise.claims.length > 0);
+    const namespaces = Array.from(new Set(withClaims.map(({ namespace }) => namespace)));
+    const selections = namespaces.length > MAX_NAMESPACES ? [{}] : namespaces.map((namespace) => ({ namespace }));
+    const selected = new Map<string, string>();
+    for (const selection of selections)
+      await this.#client.listOf(
+        resources.persistentVolumeClaims,
+        (claim) => {
+          const node = selectedNodeOf(claim)?.node;
+          if (node !== undefined) selected.set(nameOf(claim), node);
+        },
+        selection,
+        { ...CALL, signal, lean: true },
+      );
+    return selected;
+  }
+
+  /** Why everything is stopped, as the API server knows it now; undefined if it is not, or may not be read. */
+  async stopReason(signal: AbortSignal): Promise<string | undefined> {
+    const selection = { fieldSelector: `metadata.name=${this.#namespace}` };
+    try {
+      const { items } = await this.#client.listAll(resources.namespaces, selection, { ...CALL, signal });
+      const isStopped = items.some(({ metadata }) => metadata.annotations?.[annotations.stop] === "true");
+      return isStopped ? stoppedBy(this.#namespace) : undefined;
+    } catch (error) {
+      if (isApiError(error, "forbidden")) return undefined;
+      throw error;
+    }
   }
 
   /** The PowerEndpoint as the API server knows it now. */
@@ -174,17 +274,4 @@ export class NodeApi {
   }
 }
 
-function wouldBeLost({ metadata, status }: CountedPod): boolean {
-  if (status?.phase === "Succeeded" || status?.phase === "Failed") return false;
-  if (metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined) return false;
-  const owners = metadata["ownerReferences"];
-  return !(Array.isArray(owners) && owners.some(isDaemonSet));
-}
-
-const isDaemonSet = (owner: unknown): boolean =>
-  typeof owner === "object" &&
-  owner !== null &&
-  "kind" in owner &&
-  owner.kind === "DaemonSet" &&
-  "controller" in owner &&
-  owner.controller === true;
+const nameOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;

@@ -1,4 +1,4 @@
-import { isWakeProven, type NodePowerState } from "../../core/api/index.ts";
+import { annotations, isWakeProven, type NodePowerState } from "../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { countsAsAsleep, lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
@@ -6,6 +6,7 @@ import { type ConditionText, withConditions } from "./conditions.ts";
 import { MachineCaller, WrongMachine } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 import { endAfter, phaseOf } from "./phase.ts";
+import { promisedBecause } from "./power-loss-guard.ts";
 import { SleepSteps } from "./sleep-steps.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { WakeSteps } from "./wake-steps.ts";
@@ -22,6 +23,8 @@ export class NodeReconciler {
   readonly #test: WakeTest;
   readonly #wake: WakeSteps;
   readonly #sleep: SleepSteps;
+  /** The explicit wish for which the switch of a node said on. */
+  readonly #confirmedOn = new Map<string, string>();
 
   constructor(options: NodeReconcilerOptions) {
     this.#options = options;
@@ -74,6 +77,7 @@ export class NodeReconciler {
 
   forget(name: string): void {
     const { api, reports, stepTimes } = this.#options;
+    this.#confirmedOn.delete(name);
     for (const part of [this.#status, this.#machines, this.#sleep, stepTimes, api, reports]) part.forget(name);
   }
 
@@ -86,10 +90,10 @@ export class NodeReconciler {
   }
 
   async #whenOn(one: NodeCase): Promise<Next> {
-    const { settings } = this.#options;
+    const { settings, reports } = this.#options;
     const { wanted, endpoint, now } = one;
     if (isTest(endpoint) && !wanted.test) return this.#test.refuse(one, wanted.reason);
-    if (wanted.state === "on") return this.#machines.refresh(one);
+    if (wanted.state === "on") return this.#keepOn(one);
     if (!wanted.test) {
       const { lastWake, lastSleep } = endpoint.status;
       const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
@@ -100,15 +104,44 @@ export class NodeReconciler {
     // A machine that has a problem already is left alone, for the administrator.
     const problem = await this.#problemOf(one);
     if (problem === undefined) return this.#sleep.begin(one);
-    return wanted.test ? this.#test.refuse(one, problem) : settings.refreshInterval;
+    if (wanted.test) return this.#test.refuse(one, problem);
+    reports.sleepDelayed(one, problem);
+    return settings.refreshInterval;
+  }
+
+  /**
+   * A machine that counts as on may be off: a person has switched it off, or etcd was restored from before its sleep. An explicit
+   * wish wakes it, but not while the node is Ready: then the switch is wrong. Otherwise it is left alone, for the administrator.
+   */
+  async #keepOn(one: NodeCase): Promise<Next> {
+    const { name, node, wanted, endpoint, signal } = one;
+    const isRequested = endpoint.metadata.annotations?.[annotations.wake] !== undefined;
+    const isConfirmed = !wanted.explicit || this.#confirmedOn.get(name) === wanted.reason;
+    if (isConfirmed && !isRequested && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
+    const state = await this.#machines.readIfSlotFree(one);
+    if (state === undefined) return this.#machines.untilSlotFree();
+    if (!wanted.explicit) {
+      this.#confirmedOn.delete(name);
+      return this.#machines.untilRefresh(name);
+    }
+    const isReady = node?.ready === true;
+    if (state === "off" && !isReady) return this.#wake.begin(one, `${wanted.reason}, and its switch says off`);
+    if (state !== "on") return this.#options.settings.pollInterval;
+    this.#confirmedOn.set(name, wanted.reason);
+    // The watch shows when the node becomes Ready.
+    if (!isRequested || !isReady) return this.#machines.untilRefresh(name);
+    this.#status.remember(await this.#options.api.clearRequest(name, annotations.wake, signal));
+    return NOW;
   }
 
   /** Why a machine that is on cannot be switched off; undefined if it can. */
   async #problemOf(one: NodeCase): Promise<string | undefined> {
     try {
       const { state, keepsPower } = await this.#machines.inspect(one);
-      if (state !== "on") return `the switch reports ${state}`;
-      return one.node?.ready === true ? keepsPower : "the node is not Ready";
+      if (state !== "on") return keepsPower ?? `the switch reports ${state}`;
+      if (one.node?.ready !== true) return "the node is not Ready";
+      // The taint would make kube-scheduler take back a nomination for which it has already evicted other pods.
+      return keepsPower ?? promisedBecause(await this.#options.api.podsPromisedTo(one.name, one.signal));
     } catch (error) {
       if (!one.wanted.test || !(error instanceof WrongMachine)) throw error;
       await this.#machines.failed(one, error);

@@ -16,6 +16,7 @@ it("SLP-24 uses exactly the granted rights, and Secrets only by name in its own 
   const harness = await PowerTestHarness.begin();
   const used = new Set<string>();
   await harness.createNode("a", { proven: false });
+  await harness.createPromisedPod("elsewhere", "b", "claim");
   const running = harness.start();
   running.onRequest = ({ method, path }) => used.add(neededBy(method, path));
   await harness.requestTest("a");

@@ -52,6 +52,17 @@ export class PowerReports {
     this.#report(view, "Normal", "NodeAsleep", "Sleep", `switched off after ${Math.round(seconds)} s`);
   }
 
+  /** Nothing was begun. The Event is repeated while it lasts, and the recorder counts the repeats. */
+  sleepDelayed(view: NodeView, why: string): void {
+    this.#announce(view, {
+      type: "Normal",
+      reason: "SleepDelayed",
+      action: "Sleep",
+      note: `the node stays on: ${why}`,
+      series: why,
+    });
+  }
+
   sleepFailed(view: NodeView, why: string): void {
     this.#sleeps.inc({ result: "failed" });
     this.#report(view, "Warning", "SleepGivenUp", "Sleep", `the node stays on: ${why}`);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
+import { resources } from "../../platform/kube/index.ts";
 import { releaseFromWake, testWake, wake } from "./requests.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
@@ -38,9 +39,11 @@ describe("requests to the power program", () => {
   it("SLP-16 `joulie wake` asks for the other nodes even if one cannot be asked for", async () => {
     for (const name of ["a", "b"]) await harness.createNode(name);
     const { user: client, clock } = harness;
-    await expect(wake({ client, clock, timeout, names: ["gone", "a", "b"] })).rejects.toThrow(/gone/);
+    await expect(wake({ client, clock, timeout, names: ["gone", "a", "b"] })).rejects.toThrow(
+      /^node gone has no PowerEndpoint; kubectl get powerendpoints lists/,
+    );
     for (const name of ["a", "b"])
-      expect((await harness.endpoint(name)).metadata.annotations).toEqual({ "joulie.io/keep-awake": "true" });
+      expect((await harness.endpoint(name)).metadata.annotations).toMatchObject({ "joulie.io/keep-awake": "true" });
   });
 
   it("SLP-16 `joulie wake` names the nodes that do not wake in time", async () => {
@@ -50,6 +53,24 @@ describe("requests to the power program", () => {
     const request = requested(wake({ client, clock, timeout: milliseconds(60_000) }));
     await harness.advance(70);
     expect(request.result).toBe("1 of 1 nodes are not awake after 1m: a");
+  });
+
+  it("SLP-16 `joulie wake` does not count a node as awake whose PowerEndpoint is deleted meanwhile", async () => {
+    await harness.createNode("a");
+    await harness.endpointStatus("a", { lastSleep: { at: "2030-01-01T00:00:00Z", result: "succeeded" } });
+    const { user: client, clock } = harness;
+    const request = requested(wake({ client, clock, timeout: milliseconds(60_000) }));
+    await harness.advance(5);
+    await client.delete(resources.powerEndpoints, { name: "a" });
+    await harness.advance(70);
+    expect(request.result).toBe("1 of 1 nodes are not awake after 1m: a");
+  });
+
+  it("SLP-16 releases nodes that have only the annotation joulie.io/wake", async () => {
+    await harness.createNode("a");
+    await harness.annotate("a", { "joulie.io/wake": "now" });
+    await releaseFromWake(harness.user);
+    expect((await harness.endpoint("a")).metadata.annotations ?? {}).toEqual({});
   });
 
   it("SLP-21 `joulie power test` reports the steps and the result", async () => {

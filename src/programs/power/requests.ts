@@ -1,8 +1,8 @@
-import { annotations, type PowerEndpoint } from "../../core/api/index.ts";
+import { annotations, CodedError, errorCodeOf, type Node, type PowerEndpoint } from "../../core/api/index.ts";
 import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, type KubeObject, plainReason, resources } from "../../platform/kube/index.ts";
 import { readEndpoint } from "./cluster-view.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -18,25 +18,38 @@ const POLL_ONE = { first: milliseconds(2000), longest: milliseconds(2000) };
 const POLL_ALL = { first: milliseconds(2000), longest: milliseconds(15_000) };
 const MAX_NAMES = 10;
 
-/** Nodes with a PowerEndpoint that are not on. `failed` ones count: they do not run either. */
+/**
+ * Nodes with a PowerEndpoint that are not on. `failed` ones count: they do not run either. So do those that are not Ready: if etcd
+ * was restored from before a sleep, the status says on and the machine is off.
+ */
 export async function nodesNotOn(client: KubeClient): Promise<readonly string[]> {
-  return (await endpointsIn(client)).filter((endpoint) => !isOn(endpoint)).map(({ metadata }) => metadata.name);
+  const endpoints = await endpointsIn(client);
+  if (endpoints.length === 0) return [];
+  const { items } = await client.listOf(resources.nodes, (node: KubeObject & Node) =>
+    isRunning(node) ? undefined : node.metadata.name,
+  );
+  const notReady = new Set(items);
+  return endpoints
+    .filter((endpoint) => !isOn(endpoint) || notReady.has(endpoint.spec.nodeName))
+    .map(({ metadata }) => metadata.name);
 }
 
 /**
- * Asks the power program to wake nodes and to keep them awake, and waits until they are. Without names it is for every node
- * with a PowerEndpoint. Returns what failed.
+ * Asks the power program to wake nodes and to keep them awake, and waits until it confirms for each that the switch says on and
+ * the node is Ready. Without names it is for every node with a PowerEndpoint. Returns what failed.
  */
 export async function wake(
   options: RequestOptions & { readonly names?: readonly string[] },
 ): Promise<string | undefined> {
   const { client, clock, timeout, names } = options;
   const wanted = names ?? (await endpointsIn(client)).map(({ metadata }) => metadata.name);
-  await annotate(client, wanted, { [annotations.keepAwake]: "true" });
+  const requestedAt = new Date(clock.now()).toISOString();
+  await annotate(client, wanted, { [annotations.keepAwake]: "true", [annotations.wake]: requestedAt });
   let missing: readonly string[] = [];
   const isDone = await pollUntil(clock, { ...POLL_ALL, timeout }, async () => {
-    const off = new Set(await nodesNotOn(client));
-    missing = wanted.filter((name) => off.has(name));
+    const awake = (await endpointsIn(client)).filter((endpoint) => isOn(endpoint) && !isWakeRequested(endpoint));
+    const awakeNames = new Set(awake.map(({ metadata }) => metadata.name));
+    missing = wanted.filter((name) => !awakeNames.has(name));
     return missing.length === 0;
   });
   if (isDone) return undefined;
@@ -46,9 +59,10 @@ export async function wake(
 /** Lets nodes sleep again that `wake` kept awake. */
 export async function releaseFromWake(client: KubeClient, names?: readonly string[]): Promise<void> {
   const all = (await endpointsIn(client)).filter(
-    ({ metadata }) => metadata.annotations?.[annotations.keepAwake] !== undefined,
+    (endpoint) => isWakeRequested(endpoint) || endpoint.metadata.annotations?.[annotations.keepAwake] !== undefined,
   );
-  await annotate(client, names ?? all.map(({ metadata }) => metadata.name), { [annotations.keepAwake]: null });
+  const released = { [annotations.keepAwake]: null, [annotations.wake]: null };
+  await annotate(client, names ?? all.map(({ metadata }) => metadata.name), released);
 }
 
 export interface TestResult {
@@ -80,6 +94,13 @@ export async function testWake(
   return { proven: tested?.status === "True", message: tested?.message ?? "the power program left no result" };
 }
 
+const isWakeRequested = ({ metadata }: PowerEndpoint): boolean =>
+  metadata.annotations?.[annotations.wake] !== undefined;
+
+/** Without a Ready condition no kubelet has ever reported. */
+const isRunning = ({ status }: Node): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
+
 const isOn = ({ status }: PowerEndpoint): boolean => phaseOf(status, false) === "on";
 
 async function endpointsIn(client: KubeClient): Promise<readonly PowerEndpoint[]> {
@@ -102,9 +123,18 @@ async function annotate(
   for (const name of names)
     await client
       .mergePatch(resources.powerEndpoints, { name }, { metadata: { annotations: values } })
-      .catch((error: unknown) => errors.push(error));
+      .catch((error: unknown) => errors.push(readable(error, name)));
   if (errors.length > 0) throw errors[0];
 }
+
+const readable = (error: unknown, name: string): Error =>
+  new CodedError(
+    errorCodeOf(error),
+    isApiError(error, "notFound")
+      ? `node ${name} has no PowerEndpoint; kubectl get powerendpoints lists the nodes that can be switched`
+      : plainReason(error),
+    { cause: error },
+  );
 
 export const listed = (names: readonly string[]): string =>
   `${names.slice(0, MAX_NAMES).join(", ")}${names.length > MAX_NAMES ? ", …" : ""}`;

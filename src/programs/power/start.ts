@@ -23,6 +23,8 @@ export interface PowerWorld {
   readonly clock: Clock;
   /** For calls, leases and scrapes. */
   readonly ioClock: Clock;
+  /** For leadership, where the time stamps of `ioClock` are not in real time. */
+  readonly leaderClock?: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   /** Opens switches; by default those of the PowerEndpoints. */
@@ -53,11 +55,20 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
   const stopSwitch = new StopSwitch({ ...io, namespace, onChange: () => controller.lookAtAll() });
   const reports = new PowerReports({ metrics, recorder, log, leading: () => elector.leading });
   const openSwitch =
-    world.openSwitch ?? switchesOf({ client, clock: ioClock, timeout: settings.switchTimeout, namespace });
+    world.openSwitch ??
+    switchesOf({
+      client,
+      clock: ioClock,
+      timeout: settings.switchTimeout,
+      namespace,
+      allowed: config.SWITCH_ALLOWED_ENDPOINTS,
+    });
   const stepTimes = new StepTimes(clock);
   const leads = () => elector.leading;
   const elector: LeaderElector = new LeaderElector({
     ...io,
+    clock: world.leaderClock ?? ioClock,
+    calendar: ioClock,
     lease: { namespace, name: config.LEASE_NAME },
     name: instance,
     lead: async (term) => {
@@ -65,7 +76,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
       // Otherwise a node could fall asleep while everything is stopped.
       await stopSwitch.known();
       const reconciler = new NodeReconciler({
-        api: new NodeApi({ client, mayWrite: leads }),
+        api: new NodeApi({ client, mayWrite: leads, namespace }),
         openSwitch,
         settings,
         clock,

@@ -14,7 +14,7 @@ describe("the status of a PowerEndpoint", () => {
   beforeEach(async () => {
     harness = await PowerTestHarness.begin();
     await harness.createNode("a");
-    writer = new StatusWriter(new NodeApi({ client: harness.user, mayWrite: () => true }));
+    writer = new StatusWriter(new NodeApi({ client: harness.user, mayWrite: () => true, namespace: "joulie-system" }));
   });
   afterEach(async () => harness.end());
 

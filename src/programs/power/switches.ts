@@ -1,13 +1,16 @@
-import type { PowerEndpoint } from "../../core/api/index.ts";
+import { annotations, type PowerEndpoint, type RedfishEndpoint } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
+import { EndpointList, type EndpointRange, hostRanges } from "../../platform/config/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 import {
   Metal3Switch,
   type PowerSwitch,
   PowerSwitchError,
   RedfishSwitch,
+  redfishUrl,
   WebhookSwitch,
+  webhookUrl,
 } from "../../platform/power/index.ts";
 
 export interface SwitchOptions {
@@ -16,6 +19,8 @@ export interface SwitchOptions {
   readonly timeout: Milliseconds;
   /** Where the Secrets are. */
   readonly namespace: string;
+  /** SWITCH_ALLOWED_ENDPOINTS: switches that may receive every Secret. */
+  readonly allowed: readonly EndpointRange[];
 }
 
 /** Opens the switch of a node. Secrets are read each time, so that a changed password needs no restart. */
@@ -23,52 +28,84 @@ export type OpenSwitch = (endpoint: PowerEndpoint, signal: AbortSignal) => Promi
 
 export function switchesOf(options: SwitchOptions): OpenSwitch {
   const { client, clock, timeout, namespace } = options;
-  const secret = async (name: string, key: string, signal: AbortSignal): Promise<string> => {
-    const text = await readSecret(client, { namespace, name }, key, { signal, timeout, retries: 0 });
-    if (text === undefined || text === "")
-      throw new PowerSwitchError("credentials", `Secret ${namespace}/${name} is missing or has no key ${key}`);
-    return text;
-  };
+  const allowed = new EndpointList(options.allowed);
   return async ({ metadata, spec }, signal) => {
     const { redfish, metal3, webhook } = spec;
     if ([redfish, metal3, webhook].filter((one) => one !== undefined).length !== 1)
       throw new PowerSwitchError("refused", "the PowerEndpoint needs exactly one of redfish, metal3 and webhook");
+    const read = async ({ name }: SecretReference) =>
+      readSecret(client, { namespace, name }, { signal, timeout, retries: 0 });
+    /** A Secret whose content may be sent to this URL. */
+    const readFor = async (url: URL, reference: SecretReference) => {
+      const secret = await read(reference);
+      if (!allowed.has(url, metadata.name)) expectHost(secret, url, metadata.name);
+      return secret;
+    };
     if (redfish !== undefined) {
-      const { credentialsSecretRef: login, caSecretRef } = redfish;
-      const credentials = login && {
-        username: await secret(login.name, "username", signal),
-        password: await secret(login.name, "password", signal),
-      };
-      const ca = caSecretRef && (await secret(caSecretRef.name, "ca.crt", signal));
+      const { credentialsSecretRef, caSecretRef } = redfish;
+      const url = redfishUrl(redfish);
+      const login = credentialsSecretRef && (await readFor(url, credentialsSecretRef));
+      const credentials = login && { username: textIn(login, "username"), password: textIn(login, "password") };
+      // Certificates are sent to no switch.
+      const ca = caSecretRef && textIn(await read(caSecretRef), "ca.crt");
       return new RedfishSwitch({ clock, timeout, endpoint: redfish, credentials, ca });
     }
     if (webhook !== undefined) {
       const { credentialsSecretRef } = webhook;
-      const token = credentialsSecretRef && (await secret(credentialsSecretRef.name, "token", signal));
+      const url = webhookUrl(webhook, metadata.name);
+      const token = credentialsSecretRef && textIn(await readFor(url, credentialsSecretRef), "token");
       return new WebhookSwitch({ clock, timeout, endpoint: webhook, node: metadata.name, token });
     }
     return new Metal3Switch({ client, timeout, endpoint: metal3 as NonNullable<typeof metal3> });
   };
 }
 
+type SecretReference = NonNullable<RedfishEndpoint["caSecretRef"]>;
+
+interface SwitchSecret {
+  readonly title: string;
+  /** The value of the annotation joulie.io/hosts. */
+  readonly hosts?: string | undefined;
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+}
+
 async function readSecret(
   client: KubeClient,
   at: { readonly namespace: string; readonly name: string },
-  key: string,
   options: { readonly signal: AbortSignal; readonly timeout: Milliseconds; readonly retries: number },
-): Promise<string | undefined> {
+): Promise<SwitchSecret> {
+  const title = `Secret ${at.namespace}/${at.name}`;
   try {
-    const { data } = await client.get<KubeObject & { data?: Readonly<Record<string, unknown>> }>(
-      resources.secrets,
-      at,
-      options,
-    );
-    const text = data?.[key];
-    return typeof text === "string" ? Buffer.from(text, "base64").toString("utf8").trim() : undefined;
+    type Secret = KubeObject & Pick<SwitchSecret, "data">;
+    const { metadata, data } = await client.get<Secret>(resources.secrets, at, options);
+    return { title, hosts: metadata.annotations?.[annotations.hosts], data };
   } catch (error) {
-    if (isApiError(error, "notFound")) return undefined;
-    if (isApiError(error, "forbidden"))
-      throw new PowerSwitchError("credentials", `Secret ${at.namespace}/${at.name} may not be read`);
+    if (isApiError(error, "notFound")) return { title };
+    if (isApiError(error, "forbidden")) throw new PowerSwitchError("credentials", `${title} may not be read`);
     throw error;
   }
+}
+
+/**
+ * Rejects unless the Secret names the host. The author of a PowerEndpoint chooses the address, and may not be allowed to read the
+ * Secret.
+ */
+function expectHost({ title, hosts }: SwitchSecret, url: URL, node: string): void {
+  const ranges = hosts === undefined ? [] : hostRanges(hosts);
+  if (ranges === undefined)
+    throw new PowerSwitchError(
+      "refused",
+      `the annotation ${annotations.hosts} of ${title} is not a list of hosts and CIDRs, such as bmc.example:8443,10.9.0.0/16`,
+    );
+  if (new EndpointList(ranges).has(url, node)) return;
+  const remedy = `name the host in its annotation ${annotations.hosts}, or list the origin in SWITCH_ALLOWED_ENDPOINTS`;
+  // Whether the Secret exists is no business of an author who guesses its name.
+  throw new PowerSwitchError("refused", `${title} is missing, or not for ${url.origin}; nothing was sent: ${remedy}`);
+}
+
+function textIn({ title, data }: SwitchSecret, key: string): string {
+  const encoded = data?.[key];
+  const text = typeof encoded === "string" ? Buffer.from(encoded, "base64").toString("utf8").trim() : "";
+  if (text === "") throw new PowerSwitchError("credentials", `${title} is missing or has no key ${key}`);
+  return text;
 }

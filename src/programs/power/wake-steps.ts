@@ -78,7 +78,8 @@ export class WakeSteps {
           }
         : {};
     // Written before the call: a restarted program finds the machine on, and must still know that it was off.
-    const marked = await status.continue(one, { ...before, ...(state === "off" && proofOf(one)) }, false);
+    const isProof = state === "off" && (node?.ready !== true || phaseOf(rest, false) === "off");
+    const marked = await status.continue(one, { ...before, ...(isProof && proofOf(one)) }, false);
     if (state !== "on") await machines.on(one);
     await status.continue(marked, { step: "ready" });
     return settings.pollInterval;
@@ -149,7 +150,7 @@ export class WakeSteps {
       powerState: "on",
       lastWake: {
         at: endAfter(endpoint.status.lastSleep, now),
-        ...(hasBootedNow && { seconds: took }),
+        ...(hasBootedNow && { seconds: seconds(Math.round(took)) }),
         result: "succeeded",
       },
       ...((proves || isSameBoot) && {
@@ -167,7 +168,10 @@ export class WakeSteps {
   }
 }
 
-/** What a wake needs to prove something. A webhook may switch less than the machine, so that the boot remains the same. */
+/**
+ * What a wake needs to prove something. It proves nothing about a node that is Ready before it, except shortly after a sleep. A
+ * webhook may switch less than the machine, so that the boot remains the same.
+ */
 const proofOf = ({ node, endpoint: { metadata, spec } }: NodeCase): Partial<PowerOperation> => ({
   proves: true,
   ...(metadata.generation !== undefined && { generation: metadata.generation }),

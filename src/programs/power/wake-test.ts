@@ -1,3 +1,4 @@
+import { annotations } from "../../core/api/index.ts";
 import { type ConditionText, withConditions } from "./conditions.ts";
 import { type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 import type { StatusWriter } from "./status-writer.ts";
@@ -22,7 +23,7 @@ export class WakeTest {
     const conditions = withConditions(this.#status.latest(one), [{ type: "Tested", ...result }], now);
     await this.#status.write(one, { conditions });
     // Until the watch shows that the annotation is gone, the test would begin again.
-    this.#status.remember(await this.#options.api.clearTest(name, signal));
+    this.#status.remember(await this.#options.api.clearRequest(name, annotations.testPower, signal));
     return NOW;
   }
 }

@@ -35,7 +35,7 @@ async function run(flags: RawValues, terminal = false) {
       writeFileSync(path, text);
       return ok(undefined);
     },
-    progress: terminal ? (text) => (texts.progress += text) : undefined,
+    progress: terminal ? { isTerminal: true, write: (text) => (texts.progress += text) } : undefined,
   });
   return { code, ...texts };
 }

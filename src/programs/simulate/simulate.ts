@@ -10,7 +10,7 @@ import { dropExperiment } from "./published/experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
 import { htmlReport } from "./report/html.ts";
-import { Progress } from "./report/progress.ts";
+import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/open.ts";
@@ -22,13 +22,13 @@ const TOO_MANY_JOBS: ErrorCode = "JOULIE_E_TOO_MANY_JOBS";
 
 /** Dependencies of a simulation on its process. */
 export interface SimulateEnvironment {
-  /** For wall time and the progress bar only: results do not depend on it. */
+  /** For wall time and progress only: results do not depend on it. */
   readonly clock: Pick<Clock, "monotonic">;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly writeFile: (path: string, text: string) => Promise<Result<undefined, string>>;
-  /** Output of the progress bar; absent = none. */
-  readonly progress?: ((text: string) => void) | undefined;
+  /** Where progress is shown; absent = nowhere. */
+  readonly progress?: ProgressOutput | undefined;
 }
 
 /**
@@ -100,7 +100,7 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
   const facts = Object.entries(conditions).map(([name, value]) => `${name} ${legible(value)}`);
   world.out(`${printable(facts.join(", "))}\n\n`);
   world.out(comparison === undefined ? renderRuns(runs, figures) : renderComparison(comparison, figures));
-  world.progress?.(`${seconds.toFixed(1)} s\n`);
+  if (world.progress?.isTerminal === true) world.progress.write(`${seconds.toFixed(1)} s\n`);
   return 0;
 }
 

@@ -19,5 +19,5 @@ export const start = async (config: SimulateConfig): Promise<number> =>
         return fail(error instanceof Error ? error.message : String(error));
       }
     },
-    progress: process.stderr.isTTY ? (text) => process.stderr.write(text) : undefined,
+    progress: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
   });

@@ -24,13 +24,17 @@ describe("joulie uninstall", () => {
 
   const createNode = async (name: string) => {
     const own = { [labels.managed]: "true", [labels.powerProfile]: "eco", [labels.draining]: "false", mine: "yes" };
-    await client.create(resources.nodes, { metadata: { name, labels: own } });
+    const conditions = [{ type: "Ready", status: "True" }];
+    await client.create(resources.nodes, { metadata: { name, labels: own }, status: { conditions } });
     const spec = { nodeName: name, profile: "eco", policy: { name: "static_partition" } };
     await client.apply(resources.nodeTwins, { name }, { spec });
     await client.apply(resources.nodeHardwares, { name }, { spec: { nodeName: name } });
   };
-  const report = async (name: string, result: string, message: string) => {
-    const controlStatus = { cpu: { backend: "rapl", result, message } };
+  const report = async (name: string, result?: string, message = "") => {
+    const controlStatus =
+      result === undefined
+        ? { observedGeneration: 0 }
+        : { observedGeneration: 1, cpu: { backend: "rapl", result, message } };
     await client.apply(
       resources.nodeTwins,
       { name },
@@ -105,6 +109,23 @@ describe("joulie uninstall", () => {
     await advance(5);
     expect(result).toEqual({ ended: true, problem: undefined });
     expect([await count(resources.nodeTwins), await count(resources.powerEndpoints)]).toEqual([0, 1]);
+  });
+
+  it("SLP-23 waits for a node whose status says on and that is not Ready, as after etcd was restored", async () => {
+    await createNode("a");
+    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
+    await client.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
+    const kubelet = async (status: string) => {
+      const conditions = [{ type: "Ready", status }];
+      await client.mergePatch(resources.nodes, { name: "a" }, { status: { conditions } }, { subresource: "status" });
+    };
+    await kubelet("Unknown");
+    const result = start();
+    await advance(60);
+    expect(result.ended).toBe(false);
+    await kubelet("True");
+    await advance(15);
+    expect(result).toEqual({ ended: true, problem: undefined });
   });
 
   it("SLP-23 waits for a node that fell asleep before the power program saw the annotation", async () => {
@@ -243,6 +264,14 @@ describe("joulie uninstall", () => {
     expect(result.problem).toMatch(/^1 node did not confirm within 1m0?s?.*: a$/);
     expect(await count(resources.nodeTwins)).toBe(1);
     expect(await labelsOf("a")).toHaveProperty([labels.powerProfile]);
+  });
+
+  it("X-102 waits for an agent that has begun, and not said yet what it did", async () => {
+    await createNode("a");
+    await report("a");
+    const result = start();
+    await advance(65);
+    expect(result.problem).toContain("did not confirm");
   });
 
   it("counts an agent that restored the limits when it stopped", async () => {

@@ -3,6 +3,7 @@ import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../platform/concurrency/index.ts";
+import type { DeviceKind } from "../../platform/hardware/index.ts";
 import {
   isApiError,
   type KubeClient,
@@ -152,14 +153,17 @@ async function annotateStop(client: KubeClient, name: string, value: "true" | nu
 
 type ReportedTwin = KubeObject & {
   readonly status?: {
-    readonly controlStatus?: Readonly<Record<string, { readonly result?: string; readonly message?: string }>>;
+    readonly controlStatus?: Readonly<
+      Partial<Record<DeviceKind, { readonly result?: string; readonly message?: string }>>
+    > & { readonly observedGeneration?: number };
   };
 };
 
 /** Whether no limit of an agent is in force on the node. Without a report there never was an agent. */
 function hasConfirmed({ status }: ReportedTwin, namespace: string): boolean {
-  const devices = Object.values(status?.controlStatus ?? {});
-  if (devices.length === 0) return true;
+  const { cpu, gpu, observedGeneration } = status?.controlStatus ?? {};
+  const devices = [cpu, gpu].filter((device) => device !== undefined);
+  if (devices.length === 0) return observedGeneration === undefined;
   const confirmations = [stoppedBy(namespace), "the agent has stopped"];
   return (
     devices.every(({ result }) => result === "none") &&

@@ -17,9 +17,11 @@ import { defaultReportSettings } from "../cluster-objects.ts";
 import { EnergyAccount, type JoulesInterval } from "../energy-account.ts";
 import { energySampleOf } from "../energy-sample.ts";
 
-/** What the estimator says about a simulated run, and what is true. */
+/** What the estimator says about a simulated run, and what is true, at the wall. */
 export interface SavingsTruth {
   readonly used: Joules;
+  /** `used` as the account counts it. */
+  readonly accounted: Joules;
   /** The energy of the same jobs on the same nodes without caps. */
   readonly counterfactual: Joules;
   readonly saved: Joules;
@@ -71,6 +73,7 @@ export function savingsTruth(random: RandomSource, load: number, nodeCount = 12)
   const uncapped = simulate(nodes, false);
   return {
     used: capped,
+    accounted: account.totals.used,
     counterfactual: uncapped,
     saved: joules(uncapped - capped),
     estimated: account.totals.notUsed,
@@ -177,7 +180,7 @@ function simulate(nodes: readonly RunNode[], isCapped: boolean, account?: Energy
       ),
     );
   }
-  return joules(machines.reduce((sum, { machine }) => sum + machine.joules, 0));
+  return joules(machines.reduce((sum, { machine }) => sum + machine.wallJoules, 0));
 }
 
 interface SimulatedMachine {
@@ -201,8 +204,8 @@ function twinOf({ object, hardware, caps, spec, machine }: SimulatedMachine, tim
       lastUpdated: isoTime(reading.at),
       ...(measured && { powerMeasurement: measured }),
       controlStatus: {
-        cpu: { observedPowerWatts: cpuWatts },
-        ...(hardware.gpu && { gpu: { observedPowerWatts: gpuWatts } }),
+        cpu: { observedPowerWatts: cpuWatts, updatedAt: isoTime(reading.at) },
+        ...(hardware.gpu && { gpu: { observedPowerWatts: gpuWatts, updatedAt: isoTime(reading.at) } }),
       },
     },
   };

@@ -2,6 +2,7 @@ import type { ApiResponse } from "../../kube/index.ts";
 import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { jsonReply, textReply } from "./reply.ts";
+import { isScalable } from "./scale.ts";
 
 /** The Kubernetes version this server implements. The suffix marks it as the embedded API. */
 const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
@@ -26,9 +27,17 @@ const podSubresources: readonly Subresource[] = [
   { name: "eviction", kind: "Eviction", verbs: ["create"], of: { group: "policy", version: "v1" } },
 ];
 
+const scaleSubresource: Subresource = {
+  name: "scale",
+  kind: "Scale",
+  verbs: STATUS_VERBS,
+  of: { group: "autoscaling", version: "v1" },
+};
+
 const subresourcesOf = (resource: ServedResource): Subresource[] => [
   ...(resource.hasStatus ? [{ name: "status", kind: resource.kind, verbs: STATUS_VERBS }] : []),
   ...(resource.storedAs === "/pods" ? podSubresources : []),
+  ...(isScalable(resource) ? [scaleSubresource] : []),
 ];
 
 const groupsOf = (resources: readonly ServedResource[]): Map<string, ServedResource[]> =>

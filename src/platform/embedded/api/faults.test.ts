@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { type ApiResponse, HttpTransport, type Transport } from "../../kube/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
@@ -117,7 +118,7 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
       answered = true;
       return answer;
     });
-    await systemClock.sleep(milliseconds(20));
+    await eventually(() => api.faults.frozen === 2);
     abort.abort(new Error("given up"));
     await expect(abandoned).rejects.toThrow("given up");
     expect(answered).toBe(false);

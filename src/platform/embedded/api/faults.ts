@@ -45,6 +45,8 @@ export class FaultInjector {
   readonly #hooks: { dropWatches(): void; expire(): void };
   #rules: { readonly rule: FaultRule; left: number }[] = [];
   #gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined;
+  /** Number of requests and watches that wait until the API is thawed. */
+  frozen = 0;
 
   constructor(clock: Clock, hooks: { dropWatches(): void; expire(): void }) {
     this.#clock = clock;
@@ -119,9 +121,11 @@ export class FaultInjector {
       const { promise, reject } = Promise.withResolvers<never>();
       const stop = () => reject(signal.reason);
       signal.addEventListener("abort", stop, { once: true });
+      this.frozen += 1;
       try {
         await Promise.race([this.#gate.opened, promise]);
       } finally {
+        this.frozen -= 1;
         signal.removeEventListener("abort", stop);
       }
     }

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
 import { keyOf } from "../storage/collection.ts";
-import { isJsonObject, textAt } from "../storage/json.ts";
+import { isJsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import type { WriteResult } from "../write/admission.ts";
@@ -26,6 +26,7 @@ import {
 } from "./request.ts";
 import { listText, responseFormatOf } from "./response-format.ts";
 import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
+import { isScalable, resized, scaleOf } from "./scale.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
@@ -64,6 +65,8 @@ export class RequestHandler {
     const eviction = podSubresourceOf(segments, "eviction");
     if (eviction !== undefined) return this.#evict(eviction, asked);
     const route = routeOf(registry, segments);
+    if (route?.name !== undefined && route.subresource === "scale" && isScalable(route.resource))
+      return this.#scale(route, route.name, asked);
     if (route === undefined || (route.subresource !== undefined && !hasSubresource(route))) throw noSuchPath();
     if (route.name === undefined) return this.#onCollection(route, asked, signal);
     return this.#onObject(route, route.name, asked);
@@ -177,6 +180,17 @@ export class RequestHandler {
     if (asked.method !== "POST") throw methodNotAllowed();
     evict(this.#server, namespace, name, objectBody(asked), asked.query);
     return jsonReply(201, DONE);
+  }
+
+  #scale(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
+    const { resource } = route;
+    const stored = this.#get(route, name);
+    if (asked.method === "GET") return jsonReply(200, scaleOf(stored.object));
+    if (asked.method !== "PUT" && asked.method !== "PATCH") throw methodNotAllowed();
+    const scale = asked.method === "PUT" ? objectBody(asked) : jsonObjectOr(patchBody(asked));
+    const options = writeOptionsOf(asked, undefined, false);
+    const written = update(this.#server, resource, stored, resized(stored.object, scale), options);
+    return jsonReply(200, scaleOf(written.stored.object));
   }
 
   #keep(stream: WatchStream, signal: AbortSignal): void {

@@ -1,7 +1,8 @@
 import { X509Certificate } from "node:crypto";
 import { EventEmitter, getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
-import { systemClock } from "../../clock/index.ts";
+import { instant, milliseconds } from "../../../core/units/index.ts";
+import { type Clock, systemClock, VirtualClock } from "../../clock/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
 import { selfSigned } from "./certificate.ts";
@@ -11,8 +12,8 @@ const open: EmbeddedApi[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map(async (api) => api.close()));
 });
-function embedded() {
-  const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1) });
+function embedded(clock: Clock = systemClock) {
+  const api = new EmbeddedApi({ clock, random: seededRandom(1) });
   open.push(api);
   return api;
 }
@@ -34,6 +35,15 @@ describe("listening", () => {
       expect(await status({ authorization })).toBe(401);
     }
     expect(await status({})).toBe(401);
+  });
+
+  it("X-161 sends its own time in the header Date, by which commands count", async () => {
+    const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
+    const { url } = await embedded(clock).listen();
+    const date = async () => (await fetch(`${url}/version`)).headers.get("date");
+    expect(await date()).toBe("Tue, 01 Jan 2030 00:00:00 GMT");
+    clock.advance(milliseconds(3_600_000));
+    expect(await date()).toBe("Tue, 01 Jan 2030 01:00:00 GMT");
   });
 
   it("gives each listener a unique token, independent of the seed", async () => {

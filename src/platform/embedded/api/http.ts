@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Clock } from "../../clock/index.ts";
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { type KeyPair, selfSigned } from "./certificate.ts";
 import { jsonFromProtobuf, PROTOBUF } from "./protobuf.ts";
@@ -28,19 +29,26 @@ export interface ListeningServer {
   close(): Promise<void>;
 }
 
-type Answer = (request: ApiRequest) => Promise<ApiResponse>;
+/** What listeners share. */
+export interface ServedApi {
+  readonly answer: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly token: string;
+  /** Clients learn the server's time from the header Date. */
+  readonly clock: Pick<Clock, "now">;
+}
 
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-export async function listen(answer: Answer, token: string, options: ListenOptions = {}): Promise<ListeningServer> {
+export async function listen(api: ServedApi, options: ListenOptions = {}): Promise<ListeningServer> {
+  const { token } = api;
   const host = options.host ?? "127.0.0.1";
   if (!LOOPBACK.test(host)) {
     throw new RangeError(`the embedded API listens on loopback addresses only, not on ${host}; use 127.0.0.1 or ::1`);
   }
   const pair = options.tls === "self-signed" ? selfSigned() : options.tls;
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    serveOne(answer, token, request, response).catch(() => response.destroy());
+    serveOne(api, request, response).catch(() => response.destroy());
   };
   const server = pair === undefined ? createServer(serve) : createTlsServer(pair, serve);
   server.keepAliveTimeout = 0;
@@ -96,8 +104,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 async function serveOne(
-  answer: Answer,
-  token: string,
+  { answer, token, clock }: ServedApi,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -105,6 +112,7 @@ async function serveOne(
   response.on("close", () => abort.abort(new Error("the client closed the connection")));
   const isWatch = /[?&]watch=/.test(request.url ?? "");
   const send = async ({ status, headers, body }: ApiResponse) => {
+    response.setHeader("date", new Date(clock.now()).toUTCString());
     response.writeHead(status, headers);
     // A watch client waits for the headers, and the first event may come much later. Other responses send headers and body together.
     if (isWatch) response.flushHeaders();

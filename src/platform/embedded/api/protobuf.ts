@@ -1,7 +1,7 @@
 import type { JsonObject } from "../storage/json.ts";
 import { badRequest, StatusError } from "./status.ts";
 
-// Some kubectl commands (`create namespace` and `drain`) send only Protobuf. This file converts the messages they
+// Some kubectl commands (`create namespace`, `create deployment`, `create job` and `drain`) send only Protobuf. This file converts the messages they
 // need to JSON, so that the other files handle only JSON. Field numbers come from Kubernetes' generated.proto files.
 
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
@@ -48,7 +48,57 @@ const deleteOptions: Message = {
   4: { name: "propagationPolicy", type: "text" },
   5: { name: "dryRun", type: "text", repeated: true },
 };
+const container: Message = {
+  1: { name: "name", type: "text" },
+  2: { name: "image", type: "text" },
+  3: { name: "command", type: "text", repeated: true },
+  4: { name: "args", type: "text", repeated: true },
+  6: {
+    name: "ports",
+    type: {
+      1: { name: "name", type: "text" },
+      3: { name: "containerPort", type: "number" },
+      4: { name: "protocol", type: "text" },
+    },
+    repeated: true,
+  },
+};
+const podTemplate: Message = {
+  1: { name: "metadata", type: metadata },
+  2: {
+    name: "spec",
+    type: {
+      2: { name: "containers", type: container, repeated: true },
+      3: { name: "restartPolicy", type: "text" },
+      4: { name: "terminationGracePeriodSeconds", type: "number" },
+    },
+  },
+};
+const selector: Message = { 1: { name: "matchLabels", type: "labels" } };
 const kinds: Readonly<Record<string, Message>> = {
+  Deployment: {
+    1: { name: "metadata", type: metadata },
+    2: {
+      name: "spec",
+      type: {
+        1: { name: "replicas", type: "number" },
+        2: { name: "selector", type: selector },
+        3: { name: "template", type: podTemplate },
+      },
+    },
+  },
+  Job: {
+    1: { name: "metadata", type: metadata },
+    2: {
+      name: "spec",
+      type: {
+        1: { name: "parallelism", type: "number" },
+        2: { name: "completions", type: "number" },
+        6: { name: "template", type: podTemplate },
+        7: { name: "backoffLimit", type: "number" },
+      },
+    },
+  },
   Namespace: {
     1: { name: "metadata", type: metadata },
     2: { name: "spec", type: { 1: { name: "finalizers", type: "text", repeated: true } } },

@@ -26,6 +26,18 @@ export const configMaps: ServedResource = {
   storedAs: "/configmaps",
 };
 
+export const persistentVolumeClaims: ServedResource = {
+  ...plain,
+  plural: "persistentvolumeclaims",
+  singular: "persistentvolumeclaim",
+  kind: "PersistentVolumeClaim",
+  listKind: "PersistentVolumeClaimList",
+  shortNames: ["pvc"],
+  namespaced: true,
+  hasStatus: true,
+  storedAs: "/persistentvolumeclaims",
+};
+
 export const persistentVolumes: ServedResource = {
   ...plain,
   plural: "persistentvolumes",

@@ -1,17 +1,11 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually, realWork } from "../../clock/testing/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import {
-  cleanUp,
-  eventually,
-  log,
-  nodeOf,
-  scheduledCondition,
-  schedulerHarness,
-} from "../testing/scheduler-harness.ts";
+import { cleanUp, log, nodeOf, scheduledCondition, schedulerHarness } from "../testing/scheduler-harness.ts";
 import type { SchedulerNode } from "./cluster-view.ts";
 import { ExtenderClient, type ExtenderFilterResult } from "./extender.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -89,7 +83,8 @@ describe("Scheduler", () => {
       override async filter(_pod: KubeObject, nodes: readonly SchedulerNode[]): Promise<ExtenderFilterResult> {
         if (++this.asked > 1) return { nodes, failed: new Map() };
         await w.node("b");
-        await systemClock.sleep(milliseconds(50));
+        // The API and its watches are in memory: by the next turn the scheduler has seen the node.
+        await realWork();
         return { nodes: [], failed: new Map(nodes.map(({ name }) => [name, "not now"])) };
       }
     })({ urlPrefix: "http://127.0.0.1:1", nodeCacheCapable: true });
@@ -180,7 +175,7 @@ describe("Scheduler", () => {
     const full = w.pod("p", { cpu: "1" });
     await pass();
     await full;
-    await eventually(async () => (await w.get("p")).status.conditions, pass);
+    await eventually(async () => (await w.get("p")).status.conditions, { between: pass });
     const made = w.node("late");
     await pass();
     await made;

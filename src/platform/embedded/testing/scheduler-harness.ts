@@ -1,6 +1,6 @@
 // An embedded API with a client and a running scheduler, for tests.
-import { milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { KubeClient, type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
@@ -60,18 +60,6 @@ export function schedulerHarness(
     get: async (name: string) => client.get<PodObject>(resources.pods, at(name)),
     at,
   };
-}
-
-/** Polls until `look` returns a value; the test's timeout bounds it. */
-export async function eventually<Value>(
-  look: () => Promise<Value | undefined>,
-  pass = async () => systemClock.sleep(milliseconds(2)),
-) {
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await pass();
-  }
 }
 
 export const nodeOf = (w: ReturnType<typeof schedulerHarness>) => async (name: string) =>

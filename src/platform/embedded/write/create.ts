@@ -19,6 +19,9 @@ import {
 } from "./admission.ts";
 import { nameSuffix, uuid } from "./generated-names.ts";
 
+/** As often as kube-apiserver generates a name when the one before is taken. */
+const NAME_TRIES = 8;
+
 /** Stores a new object; `owners` is set when an apply has already computed the ownership. */
 export function create(
   server: Server,
@@ -35,13 +38,18 @@ export function create(
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
   const prefix = textAt(metadata, "generateName");
-  const name = textAt(metadata, "name") || (prefix === "" ? "" : prefix + nameSuffix(server.random));
+  const collection = server.store.collection(resource.storedAs);
+  const isTaken = (one: string) => collection.get(keyOf(namespace, one)) !== undefined;
+  let name = textAt(metadata, "name");
+  if (name === "" && prefix !== "") {
+    for (let tries = 0; tries < NAME_TRIES && (name === "" || isTaken(name)); tries++)
+      name = prefix + nameSuffix(server.random);
+  }
   const bare: JsonObject = { ...given, metadata: { ...without(metadata, serverMetadata), name } };
   const asked = resource.custom && resource.hasStatus ? without(bare, ["status"]) : bare;
   const shaped = validated(resource, resource.completed?.(asked) ?? asked, undefined);
 
-  const collection = server.store.collection(resource.storedAs);
-  if (collection.get(keyOf(namespace, name)) !== undefined) throw alreadyExists(resource, name);
+  if (isTaken(name)) throw alreadyExists(resource, name);
   const writer = writerOf(server, resource, options, "Update");
   const held = owners ?? ownersAfterUpdate({}, shaped, [], writer, resource.schema, resource.hasStatus);
   const complete: ApiObjectMetadata = {

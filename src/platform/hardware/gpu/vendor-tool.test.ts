@@ -1,9 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { lastOutputLine, VendorTool } from "./vendor-tool.ts";
 
 let folder: string;
@@ -81,8 +83,16 @@ describe("a vendor's tool", () => {
   });
 
   it("runs one call at a time", async () => {
-    const once = tool(script("once", `mkdir ${folder}/held || exit 9; sleep 0.05; rmdir ${folder}/held`));
-    const answers = await Promise.all([once.run([]), once.run([]), once.run([])]);
+    // Each run holds the folder until it gets a line; a second one at the same time would find it.
+    const [held, lines] = [join(folder, "held"), join(folder, "lines")];
+    execFileSync("mkfifo", [lines]);
+    const pipe = openSync(lines, "r+");
+    const once = tool(script("once", `mkdir ${held} || exit 9; read line < ${lines}; rmdir ${held}`));
+    const runs = Promise.all([once.run([]), once.run([]), once.run([])]);
+    await eventually(() => existsSync(held));
+    writeSync(pipe, "end\nend\nend\n");
+    const answers = await runs;
+    closeSync(pipe);
     expect(answers.map((answer) => "status" in answer && answer.status)).toEqual([0, 0, 0]);
   });
 

@@ -1,4 +1,4 @@
-import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
+import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
 import { formatWatts, isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { restoreOutcome } from "../gpu/gpu-board.ts";
@@ -16,8 +16,6 @@ export interface HsmpOptions {
   readonly clock: Clock;
   /** /dev/hsmp, for kernels before 6.16, which have no hwmon files. Used only if those are absent. */
   readonly device?: HsmpDevice | undefined;
-  /** The lowest cap of the part, from the catalogue. */
-  readonly minPower?: () => Watts | undefined;
   /** The highest cap of one socket, from the catalogue: the firmware may report a maximum of 2 kW on any part. */
   readonly maxPower?: () => Watts | undefined;
 }
@@ -51,18 +49,16 @@ export class HsmpBackend implements PowerCapBackend {
   readonly #hwmons: HsmpHwmonSource;
   readonly #device: HsmpDevice | undefined;
   readonly #clock: Clock;
-  readonly #minPower: () => Watts | undefined;
   readonly #maxPower: () => Watts | undefined;
   readonly #known = new Set<string>();
   /** Why a socket rejected the write of its own limit in the last `proveWritable`. */
   readonly #locked = new Map<string, string>();
 
-  constructor({ files, clock, device, minPower = () => undefined, maxPower = () => undefined }: HsmpOptions) {
+  constructor({ files, clock, device, maxPower = () => undefined }: HsmpOptions) {
     this.#files = files;
     this.#hwmons = new HsmpHwmonSource(files);
     this.#device = device;
     this.#clock = clock;
-    this.#minPower = minPower;
     this.#maxPower = maxPower;
   }
 
@@ -113,13 +109,13 @@ export class HsmpBackend implements PowerCapBackend {
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     try {
       const socket = await this.#socket(id, signal);
-      const { min = STEP, max } = await this.#range(socket, signal);
-      const lowest = Math.min(min, wattsFromMicrowatts(await socket.limit(signal)));
+      const { max } = await this.#range(socket, signal);
+      const lowest = Math.min(STEP, wattsFromMicrowatts(await socket.limit(signal)));
       const microwatts = isPositive(limit) ? Math.floor(limit * 1000 + 1e-6) * 1000 : 0;
       const isOutside = limit < lowest || (max !== undefined && limit > max);
       if (microwatts === 0 || !Number.isSafeInteger(microwatts) || isOutside) {
         const range =
-          max === undefined ? `at least ${formatWatts(min)}` : `between ${formatWatts(min)} and ${formatWatts(max)}`;
+          max === undefined ? `at least ${formatWatts(STEP)}` : `between ${formatWatts(STEP)} and ${formatWatts(max)}`;
         return { result: "error", message: `${id}: ${formatWatts(limit)} is not ${range}` };
       }
       return await this.#write(id, socket, microwatts, signal);
@@ -188,8 +184,7 @@ export class HsmpBackend implements PowerCapBackend {
     const firmwareMax = microwatts === undefined ? undefined : wattsFromMicrowatts(microwatts);
     const maxima = [firmwareMax, this.#maxPower()].filter(isPositive);
     const max = maxima.length === 0 ? {} : { max: watts(Math.min(...maxima)) };
-    const device = withLowestCap({ ...max, step: STEP }, this.#minPower());
-    return { ...device, ...(isPositive(firmwareMax) && { firmwareMax }) };
+    return { ...max, step: STEP, ...(isPositive(firmwareMax) && { firmwareMax }) };
   }
 
   async #socket(id: string, signal: AbortSignal | undefined): Promise<HsmpSocket> {

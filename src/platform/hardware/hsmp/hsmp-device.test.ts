@@ -32,14 +32,13 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(async (backend) => backend.close()));
 });
 
-function setup(more: { clock?: Clock; least?: Watts; most?: Watts; host?: FakeHost } = {}): HsmpBackend {
+function setup(more: { clock?: Clock; most?: Watts; host?: FakeHost } = {}): HsmpBackend {
   const { clock = systemClock, host = new FakeHost(OLD_KERNEL) } = more;
   const device = new HsmpDevice({ clock, path: stub.device, library: stub.library });
   const backend = new HsmpBackend({
     files: host,
     clock,
     device,
-    minPower: () => more.least,
     maxPower: () => more.most,
   });
   open.push(backend);
@@ -121,12 +120,11 @@ describe("/dev/hsmp", () => {
 
   it("limits an implausible firmware range to the catalogue's", async () => {
     stub.set(0, "ceiling", 2_000_000);
-    const backend = setup({ least: watts(320), most: watts(400) });
+    const backend = setup({ most: watts(400) });
     const board = (await backend.discover()).boards?.[0];
-    expect(board).toMatchObject({ device: { min: 320, max: 400 } });
+    expect(board).toMatchObject({ device: { max: 400 } });
     expect(board?.warnings?.join()).toMatch(/2000 W.*400 W/);
     expect((await backend.cap("package-0", watts(500))).result).toBe("error");
-    expect((await backend.cap("package-0", watts(1.75))).message).toMatch(/between 320 W and 400 W/);
     expect(writes()).toBe(0);
   });
 

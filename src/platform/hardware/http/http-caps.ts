@@ -89,7 +89,7 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const parsed = parseHttpOriginal(original, originalSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#options.control.send(commandOf(this.kind, parsed.watts), signal, endpointOf(parsed));
+    return this.#options.control.lift(commandOf(this.kind, parsed.watts), endpointOf(parsed), signal);
   }
 
   #has(id: string): boolean {

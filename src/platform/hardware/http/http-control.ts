@@ -22,6 +22,8 @@ export interface HttpControlClientOptions extends HttpEndpoint {
   readonly http: Pick<HttpClient, "send">;
   readonly clock: Clock;
   readonly node: string;
+  /** Shared by all clients of the node, whose routes may change. */
+  readonly unanswered?: UnansweredCommands;
 }
 
 /** The commands of a control service. */
@@ -33,18 +35,59 @@ export type ControlCommand =
 const answerSchema = z.object({
   result: z.enum(["applied", "blocked", "error"]),
   message: z.string().optional().catch(undefined),
+  /** The service carries out no command that is older than one it has carried out. */
+  ordered: z.boolean().optional().catch(undefined),
+  /** With a rejected command: the time stamp of the newest one that the service has carried out. */
+  newest: z.string().optional().catch(undefined),
 });
 
 /** After a timeout, commands fail at once for this long: the next command of the same tick would wait for the timeout again. */
 const PAUSE_AFTER_TIMEOUT = milliseconds(10_000);
+/** A command without an answer may be carried out up to this much later: services and proxies hold requests for minutes. */
+const LATE_WITHIN = milliseconds(300_000);
+
+/** The last time stamp with a year of four digits. The service is not trusted, and there must be room for later ones. */
+const LAST_STAMP = Date.UTC(9999, 11, 31);
+
+const UNSETTLED =
+  "the limit is lifted, but an earlier command got no answer and may still lower it; it is lifted again at each tick";
+
+/** Commands that got no answer, and so may still be carried out. */
+export class UnansweredCommands {
+  readonly #clock: Clock;
+  readonly #since = new Map<string, MonotonicInstant>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(command: string): void {
+    for (const old of this.#since.keys()) this.has(old);
+    this.#since.set(command, this.#clock.monotonic());
+  }
+
+  has(command: string): boolean {
+    const since = this.#since.get(command);
+    if (since !== undefined && elapsed(since, this.#clock.monotonic()) >= LATE_WITHIN) this.#since.delete(command);
+    return this.#since.has(command);
+  }
+
+  delete(command: string): void {
+    this.#since.delete(command);
+  }
+}
 
 /** Sends commands with `POST /control/{node}`. Rejects only with the signal's reason. */
 export class HttpControlClient {
   readonly #options: HttpControlClientOptions;
   #unreachable: { readonly since: MonotonicInstant; readonly message: string } | undefined;
+  /** The last time stamp. Each command has a later one, even if the clock is set back. */
+  #lastStamp = 0;
+  readonly #unanswered: UnansweredCommands;
 
   constructor(options: HttpControlClientOptions) {
     this.#options = options;
+    this.#unanswered = options.unanswered ?? new UnansweredCommands(options.clock);
   }
 
   get node(): string {
@@ -56,27 +99,67 @@ export class HttpControlClient {
     return { endpoint, timeout };
   }
 
+  /**
+   * Lifts a limit at the endpoint at which it was set. It counts as an error while an earlier command of the same action got no
+   * answer and may still be carried out after this one. A service that says `ordered` never does that.
+   */
+  async lift(command: ControlCommand, to: HttpEndpoint, signal?: AbortSignal): Promise<WriteOutcome> {
+    const outcome = await this.send(command, signal, to);
+    const isUnsettled = outcome.result === "applied" && this.#unanswered.has(nameOf(command, to));
+    return isUnsettled ? { result: "error", message: UNSETTLED, isUnsettled: true } : outcome;
+  }
+
   async send(command: ControlCommand, signal?: AbortSignal, to: HttpEndpoint = this.endpoint): Promise<WriteOutcome> {
-    const { http, clock, node } = this.#options;
+    const { clock } = this.#options;
     const elsewhere = to.endpoint !== this.#options.endpoint;
     const unreachable = elsewhere ? undefined : this.#unreachable;
     if (unreachable !== undefined && elapsed(unreachable.since, clock.monotonic()) < PAUSE_AFTER_TIMEOUT)
       return { result: "error", message: unreachable.message };
-    const body = JSON.stringify({ node, ts: new Date(clock.now()).toISOString(), ...command });
     try {
-      const url = fillUrl(to.endpoint, "{node}", node);
-      const headers = { "content-type": "application/json" };
-      const answer = await http.send({ method: "POST", url, node, headers, body, timeout: to.timeout, signal });
+      const { outcome, ordered, isLost, newest } = await this.#post(command, to, signal);
+      // Another agent with a clock ahead of this one has sent commands: this command is the newest all the same.
+      const answer =
+        newest === undefined ? { outcome, ordered, isLost } : await this.#post(command, to, signal, newest);
       if (!elsewhere) this.#unreachable = undefined;
-      return outcomeOf(answer);
+      if (answer.isLost) this.#unanswered.add(nameOf(command, to));
+      if (answer.ordered && answer.outcome.result === "applied") this.#unanswered.delete(nameOf(command, to));
+      return answer.outcome;
     } catch (error) {
-      if (!(error instanceof TelemetryError)) throw error;
-      const { kind, message } = error;
-      if (!elsewhere && (kind === "timeout" || kind === "network"))
-        this.#unreachable = { since: clock.monotonic(), message };
+      const { kind, message } = error instanceof TelemetryError ? error : { kind: "aborted" as const, message: "" };
+      const isUnanswered = kind === "timeout" || kind === "network" || kind === "aborted";
+      if (isUnanswered) this.#unanswered.add(nameOf(command, to));
+      if (kind === "aborted") throw error;
+      if (!elsewhere && isUnanswered) this.#unreachable = { since: clock.monotonic(), message };
       return { result: kind === "not_allowed" ? "blocked" : "error", message };
     }
   }
+
+  async #post(command: ControlCommand, to: HttpEndpoint, signal: AbortSignal | undefined, after = 0): Promise<Answer> {
+    const { http, clock, node } = this.#options;
+    this.#lastStamp = Math.max(clock.now(), this.#lastStamp + 1, after + 1);
+    const body = JSON.stringify({ node, ts: new Date(this.#lastStamp).toISOString(), ...command });
+    const url = fillUrl(to.endpoint, "{node}", node);
+    const headers = { "content-type": "application/json" };
+    return answerOf(await http.send({ method: "POST", url, node, headers, body, timeout: to.timeout, signal }));
+  }
+}
+
+const nameOf = ({ action }: ControlCommand, { endpoint }: HttpEndpoint): string => `${action} ${endpoint}`;
+
+interface Answer {
+  readonly outcome: WriteOutcome;
+  readonly ordered: boolean;
+  /** A gateway has answered instead of the service, which may still carry out the command. */
+  readonly isLost: boolean;
+  readonly newest?: number | undefined;
+}
+
+function answerOf(answer: HttpAnswer): Answer {
+  const { result, ordered, newest } = answerSchema.safeParse(parsed(answer.text)).data ?? {};
+  const time = Date.parse(newest ?? "");
+  const isOlder = answer.status === 409 && time < LAST_STAMP;
+  const isLost = result === undefined && answer.status >= 500;
+  return { outcome: outcomeOf(answer), ordered: ordered === true, isLost, ...(isOlder && { newest: time }) };
 }
 
 /**

@@ -40,6 +40,6 @@ export class HttpThrottleBackend implements ThrottleBackend {
   async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const parsed = parseHttpOriginal(original, originalSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, signal, endpointOf(parsed));
+    return this.#control.lift({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, endpointOf(parsed), signal);
   }
 }

@@ -178,6 +178,56 @@ describe("a control service", () => {
     expect(await control.send({ action: "dvfs.set_throttle_pct", throttlePct: 10 })).toEqual({ result: "applied" });
   });
 
+  it("X-123 gets each command with a later time stamp, and again if another agent's clock is ahead", async () => {
+    const service = new Service();
+    const control = service.control();
+    const sent = () => service.calls.map(({ body: { ts } }) => ts);
+    const lift = async () => control.send({ action: "rapl.set_power_cap_watts", capWatts: 350 });
+    await lift();
+    await lift();
+    expect(sent()).toEqual(["2030-01-01T00:00:00.000Z", "2030-01-01T00:00:00.001Z"]);
+    service.answer = answered({ result: "error", message: "too late", newest: "2030-01-01T00:10:00.000Z" }, 409);
+    expect(await lift()).toEqual({ result: "error", message: "too late" });
+    // Once, and not until the service agrees.
+    expect(sent().slice(2)).toEqual(["2030-01-01T00:00:00.002Z", "2030-01-01T00:10:00.001Z"]);
+    // A time after which there is no later one is not followed.
+    service.answer = answered({ result: "error", message: "too late", newest: "+275760-09-13T00:00:00.000Z" }, 409);
+    expect(await lift()).toEqual({ result: "error", message: "too late" });
+    expect(sent()).toHaveLength(5);
+  });
+
+  it("X-123 is unsettled after a command without an answer, until it says that it keeps the order, or five minutes later", async () => {
+    const service = new Service();
+    const control = service.control();
+    const { endpoint } = control;
+    const lift = async (capWatts: number) => control.lift({ action: "rapl.set_power_cap_watts", capWatts }, endpoint);
+    const timesOut = async (instead?: HttpAnswer) => {
+      service.answer = instead ?? new TelemetryError("timeout", "no answer within 2s");
+      await control.send({ action: "rapl.set_power_cap_watts", capWatts: 240 });
+      service.answer = undefined;
+      service.clock.advance(milliseconds(10_000));
+    };
+    await timesOut();
+    const message: unknown = expect.stringContaining("may still lower it");
+    const unsettled = { result: "error", message, isUnsettled: true };
+    expect(await lift(350)).toEqual(unsettled);
+    const gpus = { action: "gpu.set_power_cap_watts", capWattsPerGpu: 700 } as const;
+    expect(await control.lift(gpus, endpoint)).toEqual({ result: "applied" });
+    service.answer = answered({ result: "applied", ordered: true });
+    expect(await lift(350)).toEqual({ result: "applied" });
+    await timesOut();
+    service.clock.advance(milliseconds(289_000));
+    expect(await lift(350)).toEqual(unsettled);
+    service.clock.advance(milliseconds(1000));
+    expect(await lift(350)).toEqual({ result: "applied" });
+    // A gateway that gives up says nothing about the service behind it.
+    await timesOut({ status: 504, text: "<html>gateway timeout</html>" });
+    expect(await lift(350)).toEqual(unsettled);
+    service.clock.advance(milliseconds(289_000));
+    service.clock.advance(milliseconds(1000));
+    expect(await lift(350)).toEqual({ result: "applied" });
+  });
+
   it("X-49 is restored at the endpoint of the cap, even after the route changed", async () => {
     const service = new Service();
     const { original = "" } = await service.caps("gpu").original("gpus");

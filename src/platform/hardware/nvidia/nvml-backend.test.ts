@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { resolveCap } from "../../../core/control/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
 import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
 import { NvmlBackend } from "./nvml-backend.ts";
@@ -57,12 +58,10 @@ describe("NVML", () => {
   });
 
   const boards = async () => (await nvml.discover()).boards ?? [];
-  /** Calls run on real threads: virtual time advances only when nothing but hung calls is pending. */
+  /** Lets the time limit pass once the driver holds `hung` calls and every other call, which runs on a real thread, has returned. */
   async function untilGivenUp<Result>(hung: number, work: Promise<Result>): Promise<Result> {
-    const ended = work.then(() => "ended");
-    while ((await Promise.race([ended, systemClock.sleep(milliseconds(1))])) !== "ended") {
-      if (clock.waiting <= hung) clock.advance(clock.untilNext ?? milliseconds(0));
-    }
+    await eventually(() => stub.get(-1, "hanging") === hung && clock.waiting === hung);
+    clock.advance(clock.untilNext ?? milliseconds(0));
     return work;
   }
 
@@ -275,7 +274,7 @@ describe("NVML", () => {
     const again = await boards();
     expect(again.find(({ id }) => id === uuidOf(1))?.lost).toMatch(/skipped: .*has not returned since \d{4}-/);
     stub.set(1, "hang", 0);
-    await expect.poll(async () => (await boards()).every(({ lost }) => lost === undefined)).toBe(true);
+    await eventually(async () => (await boards()).every(({ lost }) => lost === undefined));
   });
 
   it("fails at once from the second call on if the whole driver hangs", async () => {

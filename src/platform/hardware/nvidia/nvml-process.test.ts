@@ -24,7 +24,10 @@ async function run(lines: string, env: NodeJS.ProcessEnv = {}, withStub = true) 
     const { default: koffi } = await import(${JSON.stringify(import.meta.resolve("koffi"))});
     const stub = koffi.load(library);
     stub.func("stub_reset", "void", ["int"])(2);
-    const set = stub.func("stub_set", "void", ["int", "str", "int64_t"]);`;
+    const set = stub.func("stub_set", "void", ["int", "str", "int64_t"]);
+    const get = stub.func("stub_get", "int64_t", ["int", "str"]);
+    const { eventually } = await import(${here} + "/../../clock/testing/index.ts");
+    const callHangs = async () => eventually(() => Number(get(-1, "hanging")) === 1);`;
   const script = `
     const { NvmlBackend } = await import(${here} + "/nvml-backend.ts");
     const { systemClock } = await import(${here} + "/../../clock/index.ts");
@@ -59,7 +62,7 @@ describe("a process with NVML in it", () => {
       set(0, "hang", 1);
       const stop = new AbortController();
       const looking = nvml.discover(stop.signal);
-      await systemClock.sleep(50);
+      await callHangs();
       stop.abort();
       await looking;
       process.on("exit", () => console.log("earlier handlers ran"));
@@ -89,7 +92,7 @@ describe("a process with NVML in it", () => {
 
   it("tries NVML again after slow starts that were killed, because NVML did not crash", async () => {
     const look = (then: string) => `const looking = gpus(library, "slow").discover(); ${then}`;
-    const killed = look(`set(-1, "inithang", 1); await systemClock.sleep(200); process.kill(process.pid, "SIGKILL");`);
+    const killed = look(`set(-1, "inithang", 1); await callHangs(); process.kill(process.pid, "SIGKILL");`);
     for (let start = 0; start < 3; start++) expect(await run(killed)).toMatchObject({ signal: "SIGKILL" });
     const later = look("console.log((await looking).boards?.length ?? (await looking).absent); process.exit(0);");
     expect(await run(later, { STUB_NVML_BOARDS: "2" })).toMatchObject({ output: "2\n" });
@@ -104,14 +107,14 @@ describe("a process with NVML in it", () => {
       });
       set(-1, "inithang", 1);
       void backend.discover();
-      await systemClock.sleep(200);
+      await callHangs();
       console.log((await import("node:fs")).existsSync(where));
       process.exit(0);`;
     expect(await run(lines)).toMatchObject({ code: 0, output: "false\n" });
   });
 
   it("exits at once with its exit code while a call is running", async () => {
-    const lines = `set(-1, "inithang", 1); void nvml.discover(); await systemClock.sleep(200); process.exit(143);`;
+    const lines = `set(-1, "inithang", 1); void nvml.discover(); await callHangs(); process.exit(143);`;
     expect(await run(lines)).toMatchObject({ code: 143, signal: null });
   });
 

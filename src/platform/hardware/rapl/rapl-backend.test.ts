@@ -160,7 +160,7 @@ describe("RAPL discovery", () => {
   it("reports the cap range from the part's values", async () => {
     const { boards } = await setup(sapphireRapids).backend.discover();
     expect(boards?.[0]).toMatchObject({
-      device: { min: 87.5, max: 350, registerLimit: 4095.875, step: 0.125 },
+      device: { min: undefined, max: 350, registerLimit: 4095.875, step: 0.125 },
       averagingWindow: 999.424,
     });
   });
@@ -333,28 +333,16 @@ describe("RAPL's quirks", () => {
     expect(host.writes.map(({ text }) => text)).toEqual(["200000000", "350000000"]);
   });
 
-  it("X-88 never writes less than the lowest cap: exposed, the catalogue's, or a quarter of the maximum", async () => {
+  it("X-88 reports the minimum that the device exposes and never writes less, and reports none otherwise", async () => {
     const { host, backend } = setup(sapphireRapids);
-    expect(await backend.cap("package-0", watts(1.75))).toEqual({
-      result: "error",
-      message: "package-0: 1.75 W is not between 87.5 W and 350 W",
-    });
-    expect((await backend.cap("package-0", watts(87.5))).result).toBe("applied");
-    const known = new RaplBackend({ files: host, clock: hastyClock(), minPower: () => watts(120) });
-    expect((await known.discover()).boards?.[1]?.device).toMatchObject({
-      min: 120,
-      minSource: expect.stringMatching(/catalogue/),
-    });
+    expect((await backend.discover()).boards?.[1]?.device.min).toBeUndefined();
     host.set(`${zonePath("intel-rapl:2")}/constraint_0_min_power_uw`, "60000000");
-    const { min, minSource } = (await known.discover()).boards?.[1]?.device ?? {};
-    expect([min, minSource]).toEqual([60, undefined]);
-  });
-
-  it("X-88 derives no minimum from an implausible maximum", async () => {
-    const { host } = setup(sapphireRapids);
-    host.set(`${zonePath("intel-rapl:0")}/constraint_0_max_power_uw`, "4090000000");
-    const backend = new RaplBackend({ files: host, clock: hastyClock(), maxPower: () => watts(400) });
-    expect((await backend.discover()).boards?.[0]?.device).toMatchObject({ min: 100, max: 4090 });
+    expect((await backend.discover()).boards?.[1]?.device.min).toBe(60);
+    expect(await backend.cap("package-1", watts(59))).toEqual({
+      result: "error",
+      message: "package-1: 59 W is not between 60 W and 350 W",
+    });
+    expect((await backend.cap("package-1", watts(60))).result).toBe("applied");
   });
 
   it("X-70 tests control by writing each limit back, so that a lock shows before the first cap", async () => {

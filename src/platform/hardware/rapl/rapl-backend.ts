@@ -1,4 +1,4 @@
-import { type CapDevice, type WriteOutcome, withLowestCap } from "../../../core/control/index.ts";
+import type { WriteOutcome } from "../../../core/control/index.ts";
 import {
   formatWatts,
   type MonotonicInstant,
@@ -21,9 +21,6 @@ export interface RaplOptions {
   readonly clock: Clock;
   /** The package's rated power from the catalogue, for parts that do not report it. */
   readonly ratedPower?: () => Watts | undefined;
-  /** The lowest and the highest cap of the part, from the catalogue. */
-  readonly minPower?: () => Watts | undefined;
-  readonly maxPower?: () => Watts | undefined;
 }
 
 /** Errors of a locked register: ENODATA for the limit, ENOSYS for `enabled`. */
@@ -48,16 +45,16 @@ export class RaplBackend implements PowerCapBackend {
   readonly kind = "cpu";
   readonly #files: HostFiles;
   readonly #clock: Clock;
-  readonly #catalogue: Required<Pick<RaplOptions, "ratedPower" | "minPower" | "maxPower">>;
+  readonly #ratedPower: () => Watts | undefined;
   readonly #zones: PowercapZones;
   readonly #locked = new Map<string, LockedPackage>();
   /** Packages seen before: one that disappears is reported as lost. */
   readonly #known = new Set<string>();
 
-  constructor({ files, clock, ratedPower = UNKNOWN, minPower = UNKNOWN, maxPower = UNKNOWN }: RaplOptions) {
+  constructor({ files, clock, ratedPower = () => undefined }: RaplOptions) {
     this.#files = files;
     this.#clock = clock;
-    this.#catalogue = { ratedPower, minPower, maxPower };
+    this.#ratedPower = ratedPower;
     this.#zones = new PowercapZones(files);
   }
 
@@ -114,7 +111,7 @@ export class RaplBackend implements PowerCapBackend {
   async cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome> {
     try {
       const found = this.#package(id);
-      const { min, max = Infinity, registerLimit = 0, step = watts(0) } = this.#device(found);
+      const { min, max = Infinity, registerLimit = 0, step = watts(0) } = found.device(this.#ratedPower());
       const [lowest, highest] = [min ?? step, Math.min(max, registerLimit)];
       const settings = found.settingsFor(limit);
       // The register drops bits above its 15: 4096 W would become 0 W.
@@ -172,18 +169,9 @@ export class RaplBackend implements PowerCapBackend {
     });
   }
 
-  #device(found: RaplPackage): CapDevice {
-    const { ratedPower, minPower, maxPower } = this.#catalogue;
-    const device = found.device(ratedPower());
-    // Derive the minimum from a maximum that this part can really take.
-    const max = Math.min(device.max ?? Infinity, maxPower() ?? Infinity);
-    const { min, minSource } = withLowestCap({ ...device, max: watts(max) }, minPower());
-    return { ...device, min, minSource };
-  }
-
   #board(found: RaplPackage): CapBoard {
     const { id, averagingWindow } = found;
-    const device = this.#device(found);
+    const device = found.device(this.#ratedPower());
     try {
       const warnings = lowerMmio(found, found.enforcedLimit);
       return { id, device, averagingWindow, locked: this.#whyLocked(found), warnings };
@@ -229,7 +217,6 @@ const ENERGY_ONLY =
 const NO_LONG_TERM = "RAPL has no long-term limit in model-specific registers here, and Joulie writes no other limit";
 const SWITCHED_OFF =
   "its long-term limit is disabled (`enabled` is 0), by a firmware lock or by choice: enable it in the BIOS. Joulie does not enable it, because the kernel would also change the clamp and the short-term limit, which cannot be restored";
-const UNKNOWN = (): undefined => undefined;
 
 function lowerMmio(found: RaplPackage, limit: Watts): readonly string[] {
   const lower = found.mmioBelow(limit);

@@ -49,7 +49,7 @@ static const char *const keys[KEYS] = {
 static _Atomic long long board[MOST_BOARDS][KEYS];
 
 /* Keys of the driver. */
-static _Atomic int count, initialised, initcode, inithang, loaded, inits, generation;
+static _Atomic int count, initialised, initcode, inithang, loaded, inits, generation, hanging;
 
 static int key_of(const char *key) {
   for (int k = 0; k < KEYS; k++)
@@ -72,6 +72,7 @@ static _Atomic int *global_of(const char *key) {
   if (strcmp(key, "loaded") == 0) return &loaded;
   if (strcmp(key, "initialised") == 0) return &initialised;
   if (strcmp(key, "inits") == 0) return &inits;
+  if (strcmp(key, "hanging") == 0) return &hanging; /* number of calls that hang now */
   fprintf(stderr, "the NVML stub has no %s\n", key);
   abort();
 }
@@ -115,6 +116,13 @@ void stub_reload(void) {
 /* A handle is a board's number and the driver's generation, and never a null pointer. */
 static void *handle_of(int i) { return (void *)(long)(0x10000 * (generation + 1) + i + 1); }
 
+#define HANG_WHILE(flag)           \
+  if (flag) {                      \
+    hanging++;                     \
+    while (flag) usleep(1000);     \
+    hanging--;                     \
+  }
+
 static void hang_while_there(const char *variable) {
   const char *file = getenv(variable);
   while (file != NULL && access(file, F_OK) == 0) usleep(1000);
@@ -132,7 +140,7 @@ static int enter(void *handle, int *i) {
   if (number / 0x10000 != generation + 1 || (number & 0xffff) > count) return INVALID_ARGUMENT;
   *i = (int)(number & 0xffff) - 1;
   board[*i][key_of("calls")]++;
-  while (of(*i, "hang")) usleep(1000);
+  HANG_WHILE(of(*i, "hang"))
   hang_while_there("STUB_NVML_HANG");
   return (int)of(*i, "lost");
 }
@@ -144,7 +152,7 @@ static int enter(void *handle, int *i) {
 
 int nvmlInit_v2(void) {
   if (getenv("STUB_NVML_CRASH")) *(volatile int *)0 = 0;
-  while (inithang) usleep(1000);
+  HANG_WHILE(inithang)
   hang_while_there("STUB_NVML_INIT_HANG");
   if (!loaded) return DRIVER_NOT_LOADED;
   if (initcode) return initcode;
@@ -170,7 +178,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **result) {
   if (!loaded) return DRIVER_NOT_LOADED;
   if (!initialised) return UNINITIALIZED;
   if ((int)index >= count) return INVALID_ARGUMENT;
-  while (of((int)index, "hang")) usleep(1000);
+  HANG_WHILE(of((int)index, "hang"))
   if (of((int)index, "lost")) return (int)of((int)index, "lost");
   *result = handle_of((int)index);
   return OK;

@@ -19,7 +19,7 @@ export interface CallOptions {
   /** Bypasses the client's rate limit, for lease renewals. */
   readonly urgent?: boolean;
   /** Called right before each attempt, after any wait. If it throws, the call fails and sends nothing. */
-  readonly beforeSending?: () => void;
+  readonly beforeSending?: () => void | Promise<void>;
   /** Strips `metadata.managedFields` from the response before parsing; they are often half of it. */
   readonly lean?: boolean;
 }
@@ -87,7 +87,8 @@ export class Caller {
     const { signal } = options;
     await this.#turn(options, signal);
     signal?.throwIfAborted();
-    options.beforeSending?.();
+    const checked = options.beforeSending?.();
+    if (checked !== undefined) await checked;
     const deadline = this.#deadline(options, signal);
     try {
       return await this.#timed(request, options, deadline, async () => {

@@ -197,3 +197,14 @@ export function retryAfterOf(header: string | undefined, now: Instant): Millisec
 function facts(given: { [Fact in keyof ApiErrorFacts]: ApiErrorFacts[Fact] | undefined }): ApiErrorFacts {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
+
+const NO_ANSWER: ReadonlySet<ApiErrorKind> = new Set(["network", "timeout", "unavailable"]);
+
+/** Why a call failed, for a user: without the request, whose path says nothing to them. */
+export function plainReason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const { code } = error as { readonly code?: unknown };
+  const isRefused = typeof code === "string" && code.startsWith("ECONN");
+  if (isRefused || (error instanceof ApiError && NO_ANSWER.has(error.kind))) return "the API server does not answer";
+  return message.replace(/^[A-Z]+ \/\S*: (\d{3} )?/, "");
+}

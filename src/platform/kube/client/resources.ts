@@ -30,6 +30,7 @@ export const resources = {
   namespaces: cluster("", "v1", "namespaces", "Namespace"),
   configMaps: namespaced("", "v1", "configmaps", "ConfigMap"),
   persistentVolumes: cluster("", "v1", "persistentvolumes", "PersistentVolume"),
+  persistentVolumeClaims: namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim"),
   secrets: namespaced("", "v1", "secrets", "Secret"),
   deployments: namespaced("apps", "v1", "deployments", "Deployment"),
   daemonSets: namespaced("apps", "v1", "daemonsets", "DaemonSet"),

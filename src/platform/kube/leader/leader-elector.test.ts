@@ -161,6 +161,16 @@ describe("LeaderElector", () => {
     expect(clock.waiting).toBe(0);
   });
 
+  it("X-161 shows the time of its calendar in the Lease, and goes on leading by its clock", async () => {
+    const { clock, api } = world();
+    const calendar = { now: () => instant(1_700_000_000_000 + 60 * clock.monotonic()) };
+    const one = candidate(new Process(clock, api), "one", 1, { calendar });
+    await clock.advanceAsync(ms(60_000));
+    expect(one.terms).toEqual({ active: 1, begun: 1 });
+    expect(Date.parse(leaseOf(api)?.spec?.renewTime ?? "")).toBeGreaterThan(1_700_000_000_000 + 55 * 60_000);
+    await one.stop();
+  });
+
   it("releases the Lease when it stops, and the next replica leads within a retry period", async () => {
     const { clock, api } = world();
     const one = candidate(new Process(clock, api), "one", 1);

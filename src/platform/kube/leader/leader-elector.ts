@@ -10,7 +10,10 @@ import { type DualTimestamp, LeaseRecord } from "./lease.ts";
 
 export interface LeaderElectorOptions {
   readonly client: KubeClient;
+  /** Real time: leadership is decided by it. */
   readonly clock: Clock;
+  /** The time that the Lease shows, where it is not that of `clock`. */
+  readonly calendar?: Pick<Clock, "now"> | undefined;
   readonly random: RandomSource;
   readonly log: Logger;
   /** The Lease shared by all candidates. */
@@ -42,13 +45,14 @@ export class LeaderElector {
   #renewed: DualTimestamp | undefined;
 
   constructor(options: LeaderElectorOptions) {
-    const { client, clock, random, lease, name } = options;
+    const { client, clock, calendar = clock, random, lease, name } = options;
     this.#options = options;
     // The suffix prevents a restarted process with the same name from assuming that it still leads.
     this.#identity = `${name}_${Math.floor(random.next() * 2 ** 48).toString(36)}`;
     this.#record = new LeaseRecord({
       client,
       clock,
+      calendar,
       at: lease,
       identity: this.#identity,
       leaseDuration: LEASE_DURATION,

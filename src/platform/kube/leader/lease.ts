@@ -18,6 +18,8 @@ export interface Lease extends KubeObject {
 interface LeaseRecordOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
+  /** The time that the Lease shows. */
+  readonly calendar: Pick<Clock, "now">;
   readonly at: ObjectName;
   readonly identity: string;
   readonly leaseDuration: Milliseconds;
@@ -58,14 +60,14 @@ export class LeaseRecord {
         if (!isApiError(error, "conflict", "notFound")) throw error;
       }
     }
-    const { client, at, clock, identity, leaseDuration } = this.#options;
+    const { client, at, clock, calendar, identity, leaseDuration } = this.#options;
     try {
       this.#see(await client.get<Lease>(resources.leases, at, options));
     } catch (error) {
       if (!isApiError(error, "notFound")) throw error;
       this.#seen = undefined;
       const sent = this.#now();
-      const spec = { ...newTerm(identity, leaseDuration, sent.calendar), leaseTransitions: 0 };
+      const spec = { ...newTerm(identity, leaseDuration, calendar.now()), leaseTransitions: 0 };
       const created = await client.create<Lease>(
         resources.leases,
         { metadata: { name: at.name, ...(at.namespace !== undefined && { namespace: at.namespace }) }, spec },
@@ -94,21 +96,22 @@ export class LeaseRecord {
 
   async #giveBack(options: WriteOptions): Promise<void> {
     if (!this.isOurs || this.#seen === undefined) return;
-    const now = microTime(this.#now().calendar);
+    const now = microTime(this.#options.calendar.now());
     const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
     this.#see(await this.#patch(this.#seen, spec, options));
   }
 
   async #write(options: WriteOptions): Promise<DualTimestamp> {
-    const { identity, leaseDuration } = this.#options;
+    const { identity, leaseDuration, calendar } = this.#options;
     const seen = this.#seen;
     if (seen === undefined) throw new Error("a lease is read before it is written");
     const sent = this.#now();
-    const { acquireTime: _, ...renewal } = newTerm(identity, leaseDuration, sent.calendar);
+    const term = newTerm(identity, leaseDuration, calendar.now());
+    const { acquireTime: _, ...renewal } = term;
     const spec = this.isOurs
       ? renewal
       : {
-          ...newTerm(identity, leaseDuration, sent.calendar),
+          ...term,
           leaseTransitions: (seen.spec?.leaseTransitions ?? 0) + 1,
         };
     this.#see(await this.#patch(seen, spec, options));

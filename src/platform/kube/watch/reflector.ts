@@ -303,7 +303,7 @@ export class Reflector<Value, Index extends string = never> {
       if (isFirst) onForbidden();
       return;
     }
-    const facts = { kind: resource.kind, failures, err: error };
+    const facts = { kind: resource.kind, attempt: failures, err: error };
     // Logs at failure counts 1, 2, 4, 8, …, to limit the log during an outage.
     if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
       log.debug(facts, "restarting watch");

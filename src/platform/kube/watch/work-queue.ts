@@ -159,7 +159,7 @@ export class WorkQueue {
     const asked = waitAsked(error, LONGEST_RETRY_AFTER, random);
     if (asked > 0) this.#retryAfterUntil.set(key, monotonicInstant(clock.monotonic() + asked));
     const wait = milliseconds(Math.max(asked, waitAfter(failures, backoff, random)));
-    log.debug({ key, failures, wait, err: error }, "work failed; retrying later");
+    log.debug({ key, attempt: failures, wait, err: error }, "work failed; retrying later");
     this.addAfter(key, wait);
   }
 

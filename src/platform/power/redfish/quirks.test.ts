@@ -6,6 +6,7 @@ import { knownDifferences, quirkOf, redfishQuirks } from "./quirks.ts";
 import { RedfishSwitch } from "./redfish-switch.ts";
 
 const never = new AbortController().signal;
+const confirmed = async (): Promise<void> => undefined;
 const SYSTEM = "/redfish/v1/Systems/1";
 const RESET = `${SYSTEM}/Actions/ComputerSystem.Reset`;
 const SESSIONS = "/redfish/v1/SessionService/Sessions";
@@ -31,9 +32,9 @@ afterEach(async () => {
 const tests: Readonly<Record<keyof typeof knownDifferences, () => Promise<void>>> = {
   resetTypes: async () => {
     redfish.allowed = ["ForceOn", "ForceOff", "PushPowerButton"];
-    await expect(machine.shutdown(never)).rejects.toMatchObject({ kind: "refused" });
-    await machine.forceOff(never);
-    await machine.on(never);
+    await expect(machine.shutdown(never, confirmed)).rejects.toMatchObject({ kind: "refused" });
+    await machine.forceOff(never, confirmed);
+    await machine.on(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff", "ForceOn"]);
   },
   alreadyThere: async () => {
@@ -45,31 +46,31 @@ const tests: Readonly<Record<keyof typeof knownDifferences, () => Promise<void>>
         redfish.state = "On";
         return { status };
       };
-      await machine.on(never);
+      await machine.on(never, confirmed);
     }
     redfish.state = "Off";
     redfish.fault = ({ path }) => (path === RESET ? { status: 400 } : undefined);
-    await expect(machine.on(never)).rejects.toMatchObject({ kind: "status", status: 400 });
+    await expect(machine.on(never, confirmed)).rejects.toMatchObject({ kind: "status", status: 400 });
   },
   betweenStates: async () => {
     for (const state of ["PoweringOn", "PoweringOff"]) {
       redfish.state = state;
       expect(await machine.state(never)).toBe("on");
     }
-    await machine.forceOff(never);
+    await machine.forceOff(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff"]);
   },
   accepted: async () => {
     redfish.fault = ({ path }) =>
       path === RESET ? { status: 202, headers: { location: "/redfish/v1/TaskService/Tasks/1" }, json: {} } : undefined;
-    await machine.shutdown(never);
+    await machine.shutdown(never, confirmed);
     expect(await machine.state(never)).toBe("on");
   },
   etagRequired: async () => {
     redfish.needsIfMatch = '"of the body"';
     redfish.fault = ({ path, method }) =>
       path === SYSTEM && method === "GET" ? { json: { PowerState: "On", "@odata.etag": '"of the body"' } } : undefined;
-    await machine.forceOff(never);
+    await machine.forceOff(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff"]);
   },
   etagSpelling: async () => {
@@ -77,7 +78,7 @@ const tests: Readonly<Record<keyof typeof knownDifferences, () => Promise<void>>
     for (const needed of ['W/"17"', '"17"', "17"]) {
       redfish.needsIfMatch = needed;
       redfish.state = "On";
-      await machine.forceOff(never);
+      await machine.forceOff(never, confirmed);
     }
     expect(redfish.resets).toHaveLength(3);
   },
@@ -85,7 +86,7 @@ const tests: Readonly<Record<keyof typeof knownDifferences, () => Promise<void>>
     redfish.etag = '"17"';
     redfish.fault = ({ path, headers }) =>
       path === RESET && headers["if-match"] !== undefined ? { status: 412 } : undefined;
-    await machine.forceOff(never);
+    await machine.forceOff(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff"]);
   },
   fewSessions: async () => {
@@ -109,7 +110,7 @@ const tests: Readonly<Record<keyof typeof knownDifferences, () => Promise<void>>
     redfish.vendor = "Lenovo";
     redfish.fault = ({ path, method }) => (path === SESSIONS && method === "POST" ? { status: 405 } : undefined);
     expect(await machine.state(never)).toBe("on");
-    await machine.forceOff(never);
+    await machine.forceOff(never, confirmed);
     expect(redfish.server.received.filter(({ path }) => path === SESSIONS)).toHaveLength(1);
   },
 };

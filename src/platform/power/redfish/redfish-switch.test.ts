@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import type { PowerSwitchError } from "../power-switch.ts";
 import type { FakeAnswer, FakeRequest } from "../testing/fake-http-server.ts";
 import { FakeRedfish } from "../testing/fake-redfish.ts";
 import { RedfishSwitch } from "./redfish-switch.ts";
 
 const never = new AbortController().signal;
+const confirmed = async (): Promise<void> => undefined;
 
 describe("a faulty Redfish service", () => {
   let redfish: FakeRedfish;
@@ -45,7 +47,7 @@ describe("a faulty Redfish service", () => {
     const machine = open();
     expect(await machine.state(never)).toBe("on");
     expect(redfish.sessions.size).toBe(1);
-    await machine.shutdown(never);
+    await machine.shutdown(never, confirmed);
     await machine.close();
     expect(redfish.sessions.size).toBe(0);
     expect(redfish.resets).toEqual(["GracefulShutdown"]);
@@ -75,7 +77,7 @@ describe("a faulty Redfish service", () => {
   ])("SLP-06 sends the ETag %s as %s where a reset needs it", async (etag, needed) => {
     redfish.etag = etag;
     redfish.needsIfMatch = needed;
-    await open().forceOff(never);
+    await open().forceOff(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff"]);
   });
 
@@ -113,15 +115,18 @@ describe("a faulty Redfish service", () => {
   it("SLP-06 uses only reset types that the service allows", async () => {
     redfish.allowed = ["ForceOn", "ForceOff", "PushPowerButton"];
     redfish.state = "Off";
-    await open().on(never);
+    await open().on(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOn"]);
-    expect(await failureOf(open().shutdown(never))).toMatchObject({ kind: "refused", code: "JOULIE_E_POWER_REFUSED" });
+    expect(await failureOf(open().shutdown(never, confirmed))).toMatchObject({
+      kind: "refused",
+      code: "JOULIE_E_POWER_REFUSED",
+    });
     expect(redfish.resets).toEqual(["ForceOn"]);
   });
 
   it("SLP-06 tries the usual reset type where the service lists none", async () => {
     redfish.allowed = undefined;
-    await open().shutdown(never);
+    await open().shutdown(never, confirmed);
     expect(redfish.resets).toEqual(["GracefulShutdown"]);
   });
 
@@ -144,7 +149,7 @@ describe("a faulty Redfish service", () => {
     const machine = new RedfishSwitch({ clock, timeout: milliseconds(20_000), endpoint: { address } });
     opened.push(machine);
     const call = failureOf(machine.state(never));
-    while (redfish.server.received.length === 0) await systemClock.sleep(milliseconds(1));
+    await eventually(() => redfish.server.received.length > 0);
     await clock.advanceAsync(milliseconds(20_001));
     expect(await call).toMatchObject({ kind: "timeout" });
   });
@@ -198,7 +203,7 @@ describe("a faulty Redfish service", () => {
       request.path === "/redfish/v1/Systems/1" && request.method === "GET"
         ? { json: { PowerState: "On", Actions: { "#ComputerSystem.Reset": { target } } } }
         : undefined;
-    await open().forceOff(never);
+    await open().forceOff(never, confirmed);
     expect(redfish.resets).toEqual(["ForceOff"]);
   });
 

@@ -1,6 +1,12 @@
 import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
-import { type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
-import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "../switch-http.ts";
+import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
+import {
+  type SwitchAnswer,
+  type SwitchCall,
+  SwitchHttp,
+  type SwitchHttpOptions,
+  sendsInTheClear,
+} from "../switch-http.ts";
 import { uuidIn } from "../system-uuid.ts";
 import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
 
@@ -40,12 +46,20 @@ const WRONG_STATE: ReadonlySet<number> = new Set([400, 409]);
 /** Of a new session that a service does not offer, or has none left for. */
 const NO_SESSION: ReadonlySet<number> = new Set([404, 405, 501, 503]);
 
+export function redfishUrl({ address }: RedfishEndpoint): URL {
+  const url = URL.parse(address);
+  if (url === null) throw new PowerSwitchError("refused", "redfish.address is not a URL");
+  return url;
+}
+
 /** A machine behind a Redfish service. Nothing of the service is trusted: every link must stay on its own origin. */
 export class RedfishSwitch implements PowerSwitch {
   readonly #options: RedfishSwitchOptions;
   readonly #base: URL;
   readonly #http: SwitchHttp;
   facts: MachineFacts | undefined;
+  /** What the last call of `state` has read, for the next action. */
+  #lastRead: System | undefined;
   #service: Service | undefined;
   #system: string | undefined;
   #session: { readonly token: string; readonly location: string | undefined } | undefined;
@@ -56,10 +70,8 @@ export class RedfishSwitch implements PowerSwitch {
     const { clock, timeout, ca, endpoint, credentials } = options;
     const { insecureSkipVerify = false } = endpoint;
     this.#options = options;
-    const base = URL.parse(endpoint.address);
-    if (base === null) throw new PowerSwitchError("refused", "redfish.address is not a URL");
-    this.#base = base;
-    if (credentials !== undefined && !insecureSkipVerify && sendsInTheClear(base))
+    this.#base = redfishUrl(endpoint);
+    if (credentials !== undefined && !insecureSkipVerify && sendsInTheClear(this.#base))
       throw new PowerSwitchError(
         "refused",
         "redfish.address is http://, which would send the password unencrypted; use https:// or insecureSkipVerify",
@@ -68,7 +80,7 @@ export class RedfishSwitch implements PowerSwitch {
   }
 
   async state(signal: AbortSignal): Promise<SwitchState> {
-    const { state, reset, uuid } = await this.#read(signal);
+    const { state, reset, uuid } = (this.#lastRead = await this.#read(signal));
     // A service may list only what is possible in the current state.
     const isOffered = state !== "on" || offering(reset.allowed, ...resetTypes.shutdown, ...resetTypes.forceOff);
     this.facts = {
@@ -78,16 +90,16 @@ export class RedfishSwitch implements PowerSwitch {
     return state;
   }
 
-  async on(signal: AbortSignal): Promise<void> {
-    await this.#reset("on", signal);
+  async on(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#reset("on", signal, confirm);
   }
 
-  async shutdown(signal: AbortSignal): Promise<void> {
-    await this.#reset("shutdown", signal);
+  async shutdown(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#reset("shutdown", signal, confirm);
   }
 
-  async forceOff(signal: AbortSignal): Promise<void> {
-    await this.#reset("forceOff", signal);
+  async forceOff(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    await this.#reset("forceOff", signal, confirm);
   }
 
   /** A service has few sessions and keeps each for half an hour, so this one is deleted. */
@@ -102,8 +114,9 @@ export class RedfishSwitch implements PowerSwitch {
     await this.#http.close();
   }
 
-  async #reset(action: Action, signal: AbortSignal): Promise<void> {
-    const { state, reset, etag } = await this.#read(signal);
+  async #reset(action: Action, signal: AbortSignal, confirm: ConfirmSwitching): Promise<void> {
+    const { state, reset, etag } = this.#lastRead ?? (await this.#read(signal));
+    this.#lastRead = undefined;
     const goal: SwitchState = action === "on" ? "on" : "off";
     if (state === goal) return;
     const wanted: readonly string[] = resetTypes[action];
@@ -112,7 +125,7 @@ export class RedfishSwitch implements PowerSwitch {
     if (type === undefined)
       throw new PowerSwitchError("refused", `the service offers none of the reset types ${wanted.join(", ")}`);
     const send = async (headers: Readonly<Record<string, string>>) =>
-      this.#call(target, { method: "POST", body: { ResetType: type }, headers, signal });
+      this.#call(target, { method: "POST", body: { ResetType: type }, headers, signal, confirm });
     let answer = await send({});
     for (const variant of etagVariants) {
       if ((answer.status !== 412 && answer.status !== 428) || etag === undefined) break;
@@ -191,7 +204,7 @@ export class RedfishSwitch implements PowerSwitch {
 
   async #call(
     path: string,
-    call: { method?: "GET" | "POST"; body?: unknown; headers?: Readonly<Record<string, string>>; signal: AbortSignal },
+    call: Omit<SwitchCall, "method"> & { readonly method?: "GET" | "POST" },
   ): Promise<SwitchAnswer> {
     const { signal } = call;
     const { quirk, sessions } = await this.#root(signal);

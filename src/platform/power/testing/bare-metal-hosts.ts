@@ -9,6 +9,7 @@ export const bareMetalHosts: Resource = {
   namespaced: true,
 };
 
+const text = { type: "string" };
 const object = (properties: object) => ({ type: "object", properties });
 
 export const bareMetalHostCrd = {
@@ -32,8 +33,22 @@ export const bareMetalHostCrd = {
         subresources: { status: {} },
         schema: {
           openAPIV3Schema: object({
-            spec: object({ online: { type: "boolean" }, disablePowerOff: { type: "boolean" } }),
-            status: object({ poweredOn: { type: "boolean" } }),
+            spec: object({
+              online: { type: "boolean" },
+              disablePowerOff: { type: "boolean" },
+              externallyProvisioned: { type: "boolean" },
+              consumerRef: object({ apiVersion: text, kind: text, namespace: text, name: text }),
+            }),
+            status: object({
+              poweredOn: { type: "boolean" },
+              operationalStatus: {
+                ...text,
+                enum: ["", "OK", "discovered", "error", "delayed", "detached", "servicing"],
+              },
+              errorType: text,
+              errorMessage: text,
+              provisioning: object({ state: text, ID: text }),
+            }),
           }),
         },
       },

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { systemClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { ask, raw, TestServers } from "../testing/test-servers.ts";
 
 const ms = milliseconds;
@@ -21,12 +22,15 @@ describe("limits", () => {
     async function* text() {
       for (;;) yield "x".repeat(65_536);
     }
-    const served = await servers.start({ metrics: { contentType: "text/plain", text }, limits: { response: ms(60) } });
+    const clock = new VirtualClock();
+    const served = await servers.start({ metrics: { contentType: "text/plain", text }, clock });
     const socket = connect(served.address.port, "127.0.0.1");
     socket.on("error", () => undefined);
-    socket.write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n");
+    socket.write("GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n");
     socket.pause();
-    await systemClock.sleep(ms(150));
+    // The time limit of the response.
+    await eventually(() => clock.waiting > 0);
+    clock.advance(ms(30_000));
     socket.resume();
     // Without the limit the response would never end.
     await expect(once(socket, "close")).resolves.toBeDefined();
@@ -49,7 +53,7 @@ describe("limits", () => {
     const closed = silent.map(async (socket) => once(socket.on("error", () => undefined).resume(), "close"));
     expect((await ask(served, "/livez")).status).toBe(200);
     // One address keeps half of the limit: three silent connections and the one that completed a request.
-    await Promise.race([Promise.all(closed.slice(0, 9)), systemClock.sleep(ms(10_000))]);
+    await Promise.all(closed.slice(0, 9));
     expect(silent.map(({ closed: isClosed }) => isClosed)).toEqual(Array.from({ length: 12 }, (_, i) => i < 9));
     expect(elsewhere.map(({ closed: isClosed }) => isClosed)).toEqual([false, false, false, false]);
     await get();

@@ -79,5 +79,8 @@ const howToRead = (path: string): string =>
 export function isLocalRequest({ headers, socket }: DebugRequest): boolean {
   if (!LOCAL_PEERS.has(socket.remoteAddress ?? "")) return false;
   if (Object.keys(headers).some((name) => FORWARDED.test(name))) return false;
-  return isLoopbackHost((headers.host ?? "").replace(/:\d+$/, ""));
+  return namesLoopback({ headers });
 }
+
+export const namesLoopback = ({ headers }: Pick<DebugRequest, "headers">): boolean =>
+  isLoopbackHost((headers.host ?? "").replace(/:\d+$/, ""));

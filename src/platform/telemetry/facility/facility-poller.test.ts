@@ -2,8 +2,9 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ambientOf, estimatedPue } from "../../../core/twin/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import { PrometheusClient } from "../prometheus/prometheus-client.ts";
-import { type FakeReply, FakeServer, queryOf, until, vector } from "../testing/fake-server.ts";
+import { type FakeReply, FakeServer, queryOf, vector } from "../testing/fake-server.ts";
 import {
   FacilityPoller,
   type FacilityPollerOptions,
@@ -50,7 +51,7 @@ async function open(
   const running = poller.run(abort.signal);
   const figures = Object.keys(queries).length;
   /** Resolves when all values of poll number `count` (from 1) were reported and the poller sleeps. */
-  const polled = async (count: number) => until(() => reports.length === count * figures && clock.waiting === 1);
+  const polled = async (count: number) => eventually(() => reports.length === count * figures && clock.waiting === 1);
   const queriesSent = () => server.received.splice(0).map(queryOf);
   return { clock, server, poller, reports, abort, running, polled, queriesSent };
 }
@@ -157,10 +158,10 @@ describe("FacilityPoller", () => {
       if (query === "it") return undefined;
       return query === "cooling" ? { status: 400, text: "no" } : vector(now, [{}, "21"]);
     }, site);
-    await until(() => server.received.length === 3 && reports.length === 2);
+    await eventually(() => server.received.length === 3 && reports.length === 2);
     expect(poller.snapshot().site).toEqual({ ambient: 21 });
     clock.advance(milliseconds(5000));
-    await until(() => reports.length === 3);
+    await eventually(() => reports.length === 3);
     expect(reports.at(-1)).toMatchObject({ figure: "it", problem: { kind: "timeout" } });
   });
 

@@ -6,9 +6,10 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { eventually } from "../../clock/testing/index.ts";
 import type { EndpointRange } from "../../config/index.ts";
 import { TelemetryError } from "../errors.ts";
-import { FakeServer, type Handler, until } from "../testing/fake-server.ts";
+import { FakeServer, type Handler } from "../testing/fake-server.ts";
 import { EndpointAccess } from "./endpoint-access.ts";
 import { HttpClient, type HttpClientOptions } from "./http-client.ts";
 
@@ -123,7 +124,7 @@ describe("HttpClient", () => {
     const clock = new VirtualClock();
     const { http, at, server } = await open(() => reply, { clock, timeout: milliseconds(2000) });
     const caught = http.send({ url: at("/x") }).catch((error: unknown) => error);
-    await until(() => server.received.length === 1);
+    await eventually(() => server.received.length === 1);
     clock.advance(milliseconds(2000));
     expect(await caught).toMatchObject({ kind: "timeout", message: expect.stringContaining("2s") });
     expect(clock.waiting).toBe(0);
@@ -134,7 +135,7 @@ describe("HttpClient", () => {
     const abort = new AbortController();
     const caught = http.send({ url: at("/x"), signal: abort.signal }).catch((error: unknown) => error);
     const reason = new Error("shutting down");
-    await until(() => server.received.length === 1);
+    await eventually(() => server.received.length === 1);
     abort.abort(reason);
     expect(await caught).toBe(reason);
     await expect(http.send({ url: at("/x"), signal: abort.signal })).rejects.toBe(reason);

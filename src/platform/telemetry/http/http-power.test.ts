@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
+import { eventually, realWork } from "../../clock/testing/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import { FakeServer, type Handler, until } from "../testing/fake-server.ts";
+import { FakeServer, type Handler } from "../testing/fake-server.ts";
 import { HttpPower, type HttpPowerOptions } from "./http-power.ts";
 
 const START = 1_700_000_000_000;
@@ -41,8 +42,7 @@ async function finish<Value>(clock: VirtualClock, work: Promise<Value>, step = 5
   work.then(end, end);
   while (!state.over) {
     clock.advance(milliseconds(step));
-    let turns = 0;
-    await until(() => state.over || ++turns > 3);
+    for (let turn = 0; turn < 4; turn++) await realWork();
   }
   return work;
 }
@@ -99,10 +99,10 @@ describe("HttpPower", () => {
     const reading = power.read([...names("dead", 500), ...names("live", 100)]);
     // 32 slots, each freed after 200 ms. Waiting for the 2 s timeouts instead would take 32 s.
     for (let asked = 32; asked < 500; asked += 32) {
-      await until(() => server.received.length >= asked);
+      await eventually(() => server.received.length >= asked);
       clock.advance(milliseconds(200));
     }
-    await until(() => server.received.length === 600);
+    await eventually(() => server.received.length === 600);
     expect(clock.monotonic()).toBe(3000);
     const { readings, dropped } = await finish(clock, reading);
     expect(readings.size).toBe(100);
@@ -190,8 +190,7 @@ describe("HttpPower", () => {
     const reading = power.read(names("dead", 60));
     for (let step = 0; step < 20; step++) {
       clock.advance(milliseconds(10));
-      let turns = 0;
-      await until(() => ++turns > 3);
+      for (let turn = 0; turn < 4; turn++) await realWork();
     }
     expect(server.received.length).toBeGreaterThan(10);
     expect(server.received.length).toBeLessThanOrEqual(25 + 10);
@@ -208,7 +207,7 @@ describe("HttpPower", () => {
     const reason = new Error("stop");
     const reading = power.read(names("dead", 50), abort.signal);
     const caught = reading.catch((error: unknown) => error);
-    await until(() => server.received.length === 32);
+    await eventually(() => server.received.length === 32);
     abort.abort(reason);
     expect(await caught).toBe(reason);
     expect(server.received).toHaveLength(32);

@@ -1,4 +1,4 @@
-import type { PowerReading } from "../../../core/twin/index.ts";
+import type { MeterReading } from "../../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
@@ -40,7 +40,7 @@ export class HttpPower implements NodePowerSource {
   }
 
   async read(nodes: readonly string[], signal?: AbortSignal): Promise<NodeReadings> {
-    const readings = new Map<string, PowerReading>();
+    const readings = new Map<string, MeterReading>();
     const drops = new DropCounter();
     const ask = async (node: string): Promise<boolean> => {
       const reading = await this.#readNode(node, signal);
@@ -57,15 +57,15 @@ export class HttpPower implements NodePowerSource {
     await this.#http.close();
   }
 
-  async #readNode(node: string, signal: AbortSignal | undefined): Promise<PowerReading | DropReason> {
+  async #readNode(node: string, signal: AbortSignal | undefined): Promise<MeterReading | DropReason> {
     const { clock, endpoint, scope, staleAfter = STALE_AFTER } = this.#options;
     try {
       const payload = await this.#http.json({ url: fillUrl(endpoint, "{node}", node), signal });
       const reading = powerInPayload(payload, scope);
       if (typeof reading === "string") return reading;
       const now = clock.now();
-      const { power, at = now } = reading;
-      return isStale(at, now, staleAfter) ? "stale" : { power, at, source: "http" };
+      const { at = now } = reading;
+      return isStale(at, now, staleAfter) ? "stale" : { ...reading, at, source: "http" };
     } catch (error) {
       if (error instanceof TelemetryError) return error.kind;
       throw error;

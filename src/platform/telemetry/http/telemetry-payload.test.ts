@@ -75,6 +75,17 @@ describe("powerInPayload", () => {
     expect(typeof read === "string" ? read : read.at).toBe(at);
   });
 
+  it("X-154 tells the power of the whole server from that of packages and boards", () => {
+    const server = { serverPowerWatts: 1200 };
+    expect(powerInPayload({ packagePowerWatts: 900, ...server }, "node")).toEqual({ power: 900, server: 1200 });
+    expect(powerInPayload(server, "node")).toEqual({ server: 1200 });
+    expect(powerInPayload({ packagePowerWatts: 900, serverPowerWatts: -1 }, "node")).toEqual({ power: 900 });
+    expect(powerInPayload({ serverPowerWatts: null }, "node")).toBe("missing");
+    // The agent caps packages.
+    expect(powerInPayload(server, "cpu")).toBe("missing");
+    expect(powerInPayload({ cpu: { packagePowerWatts: 250 }, ...server }, "cpu")).toEqual({ power: 250 });
+  });
+
   it("returns a power or a reason for any JSON", () => {
     fc.assert(
       fc.property(
@@ -82,7 +93,7 @@ describe("powerInPayload", () => {
         fc.constantFrom("node" as const, "cpu" as const),
         (value, scope) => {
           const read = power(value, scope);
-          expect(typeof read === "string" || (Number.isFinite(read) && read >= 0)).toBe(true);
+          expect(typeof read === "string" || (read !== undefined && Number.isFinite(read) && read >= 0)).toBe(true);
         },
       ),
     );

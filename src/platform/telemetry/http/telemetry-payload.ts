@@ -10,6 +10,7 @@ const figure = z
   .catch(undefined);
 const payload = z.object({
   packagePowerWatts: figure,
+  serverPowerWatts: figure,
   cpu: z.object({ packagePowerWatts: figure }).catch({}).optional(),
   gpu: z
     .object({
@@ -30,7 +31,10 @@ const payload = z.object({
 export type PowerScope = "node" | "cpu";
 
 export interface PayloadReading {
-  readonly power: Watts;
+  /** Absent if the node's endpoint reads the whole server only. */
+  readonly power?: Watts | undefined;
+  /** Of the whole server, with the node's scope. */
+  readonly server?: Watts | undefined;
   /** When the endpoint measured it, if it reports that. */
   readonly at?: Instant;
 }
@@ -41,6 +45,8 @@ export interface PayloadReading {
  * Node: the top-level value, else the sum of CPUs and GPUs. A top-level value that is smaller than the GPUs' power, or equal to the
  * CPUs' power while GPUs draw power, cannot include the GPUs, so they are added. Without a top-level value, GPUs of unknown power
  * make the node `incomplete`.
+ *
+ * `serverPowerWatts` is the power of the whole server, read by a meter. It does not stand for the devices' power.
  *
  * CPU: the value under `cpu`, else the top-level value minus the GPUs' power.
  */
@@ -53,11 +59,15 @@ export function powerInPayload(value: unknown, scope: PowerScope): PayloadReadin
   const gpu = read.gpu?.avgPowerWattsTotal ?? read.gpu?.powerWattsTotal;
   const hasGpu = read.gpu?.present ?? ((read.gpu?.count ?? 0) > 0 || gpu !== undefined);
   const power = scope === "node" ? nodePower(top, cpu, hasGpu ? { power: gpu } : undefined) : cpuPower(top, cpu, gpu);
-  if (typeof power === "string") return power;
-  const fault = invalidReason(power, "not negative");
-  if (fault !== undefined) return fault;
+  const server = scope === "node" && isNonNegative(read.serverPowerWatts) ? watts(read.serverPowerWatts) : undefined;
+  const fault = typeof power === "string" ? power : invalidReason(power, "not negative");
+  if (fault !== undefined && server === undefined) return fault;
   const at = ts === undefined ? undefined : instantOf(ts);
-  return { power: watts(power), ...(at !== undefined && { at }) };
+  return {
+    ...(fault === undefined && { power: watts(power as number) }),
+    ...(server !== undefined && { server }),
+    ...(at !== undefined && { at }),
+  };
 }
 
 type OptionalWatts = number | undefined;

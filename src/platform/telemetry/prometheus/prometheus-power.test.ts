@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
 import { FakeServer, type Handler, queryOf, vector } from "../testing/fake-server.ts";
-import { powerQueries } from "./power-queries.ts";
+import { keplerQuery } from "./power-queries.ts";
 import { PrometheusClient } from "./prometheus-client.ts";
 import { PrometheusPower } from "./prometheus-power.ts";
 
@@ -50,7 +50,7 @@ describe("PrometheusPower", () => {
     expect(readings.get("node-0")?.power).toBe(0);
     expect([...dropped]).toEqual([["unmatched", 1]]);
     expect(problem).toBeUndefined();
-    expect(server.received.map(queryOf)).toEqual([powerQueries.kepler]);
+    expect(server.received.map(queryOf)).toEqual([keplerQuery]);
     await power.read([]);
     expect(server.received).toHaveLength(1);
   });
@@ -94,6 +94,60 @@ describe("PrometheusPower", () => {
     const { readings, dropped } = await power.read(["a"]);
     expect(readings.get("a")).toEqual({ power: 900, at: (NOW - 20) * 1000, source: "prometheus" });
     expect(dropped.size).toBe(0);
+  });
+
+  describe("samples that say what they cover", () => {
+    const readingsOf = async (...samples: Samples) => {
+      const { power } = await open(() => vector(NOW, ...samples), "x");
+      const { readings, dropped } = await power.read(["a"]);
+      return { reading: readings.get("a"), dropped: Object.fromEntries(dropped) };
+    };
+    const covers = (joulie_covers: string, more: Readonly<Record<string, string>> = {}) => ({
+      node: "a",
+      joulie_covers,
+      ...more,
+    });
+    const from = { source: "prometheus", at: NOW * 1000 };
+
+    it("X-156 CPUs without boards are a partial reading", async () => {
+      expect((await readingsOf([covers("cpu"), "210"])).reading).toEqual({ ...from, power: 210, onlyCpus: true });
+      const both = await readingsOf([covers("cpu"), "210"], [covers("gpu"), "6090", NOW - 30]);
+      expect(both.reading).toEqual({ ...from, at: (NOW - 30) * 1000, power: 6300 });
+    });
+
+    it("X-156 boards without CPUs, or with an invalid sample, make no reading", async () => {
+      expect((await readingsOf([covers("gpu"), "6090"])).reading).toBeUndefined();
+      const broken = await readingsOf([covers("cpu"), "210"], [covers("gpu"), "NaN"]);
+      expect(broken).toEqual({ reading: undefined, dropped: { nan: 1 } });
+    });
+
+    it("X-154 the whole server is told from packages and boards", async () => {
+      const server = [covers("server", { psu: "1" }), "300"] as const;
+      const other = [covers("server", { psu: "2" }), "320", NOW - 60] as const;
+      expect((await readingsOf(server, other)).reading).toEqual({ ...from, at: (NOW - 60) * 1000, server: 620 });
+      expect((await readingsOf([{ node: "a" }, "500"], server)).reading).toEqual({ ...from, power: 500, server: 300 });
+      const partial = await readingsOf([covers("cpu"), "210"], server);
+      expect(partial.reading).toEqual({ ...from, power: 210, onlyCpus: true, server: 300 });
+    });
+
+    it("X-156 packages that an old and a new release of Kepler read at the same time count once", async () => {
+      const zone = [covers("cpu", { zone: "package" }), "200"] as const;
+      expect(await readingsOf(zone, [covers("cpu"), "190"])).toEqual({
+        reading: { ...from, power: 200, onlyCpus: true },
+        dropped: { overlapping: 1 },
+      });
+      expect((await readingsOf([covers("cpu"), "190"])).reading?.power).toBe(190);
+      // Boards have no zone, and a query of one's own may mix them with zones.
+      expect((await readingsOf([{ node: "a", zone: "package" }, "200"], [{ node: "a" }, "50"])).reading?.power).toBe(
+        250,
+      );
+    });
+
+    it("X-156 a zone of the package counts, and psys only without one", async () => {
+      const zones = (["package", "psys"] as const).map((zone) => [covers("cpu", { zone }), "100"] as const);
+      expect((await readingsOf(...zones)).reading?.power).toBe(100);
+      expect((await readingsOf([covers("cpu", { zone: "psys" }), "120"])).reading?.power).toBe(120);
+    });
   });
 
   it("uses one of several duplicates: the newest, then the highest", async () => {

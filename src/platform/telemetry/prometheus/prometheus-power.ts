@@ -1,18 +1,18 @@
-import type { PowerReading } from "../../../core/twin/index.ts";
-import type { Milliseconds } from "../../../core/units/index.ts";
+import type { MeterReading } from "../../../core/twin/index.ts";
+import { instant, type Milliseconds, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { DropCounter, STALE_AFTER } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
 import type { NodePowerSource, NodeReadings } from "../node-power-source.ts";
 import { NodeMatcher } from "./node-matcher.ts";
-import { powerQueries, sourceOfQuery } from "./power-queries.ts";
+import { COVERS_LABEL, type Coverage, keplerQuery, sourceOfQuery } from "./power-queries.ts";
 import type { PrometheusClient, PrometheusSample } from "./prometheus-client.ts";
 import { sumPower } from "./sum-power.ts";
 
 export interface PrometheusPowerOptions {
   readonly prometheus: PrometheusClient;
   readonly clock: Clock;
-  /** A query that returns the watts of every node. Default: Kepler's series. */
+  /** A query that returns the watts of every node; the label joulie_covers says of what. Default: Kepler's series. */
   readonly query?: string | undefined;
   readonly staleAfter?: Milliseconds;
 }
@@ -24,7 +24,7 @@ export class PrometheusPower implements NodePowerSource {
 
   constructor(options: PrometheusPowerOptions) {
     this.#options = options;
-    this.#query = options.query ?? powerQueries.kepler;
+    this.#query = options.query ?? keplerQuery;
   }
 
   async read(nodes: readonly string[], signal?: AbortSignal): Promise<NodeReadings> {
@@ -58,12 +58,49 @@ export class PrometheusPower implements NodePowerSource {
     }
     const now = clock.now();
     const source = sourceOfQuery(this.#query);
-    const readings = new Map<string, PowerReading>();
+    const readings = new Map<string, MeterReading>();
     for (const [node, ofNode] of byNode) {
-      const sum = sumPower(ofNode, { now, staleAfter, drops });
-      if (sum !== undefined) readings.set(node, { ...sum, source });
+      const reading = readingOf(ofNode, (part) => sumPower(part, { now, staleAfter, drops }), drops);
+      if (reading !== undefined) readings.set(node, { ...reading, source });
     }
     drops.add("missing", new Set(nodes).size - byNode.size);
     return { readings, dropped: drops.counts };
   }
+}
+
+type Sum = ReturnType<typeof sumPower>;
+
+/** Packages and boards, and the whole server, from the samples that cover them. Undefined without both. */
+function readingOf(
+  samples: readonly PrometheusSample[],
+  sumOf: (part: readonly PrometheusSample[]) => Sum,
+  drops: DropCounter,
+): Omit<MeterReading, "source"> | undefined {
+  const covering = (coverage: Coverage | "") =>
+    samples.filter(({ labels }) => (labels[COVERS_LABEL] ?? "") === coverage);
+  const sumOver = (part: readonly PrometheusSample[]) => (part.length === 0 ? undefined : sumOf(part));
+  const whole = covering("");
+  const boards = covering("gpu");
+  const devices =
+    whole.length > 0
+      ? sumOf(whole)
+      : devicesOf(sumOver(inZones(covering("cpu"), drops)), boards.length === 0 ? "unread" : sumOf(boards));
+  const server = sumOver(covering("server"));
+  const at = instant(Math.min(devices?.at ?? Infinity, server?.at ?? Infinity));
+  return Number.isFinite(at) ? { ...devices, ...(server && { server: server.power }), at } : undefined;
+}
+
+/** Zones make the sample without a zone a second one of the same packages, of an old Kepler beside a new one. */
+function inZones(packages: readonly PrometheusSample[], drops: DropCounter): readonly PrometheusSample[] {
+  const zones = packages.filter(({ labels }) => (labels.zone ?? "") !== "");
+  if (zones.length === 0) return packages;
+  drops.add("overlapping", packages.length - zones.length);
+  return zones;
+}
+
+/** Packages with their boards. Boards that no series covers are missing; those whose samples are invalid make the sum unknown. */
+function devicesOf(cpus: Sum, boards: Sum | "unread"): (Sum & { readonly onlyCpus?: boolean }) | undefined {
+  if (cpus === undefined || boards === undefined) return undefined;
+  if (boards === "unread") return { ...cpus, onlyCpus: true };
+  return { power: watts(cpus.power + boards.power), at: instant(Math.min(cpus.at, boards.at)) };
 }

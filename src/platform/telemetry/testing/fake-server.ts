@@ -2,8 +2,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { milliseconds } from "../../../core/units/index.ts";
-import { systemClock } from "../../clock/index.ts";
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -61,11 +59,6 @@ export class FakeServer {
     response.writeHead(reply.status ?? 200, reply.headers);
     response.end(reply.text ?? JSON.stringify(reply.json));
   }
-}
-
-/** Waits until a condition holds. A condition that never holds runs into the test's time limit. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await systemClock.sleep(milliseconds(1));
 }
 
 type Labels = Readonly<Record<string, string>>;

@@ -55,6 +55,17 @@ interface SetCap {
   readonly sure: boolean;
 }
 
+/** The next tick, which is due at once, follows the newer target. */
+export const SUPERSEDED: WriteOutcome = { result: "error", message: "a newer target arrived; nothing was lowered" };
+
+export interface RequestedCap {
+  readonly cap: Watts;
+  /** The power that must stay below the cap; over HTTP one board stands for several. */
+  readonly watched: Watts;
+  /** Whether this is still the newest target; asked right before the write. */
+  readonly isCurrent: () => boolean;
+}
+
 /** Averaging window of boards that do not report one. */
 const DEFAULT_AVERAGING = milliseconds(1000);
 /** Sentinel: unknown cap; forces a rewrite. */
@@ -124,8 +135,11 @@ export class CapEnforcer {
     return original === undefined ? device : { ...device, original };
   }
 
-  /** `watched` is the power that must stay below the cap; over HTTP one board stands for several. */
-  async set(handle: BoardHandle, cap: Watts, watched: Watts, signal: AbortSignal): Promise<WriteOutcome> {
+  async set(
+    handle: BoardHandle,
+    { cap, watched, isCurrent }: RequestedCap,
+    signal: AbortSignal,
+  ): Promise<WriteOutcome> {
     const { backend, board } = handle;
     const name = this.#name(handle);
     if (board.lost !== undefined) return { result: "error", message: `${board.id}: ${board.lost}` };
@@ -134,11 +148,17 @@ export class CapEnforcer {
     if (lower !== undefined && lower < cap) return { result: "applied", message: heldLower(board.id) };
     const suppressed = this.#backoff.suppressedOutcome(name, cap);
     if (suppressed !== undefined) return suppressed;
+    if (!isCurrent()) return SUPERSEDED;
     const fresh = this.entry(handle) === undefined;
     const unsaved = fresh ? await this.#save(handle, cap, signal) : undefined;
     if (unsaved !== undefined) {
       this.unsavedReason = unsaved.message;
       return unsaved;
+    }
+    // Saving and reading took a moment. A cap that a newer target does not want must not be set any more.
+    if (!isCurrent()) {
+      if (fresh) this.forget(handle);
+      return SUPERSEDED;
     }
     const setCap = this.#setCaps.get(name);
     // Without a journal entry the cap was restored meanwhile, so this knowledge is outdated.

@@ -124,7 +124,7 @@ export class CpuDevice {
     // The number of packages in the power sum that the DVFS controller regulates: a package may go offline.
     const counted = power.boards.size > 0 ? power.boards.size : sockets;
     if (answering.length === 0)
-      return [{ id: "packages", device: withLowestCap({ max: known }, minWattsPerSocket), count: counted }];
+      return [{ id: "packages", device: withLowestCap({ min: minWattsPerSocket, max: known }), count: counted }];
     const devices = await Promise.all(answering.map(async (handle) => this.#enforcer.device(handle, signal)));
     const others = lowestOf(devices.map(({ max }) => max));
     return answering.map(({ backend, board }, index) => {

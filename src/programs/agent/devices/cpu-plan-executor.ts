@@ -16,9 +16,9 @@ import type { PowerCapBackend, ThrottleBackend } from "../../../platform/hardwar
 import type { DevicePowerReading } from "../telemetry/node-power.ts";
 import type { BoardHandle, CapCheck, CapEnforcer, MissingBoard } from "./cap-enforcer.ts";
 import { combinedOutcome, joinMessages } from "./device-report.ts";
-import type { ThrottleEnforcer } from "./throttle-enforcer.ts";
+import type { ThrottleEnforcer, WriteGuards } from "./throttle-enforcer.ts";
 
-export interface CpuTick {
+export interface CpuTick extends WriteGuards {
   readonly mode: ControlMode;
   /** Backends that the route offers. */
   readonly caps: readonly PowerCapBackend[];
@@ -31,7 +31,6 @@ export interface CpuTick {
   /** SIMULATE_ONLY: plan, but write nothing. */
   readonly simulate: boolean;
   readonly onThrottle: (kind: "throttle_up" | "throttle_down") => void;
-  readonly signal: AbortSignal;
 }
 
 /** The executor plans again after each write. More plans than this mean that planning does not converge. */
@@ -121,10 +120,12 @@ export class CpuPlanExecutor {
     const { throttle, power, onThrottle } = this.#tick;
     if (throttle === undefined) return {};
     if (action.kind === "setThrottle")
-      return { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, signal) };
-    if (action.kind === "checkThrottle") return { throttleWrite: await this.#throttle.check(throttle, signal) };
+      return { throttleWrite: await this.#throttle.set(throttle, action.throttlePct, this.#tick) };
+    if (action.kind === "checkThrottle") return { throttleWrite: await this.#throttle.check(throttle, this.#tick) };
     if (action.kind === "restoreThrottle") return { throttleWrite: await this.#throttle.restore(throttle, signal) };
-    return { throttleWrite: await this.#throttle.regulate(throttle, power.total, action.target, onThrottle, signal) };
+    return {
+      throttleWrite: await this.#throttle.regulate(throttle, power.total, action.target, onThrottle, this.#tick),
+    };
   }
 
   async #lift(signal: AbortSignal): Promise<Acted> {
@@ -146,7 +147,11 @@ export class CpuPlanExecutor {
         // Another package needs the write. On this one only check the cap, and count conflicts all the same.
         const check = inForce.get(cap.id) === cap.watts ? await this.#recheck(handle, cap, signal) : undefined;
         if (check !== undefined) return check;
-        const outcome = await this.#enforcer.set(handle, cap.watts, watchedPower(handle, cap), signal);
+        const outcome = await this.#enforcer.set(
+          handle,
+          { cap: cap.watts, watched: watchedPower(handle, cap), isCurrent: this.#tick.isCurrent },
+          signal,
+        );
         if (outcome.result === "applied") raplCaps.set(cap.id, cap.watts);
         return outcome;
       }),

@@ -16,6 +16,8 @@ const NO_ANSWER = "the GPU driver has not answered yet";
 export interface GpuTickResult {
   readonly power: NodePower;
   readonly gpu?: DeviceReport | undefined;
+  /** The driver has not answered in this tick: `gpu` is the result of an earlier one. */
+  readonly isLate?: true;
 }
 
 /**
@@ -58,7 +60,8 @@ export class GpuBackgroundTask {
       this.#answered = true;
     }
     const gpu = { boards: new Map(), since: this.#clock.monotonic(), missing: NO_ANSWER };
-    return { power: { ...known, gpu }, gpu: this.#last ?? { backend: "none", result: "none", message: NO_ANSWER } };
+    const last = this.#last ?? { backend: "none", result: "none", message: NO_ANSWER };
+    return { power: { ...known, gpu }, gpu: last, isLate: true };
   }
 
   /** Waits for a running call before a restore: it would overwrite the restored limit. A hung call is not waited for. */

@@ -16,8 +16,9 @@ import type { DevicePowerReading } from "../telemetry/node-power.ts";
 import { type BoardHandle, CapEnforcer, type MissingBoard } from "./cap-enforcer.ts";
 import { type DeviceReport, joinMessages } from "./device-report.ts";
 import type { BoardOwner } from "./original-limits.ts";
+import type { WriteGuards } from "./throttle-enforcer.ts";
 
-export interface GpuTick {
+export interface GpuTick extends WriteGuards {
   readonly enabled: boolean;
   /** The backends of the route, and the one in use with its boards. */
   readonly backends: readonly PowerCapBackend[];
@@ -27,7 +28,6 @@ export interface GpuTick {
   readonly intent: CapIntent;
   readonly power: DevicePowerReading;
   readonly simulate: boolean;
-  readonly signal: AbortSignal;
 }
 
 /** Check, find a raised limit, set it again: more plans mean that planning does not converge. */
@@ -99,7 +99,7 @@ export class GpuDevice {
     }
   }
 
-  async #act(run: BoardState, action: GpuAction, { signal, count }: GpuTick): Promise<GpuBoard> {
+  async #act(run: BoardState, action: GpuAction, { signal, count, isCurrent }: GpuTick): Promise<GpuBoard> {
     const { handle, board } = run;
     if (action.kind === "liftGpuCap") {
       const write = await this.#enforcer.lift(handle, signal);
@@ -107,7 +107,7 @@ export class GpuDevice {
     }
     const watched = handle.backend.name === "http" ? watts(action.watts * Math.max(1, count)) : action.watts;
     if (action.kind === "setGpuCap")
-      return { ...board, write: await this.#enforcer.set(handle, action.watts, watched, signal) };
+      return { ...board, write: await this.#enforcer.set(handle, { cap: action.watts, watched, isCurrent }, signal) };
     const check = await this.#enforcer.check(handle, action.watts, watched, signal);
     if (check.kind === "holds")
       return { ...board, write: { result: "applied", ...(check.message !== undefined && { message: check.message }) } };

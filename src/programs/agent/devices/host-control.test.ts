@@ -220,11 +220,8 @@ describe("a target that is far too low", () => {
     expect((await harness.controlStatus())?.cpu?.message).toContain(
       "87.5 W per package; 0.5 % (1.75 W) requested, clamped to 87.5 W: 25 % of its maximum",
     );
-    expect((await published())?.cpu?.capRange).toEqual({
-      type: "package",
-      minWattsPerSocket: 87.5,
-      maxWattsPerSocket: 350,
-    });
+    // The quarter is a guard, and no minimum of the device.
+    expect((await published())?.cpu?.capRange).toEqual({ type: "package", maxWattsPerSocket: 350 });
   });
 
   it("X-88 clamps to 25 % of the original limit if the maximum is unknown", async () => {
@@ -242,17 +239,20 @@ describe("a target that is far too low", () => {
     );
   });
 
-  it("X-88 clamps to the catalogue's minimum on an EPYC", async () => {
+  it.each([
+    [60, 240, "240 W per package"],
+    [0.5, 100, "0.5 % (2 W) requested, clamped to 100 W: 25 % of its maximum"],
+  ])("X-88 sets %d % of an EPYC 9654 to %d W, whatever its BIOS can configure", async (asked, set, message) => {
     host = new FixtureHost(harness.clock, joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo);
     harness.fixture = host;
-    await harness.target("a", share(0.5));
+    await harness.target("a", share(asked));
     harness.start();
     await harness.advance(5);
     expect((await harness.controlStatus())?.cpu).toMatchObject({ backend: "hsmp", result: "applied" });
-    expect((await harness.controlStatus())?.cpu?.message).toContain(
-      "clamped to 320 W: the catalogue's minimum for this CPU",
-    );
-    expect(host.sys.find(/power1_cap$/).map((path) => host.sys.get(path))).toEqual(["320000000", "320000000"]);
+    expect((await harness.controlStatus())?.cpu?.message).toContain(message);
+    const limits = host.sys.find(/power1_cap$/).map((path) => host.sys.get(path));
+    expect(limits).toEqual([`${set}000000`, `${set}000000`]);
+    expect((await published())?.cpu?.capRange).toEqual({ type: "package", maxWattsPerSocket: 400 });
   });
 });
 

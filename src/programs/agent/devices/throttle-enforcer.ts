@@ -11,9 +11,17 @@ import { isNonNegative, type Percent, percent, type Watts } from "../../../core/
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../../platform/journal/index.ts";
+import { SUPERSEDED } from "./cap-enforcer.ts";
 import { ConflictingWriters, NOT_REASSERTED } from "./conflicting-writers.ts";
 import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./original-limits.ts";
 import { WriteBackoff } from "./write-backoff.ts";
+
+/** What may end or prevent a write. */
+export interface WriteGuards {
+  /** Asked right before a write: whether the target of this tick is still the newest one. */
+  readonly isCurrent: () => boolean;
+  readonly signal: AbortSignal;
+}
 
 export interface ThrottleConflict {
   /** undone: another program lifted the throttle and it was written again; contested: the agent backs off. */
@@ -81,14 +89,14 @@ export class ThrottleEnforcer {
     observed: Watts | undefined,
     target: Watts,
     onAction: (kind: "throttle_up" | "throttle_down") => void,
-    signal: AbortSignal,
+    guards: WriteGuards,
   ): Promise<WriteOutcome> {
     const step = stepDvfs(this.#dvfs, observed, target, this.#clock.monotonic(), this.#settings);
     if (step.action === undefined) {
       this.#dvfs = step.state;
-      return this.check(backend, signal);
+      return this.check(backend, guards);
     }
-    const outcome = await this.#write(backend, step.action.throttlePct, signal);
+    const outcome = await this.#write(backend, step.action.throttlePct, guards);
     this.#dvfs = outcome.result === "applied" ? step.state : step.ifWriteFails;
     if (outcome.result === "applied") onAction(step.action.kind);
     return outcome;
@@ -98,15 +106,15 @@ export class ThrottleEnforcer {
    * Writes the throttle again if another program lifted it or an earlier run never wrote it. A host backend writes only
    * differences. Over HTTP the reported throttle is known already.
    */
-  async check(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
+  async check(backend: ThrottleBackend, guards: WriteGuards): Promise<WriteOutcome> {
     const { throttlePct } = this.#dvfs;
     const known = backend.name === "http" && !this.#unconfirmed;
-    return throttlePct === 0 || known ? { result: "applied" } : this.#write(backend, throttlePct, signal);
+    return throttlePct === 0 || known ? { result: "applied" } : this.#write(backend, throttlePct, guards);
   }
 
   /** Writes a new throttle at once, even if the previous one was contested. */
-  async set(backend: ThrottleBackend, throttlePct: Percent, signal: AbortSignal): Promise<WriteOutcome> {
-    const outcome = await this.#write(backend, throttlePct, signal, true);
+  async set(backend: ThrottleBackend, throttlePct: Percent, guards: WriteGuards): Promise<WriteOutcome> {
+    const outcome = await this.#write(backend, throttlePct, guards, true);
     if (outcome.result === "applied") this.#dvfs = afterThrottle(throttlePct, this.#clock.monotonic());
     return outcome;
   }
@@ -132,7 +140,7 @@ export class ThrottleEnforcer {
   async #write(
     backend: ThrottleBackend,
     throttlePct: Percent,
-    signal: AbortSignal,
+    { isCurrent, signal }: WriteGuards,
     isNewTarget = false,
   ): Promise<WriteOutcome> {
     const key = this.#key(backend);
@@ -156,6 +164,10 @@ export class ThrottleEnforcer {
       const unsaved = await saveOriginal(this.#journal, { ...key, original, ours: throttlePct, ...when });
       if (unsaved !== undefined) return unsaved;
       this.#loadedFor = name;
+    }
+    if (!isCurrent()) {
+      if (fresh) this.#journal.drop(key);
+      return SUPERSEDED;
     }
     const outcome =
       contested !== undefined && backend.relax !== undefined

@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { type Node, nfdCpuLabels, nodeHardwareKind, validateForWrite } from "../../../core/api/index.ts";
 import { kilohertz } from "../../../core/control/index.ts";
 import { builtinCatalogue, hardwareView } from "../../../core/inventory/index.ts";
-import { watts } from "../../../core/units/index.ts";
+import { capIntents } from "../../../core/policy/index.ts";
+import { effectiveCaps, predictTwin } from "../../../core/twin/index.ts";
+import { celsius, percent, watts } from "../../../core/units/index.ts";
 import {
   CpufreqBackend,
   type GpuCapBoard,
@@ -53,10 +55,7 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).max;
   const sources = {
     facts,
-    cpuCaps: [
-      new RaplBackend({ files: sys, clock, maxPower: mostPower }),
-      new HsmpBackend({ files: sys, clock, maxPower: mostPower }),
-    ],
+    cpuCaps: [new RaplBackend({ files: sys, clock }), new HsmpBackend({ files: sys, clock, maxPower: mostPower })],
     throttle: new CpufreqBackend({ files: sys, clock, lowest: kilohertz(1_500_000) }),
     energy: new RaplEnergy({ files: sys, clock }),
     gpuCaps: gpus,
@@ -110,7 +109,7 @@ describe("hardware discovery", () => {
         coresPerSocket: 2,
         totalCores: 4,
         driverFamily: "intel_rapl",
-        capRange: { type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 350 },
+        capRange: { type: "package", maxWattsPerSocket: 350 },
         landmarks: { minFreqMHz: 800, nominalFreqMHz: 2000, maxBoostMHz: 3800 },
         controlAvailable: true,
         telemetryAvailable: true,
@@ -127,6 +126,33 @@ describe("hardware discovery", () => {
       quality: { overall: "exact", warnings: [] },
     });
     expect(sys.writes).toEqual([]);
+  });
+
+  it("TWN-18 TWN-24 two EPYC 9654 and four H100 NVL, found as such, have a stress of 31.3 at 60 % and 25 °C", async () => {
+    const nvl = { model: "NVIDIA H100 NVL", device: { min: watts(200), max: watts(400) }, defaultLimit: watts(400) };
+    const boards = ["0", "1", "2", "3"].map((id) => board(id, nvl));
+    const labels = { "joulie.io/hw.cpu-model": "AMD EPYC 9654", "joulie.io/hw.gpu-model": "NVIDIA H100 NVL" };
+    const node: Node = { metadata: { name: "node-1", labels } };
+    const host = machine(joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo, [gpuBackend(boards)]);
+    const hardware = hardwareView(node, await host.discover(node));
+    expect([hardware.cpu.key, hardware.gpu?.key]).toEqual(["amd-epyc-9654", "nvidia-h100-nvl"]);
+    const percentages = { performance: percent(100), eco: percent(60) };
+    const { eco } = capIntents({
+      cpu: {
+        absolute: false,
+        watts: { performance: watts(5000), eco: watts(120) },
+        percent: percentages,
+        onGpuNodes: true,
+      },
+      gpu: { absolute: false, percent: percentages, modelCaps: {} },
+    })(hardware);
+    const twin = predictTwin({ hardware, caps: effectiveCaps(eco, hardware), ambient: celsius(25) });
+    expect(twin).toMatchObject({
+      effectiveCapState: { cpuPct: 60, gpuPct: 60 },
+      predictedCoolingStressScore: 31.3,
+      predictedPowerHeadroomScore: 41.22,
+      powerMeasurement: { cpuCappedPowerW: 480, gpuCappedPowerW: 960, nodeCappedPowerW: 1440 },
+    });
   });
 
   it("AGT-02 caps an EPYC through HSMP if the kernel has it, else throttles it", async () => {
@@ -316,7 +342,7 @@ describe("hardware discovery", () => {
       files: Object.fromEntries(zones.map((zone) => [`${zonePath(zone)}/constraint_0_max_power_uw`, "4090000000"])),
     };
     const { cpu } = await machine(joinTrees(sapphireRapids, intelPstate, ceiling), xeonCpuinfo).discover();
-    expect(cpu?.capRange).toEqual({ type: "package", minWattsPerSocket: 87.5, maxWattsPerSocket: 525 });
+    expect(cpu?.capRange).toEqual({ type: "package", maxWattsPerSocket: 525 });
     expect(cpu?.warnings).toEqual([
       "the firmware reports up to 4090 W per socket, which intel-xeon-platinum-8480plus cannot draw: published as 525 W",
     ]);
@@ -334,11 +360,7 @@ describe("hardware discovery", () => {
   });
 
   it("takes a package's limits from the catalogue if the hardware reports none", () => {
-    expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({
-      rated: 360,
-      min: 320,
-      max: 400,
-    });
+    expect(catalogueLimits("AMD EPYC 9654 96-Core Processor", builtinCatalogue)).toEqual({ rated: 360, max: 400 });
     expect(catalogueLimits("Intel(R) Xeon(R) Platinum 8480+", builtinCatalogue)).toEqual({ rated: 350, max: 350 });
     expect(catalogueLimits("Neoverse V2", builtinCatalogue)).toEqual({ rated: 250, max: 375 });
     expect(catalogueLimits(undefined, builtinCatalogue)).toEqual({});

@@ -135,15 +135,15 @@ const worst = (parts: readonly (HardwareQuality | undefined)[]): HardwareQuality
 /** The catalogue entry of a similar, perhaps smaller model: how far above its TDP a firmware value is still plausible. */
 const MAX_OVER_SIMILAR_MODEL = 1.5;
 
-/** TDP and configurable range of a package by the catalogue, for hardware that does not report them. */
+/** TDP and highest configurable power of a package by the catalogue, for hardware that does not report them. */
 export function catalogueLimits(
   model: string | undefined,
   catalogue: Catalogue,
-): { readonly rated?: Watts; readonly min?: Watts | undefined; readonly max?: Watts } {
+): { readonly rated?: Watts; readonly max?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdp.value;
   const max =
     match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
-  return { rated, min: entry.configurable?.min.value, max: watts(max) };
+  return { rated, max: watts(max) };
 }

@@ -68,15 +68,13 @@ export function openHost(
   let limits: ReturnType<typeof catalogueLimits> | undefined;
   const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
   const ratedPower = () => known().rated;
-  const leastPower = () => known().min;
   const mostPower = () => known().max;
   const cpuCaps: readonly PowerCapBackend[] = [
-    new RaplBackend({ files: sys, clock, ratedPower, minPower: leastPower, maxPower: mostPower }),
+    new RaplBackend({ files: sys, clock, ratedPower }),
     new HsmpBackend({
       files: sys,
       clock,
       device: new HsmpDevice({ clock, ...hsmp }),
-      minPower: leastPower,
       maxPower: mostPower,
     }),
   ];

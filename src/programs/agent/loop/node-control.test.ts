@@ -312,6 +312,114 @@ describe("GPU control", () => {
   });
 });
 
+describe("a newer target that arrives during a tick", () => {
+  const gpuEco = { gpu: { powerCap: { scope: "perGpu", capPctOfMax: 60 } } };
+  it.each([
+    ["package", "cap package-0 210", eco, () => undefined],
+    ["GPU", "cap GPU-0 420", gpuEco, () => withGpus(1)],
+    [
+      "throttled CPU",
+      "throttle 40",
+      eco,
+      () => {
+        harness.machine.rapl.absent = "no powercap";
+        harness.machine.energy.sample = () => ({ zones: [] });
+      },
+    ],
+  ])("X-122 is followed before the limit of a %s is lowered", async (_, write, target, prepare) => {
+    prepare();
+    const { disk, machine } = harness;
+    const [save, held] = [disk.write.bind(disk), Promise.withResolvers<void>()];
+    let isSaving = false;
+    disk.write = async (name, text) => {
+      isSaving = true;
+      await held.promise;
+      await save(name, text);
+    };
+    await harness.target("a", target);
+    harness.start();
+    await harness.until(() => isSaving);
+    await harness.target("a", { profile: "performance" });
+    await harness.advance(1);
+    held.resolve();
+    await harness.until(async () => (await harness.controlStatus())?.observedGeneration === 2);
+    expect(machine.writes).toEqual([]);
+    await harness.until(() => disk.boards.length === 0);
+    // Without a newer target the same limit is lowered.
+    await harness.target("a", target);
+    await harness.until(() => machine.writes.includes(write));
+  });
+});
+
+describe("the receipt", () => {
+  const generation = async () => (await harness.controlStatus())?.observedGeneration;
+
+  it("X-120 is the generation of the target that was carried out, after its limits were set", async () => {
+    await harness.target("a", eco);
+    harness.start();
+    await harness.until(async () => (await generation()) === 1);
+    await harness.target("a", performance);
+    await harness.until(async () => (await generation()) === 2);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
+  });
+
+  it("X-120 begins with 0, before the first limit is set: from then on the operator waits for the agent", async () => {
+    const { rapl } = harness.machine;
+    const cap = rapl.cap.bind(rapl);
+    const seen: unknown[] = [];
+    rapl.cap = async (...args) => {
+      seen.push(await generation());
+      return cap(...args);
+    };
+    await harness.target("a", eco);
+    harness.start();
+    await harness.until(async () => (await generation()) === 1);
+    expect(seen[0]).toBe(0);
+  });
+
+  it("X-120 lowers no limit while that first report cannot be written", async () => {
+    harness.api.faults.add({ fault: { kind: "refused" }, when: ({ path }) => path.includes("/status") });
+    await harness.target("a", eco);
+    harness.start();
+    await harness.advance(120);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(350);
+    harness.api.faults.clear();
+    await harness.until(async () => (await generation()) === 1);
+    expect(harness.machine.rapl.limits.get("package-0")).toBe(210);
+  });
+
+  it("X-120 waits for a GPU driver that is still lowering a limit", async () => {
+    withGpus(1);
+    const { gpu } = harness.machine;
+    const held = Promise.withResolvers<void>();
+    const restore = gpu.restore.bind(gpu);
+    gpu.restore = async (id, original) => {
+      await held.promise;
+      return restore(id, original);
+    };
+    await harness.target("a", { gpu: { powerCap: { scope: "perGpu", capPctOfMax: 60 } } });
+    harness.start();
+    await harness.until(async () => (await generation()) === 1);
+    await harness.target("a", { profile: "performance" });
+    await harness.advance(120);
+    expect(await generation()).toBe(1);
+    held.resolve();
+    await harness.until(async () => (await generation()) === 2);
+    expect(gpu.limits.get("GPU-0")).toBe(700);
+  });
+
+  it.each([
+    ["is removed by an agent that stops and restores the limits", "true", undefined],
+    ["stays if the agent stops and leaves the limits in force", "false", 1],
+  ])("X-120 %s", async (_, restore, left) => {
+    await harness.target("a", eco);
+    const agent = harness.start({ RESTORE_ON_EXIT: restore });
+    await harness.until(async () => (await generation()) === 1);
+    await agent.stop();
+    expect(await generation()).toBe(left);
+  });
+});
+
 describe("published status", () => {
   it("AGT-02 AGT-03 publishes NodeHardware on change, owned by the Node", async () => {
     const agent = harness.start();

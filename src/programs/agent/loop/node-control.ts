@@ -2,7 +2,7 @@ import { type CapIntent, cpuCapIntent, gpuCapIntent, type WriteOutcome } from ".
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { percent } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import type { DeviceKind, PowerCapBackend } from "../../../platform/hardware/index.ts";
+import { type DeviceKind, type PowerCapBackend, UnansweredCommands } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import { CpuDevice, type CpuReport } from "../devices/cpu-device.ts";
@@ -10,6 +10,7 @@ import { type DeviceReport, joinMessages } from "../devices/device-report.ts";
 import { GpuBackgroundTask, type GpuTickResult, HOLD_TIMEOUT, TICK_TIMEOUT } from "../devices/gpu-background-task.ts";
 import { GpuDevice } from "../devices/gpu-device.ts";
 import { journalBackend } from "../devices/original-limits.ts";
+import type { WriteGuards } from "../devices/throttle-enforcer.ts";
 import { WriteBackoff } from "../devices/write-backoff.ts";
 import { type BackendSelection, type Host, selectBackend } from "../host/host.ts";
 import { Restorer } from "../restore/restorer.ts";
@@ -43,6 +44,8 @@ export interface NodeTick {
   readonly cpu?: CpuReport | undefined;
   /** Absent without GPUs, and while the target is unknown. */
   readonly gpu?: DeviceReport | undefined;
+  /** Whether the tick carried its intent out to the end. A slow GPU driver may go on after it. */
+  readonly isComplete: boolean;
 }
 
 export interface TickInput {
@@ -51,6 +54,8 @@ export interface TickInput {
   readonly view: HardwareView;
   /** The machine boots or shuts down and may not answer. That is no failure. */
   readonly mayBeSilent?: boolean;
+  /** Asked right before a limit is set: whether the newest target wants the same cap for this kind of device. */
+  readonly isCurrent?: ((kind: DeviceKind) => boolean) | undefined;
 }
 
 /** Whether the node has HTTP services and none of them answered. */
@@ -76,7 +81,8 @@ export class NodeControl {
     this.node = node;
     this.#options = options;
     this.#meter = new NodePowerMeter({ node, energy: host?.energy, http, prometheus, clock });
-    this.#routes = new HttpRoutes(node, http, clock);
+    const unanswered = new UnansweredCommands(clock);
+    this.#routes = new HttpRoutes(node, http, clock, unanswered);
     const boot = host?.boot;
     this.#cpu = new CpuDevice(
       { node, boot, endpoint: () => this.#routes.cpu?.endpoint },
@@ -85,7 +91,7 @@ export class NodeControl {
       settings.dvfs,
     );
     this.#gpu = new GpuDevice({ node, boot, endpoint: () => this.#routes.gpu?.endpoint }, journal, clock);
-    this.#restorer = new Restorer({ host, http, clock });
+    this.#restorer = new Restorer({ host, http, clock, unanswered });
     this.#backoff = new WriteBackoff(clock);
     this.#gpuTask = new GpuBackgroundTask(clock, options.onFirstGpuAnswer);
   }
@@ -94,7 +100,10 @@ export class NodeControl {
     return this.#cpu.dvfs;
   }
 
-  async tick({ intent: asked, route, view, mayBeSilent = false }: TickInput, signal: AbortSignal): Promise<NodeTick> {
+  async tick(
+    { intent: asked, route, view, mayBeSilent = false, isCurrent = () => true }: TickInput,
+    signal: AbortSignal,
+  ): Promise<NodeTick> {
     const { host } = this.#options;
     const usesHost = route.gpuControl.type === "host" || route.gpuSource.type === "host";
     // CPU and GPU parts run in parallel, so a GPU driver that hangs does not delay the CPUs.
@@ -109,30 +118,32 @@ export class NodeControl {
       const { power } = await this.#gpuTask.run(usesHost ? HOLD_TIMEOUT : undefined, known, async () => ({
         power: { ...known, gpu: await gpuPower },
       }));
-      return { intent, route, power };
+      return { intent, route, power, isComplete: false };
     }
     this.#routes.update(route, view, known);
     const target = intent.kind === "enforce" ? intent.target : undefined;
     const why = intent.kind === "release" ? intent.why : undefined;
+    const guardsOf = (kind: DeviceKind): WriteGuards => ({ isCurrent: () => isCurrent(kind), signal });
     const cpuPart = async () => {
       const stuck = await this.#restoreOldRoutes("cpu", route, signal);
-      const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, signal);
+      const cpu = await this.#tickCpu(route, cpuCapIntent(target?.cpu), view, known, guardsOf("cpu"));
       return withStuckEntries(cpu, stuck, why, blockedSource(route.cpuSource));
     };
     const gpuPart = async (): Promise<GpuTickResult> => {
       const stuck = await this.#restoreOldRoutes("gpu", route, signal);
       const power = { ...known, gpu: await gpuPower };
       const gpus = await this.#gpusOf(route.gpuControl, await hostGpus, signal);
-      const gpu = await this.#tickGpu(route, gpuCapIntent(target?.gpu?.powerCap), gpus, view, power, signal);
+      const intent = gpuCapIntent(target?.gpu?.powerCap);
+      const gpu = await this.#tickGpu(route, intent, gpus, view, power, guardsOf("gpu"));
       // A limit in force is reported even if the route has no GPU any more.
       const report = gpu ?? (stuck.length > 0 ? NO_GPU : undefined);
       return { power, gpu: report && withStuckEntries(report, stuck, why, blockedSource(route.gpuSource)) };
     };
-    const [cpu, { power, gpu }] = await bothOf(
+    const [cpu, { power, gpu, isLate }] = await bothOf(
       cpuPart(),
       this.#gpuTask.run(usesHost ? TICK_TIMEOUT : undefined, known, gpuPart),
     );
-    return { intent, route, power, cpu, gpu };
+    return { intent, route, power, cpu, gpu, isComplete: isLate !== true };
   }
 
   /** Whether the journal lists limits of the agent on this node. */
@@ -178,7 +189,7 @@ export class NodeControl {
     intent: CapIntent,
     view: HardwareView,
     power: PowerWithoutGpus,
-    signal: AbortSignal,
+    { isCurrent, signal }: WriteGuards,
   ): Promise<CpuReport> {
     const { host, settings, onThrottle = () => undefined } = this.#options;
     if (cpuControl.type === "unusable")
@@ -195,6 +206,7 @@ export class NodeControl {
       reportedThrottle: overHttp === undefined ? undefined : power.cpuService?.throttlePct,
       simulate: settings.simulateOnly,
       onThrottle,
+      isCurrent,
       signal,
     });
   }
@@ -205,7 +217,7 @@ export class NodeControl {
     found: BackendSelection,
     view: HardwareView,
     power: NodePower,
-    signal: AbortSignal,
+    { isCurrent, signal }: WriteGuards,
   ): Promise<DeviceReport | undefined> {
     if (gpuControl.type === "unusable")
       return view.gpu === undefined && !isCapRequested(intent) ? undefined : unusable(gpuControl.why, intent);
@@ -217,6 +229,7 @@ export class NodeControl {
       intent,
       power: power.gpu,
       simulate: this.#options.settings.simulateOnly,
+      isCurrent,
       signal,
     });
   }
@@ -259,14 +272,14 @@ export class NodeControl {
     if (suppressed !== undefined) return { entry, result: failing(suppressed), message: suppressed.message ?? "" };
     const failure = await this.#restore(entry, signal);
     if (failure === undefined) this.#backoff.recordSuccess(name);
-    else this.#backoff.recordFailure(name, failure);
+    else if (failure.isUnsettled !== true) this.#backoff.recordFailure(name, failure);
     return failure;
   }
 
   async #restore(entry: JournalEntry, signal: AbortSignal): Promise<StuckEntry | undefined> {
     const outcome = await this.#restorer.restore(entry, signal, this.#cpu.expectedLimit(entry));
     if (outcome.result !== "applied")
-      return { entry, result: failing(outcome), message: stuckText(entry, outcome.message) };
+      return { ...outcome, entry, result: failing(outcome), message: stuckText(entry, outcome.message) };
     this.#options.journal.drop(entry);
     return undefined;
   }
@@ -284,6 +297,7 @@ interface StuckEntry {
   readonly entry: JournalEntry;
   readonly result: "blocked" | "error";
   readonly message: string;
+  readonly isUnsettled?: true;
 }
 
 const kindOf = ({ board, backend }: JournalEntry): DeviceKind =>

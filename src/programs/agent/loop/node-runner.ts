@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import type { NodeHardwareStatus, PowerTarget } from "../../../core/api/index.ts";
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
+import type { DeviceKind } from "../../../platform/hardware/index.ts";
 import type { StopSwitch } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
@@ -13,7 +15,7 @@ import { type Routing, routingOf } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
 import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
 import type { NodeControl, NodeTick } from "./node-control.ts";
-import { intentOf } from "./target.ts";
+import { type Intent, intentOf } from "./target.ts";
 
 /** Returns the node's hardware for calculations, and the status to publish. */
 export type Discover = (
@@ -47,6 +49,10 @@ export class NodeRunner {
   #last: NodeTick | undefined;
   #routing: Routing | undefined;
   #view: HardwareView | undefined;
+  /** The newest target that was carried out. */
+  #receipt: Receipt | undefined;
+  /** The NodeTwin that got a first report. */
+  #announced: string | undefined;
 
   constructor(options: NodeRunnerOptions) {
     this.name = options.name;
@@ -90,11 +96,14 @@ export class NodeRunner {
     const found = await this.#options.discover(facts, routing, this.#last);
     this.#view = found.view;
     const power = facts.twin?.status?.power?.state;
-    const tick = await control.tick(
-      { intent, route: routing.route, view: found.view, mayBeSilent: power === "waking" || power === "stopping" },
-      signal,
-    );
+    const mayBeSilent = power === "waking" || power === "stopping";
+    const isAnnounced = intent.kind !== "enforce" || settings.simulateOnly || (await this.#isAnnounced(facts));
+    const isCurrent = (kind: DeviceKind) => isAnnounced && wantsSameCaps(kind, view.facts(name), facts);
+    const tick = await control.tick({ intent, route: routing.route, view: found.view, mayBeSilent, isCurrent }, signal);
+    // What stopped the writes of this tick was a newer target, for which the next tick is due at once, or the report that failed.
+    if (!isCurrent("cpu") || !isCurrent("gpu")) return tick;
     this.#last = tick;
+    if (tick.isComplete && isOfTwin(intent)) this.#receipt = receiptFor(facts);
     metrics.recordTick(name, tick, control.dvfs);
     metrics.recordTickDuration(inSeconds(milliseconds(ioClock.monotonic() - started)));
     events.publishTick(name, facts.node, tick);
@@ -118,10 +127,23 @@ export class NodeRunner {
     if (last !== undefined && facts.node !== undefined && this.#routing !== undefined) {
       const { cpu, gpu } = last;
       const final = finalStatus(restore, stuck, settings.simulateOnly && !control.hasLimitsInForce);
-      const status = { at: clock.now(), cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
+      const isRestored = restore && stuck.length === 0;
+      const generation = isRestored ? undefined : this.#generationFor(facts);
+      const status = { at: clock.now(), generation, cpu: { ...cpu, ...final }, gpu: gpu && { ...gpu, ...final } };
       reporter.report(status, reportedTwin(facts), this.#routing);
     }
     await Promise.all([reporter.stop(), hardware.stop()]);
+  }
+
+  /**
+   * Without any report the operator takes the node for one without an agent, and publishes performance at once. So the agent says
+   * that it is there before it lowers the first cap, and lowers none until that is written.
+   */
+  async #isAnnounced({ twin }: NodeFacts): Promise<boolean> {
+    const { uid } = twin?.metadata ?? {};
+    if (uid === undefined || twin?.status?.controlStatus?.observedGeneration !== undefined) return true;
+    if (uid !== this.#announced && (await this.#options.reporter.announce())) this.#announced = uid;
+    return uid === this.#announced;
   }
 
   #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
@@ -132,11 +154,33 @@ export class NodeRunner {
       return;
     }
     const status = statusOf(tick, clock.now());
-    if (status !== undefined) reporter.report(status, reportedTwin(facts), routing);
+    const generation = this.#generationFor(facts);
+    if (status !== undefined) reporter.report({ ...status, generation }, reportedTwin(facts), routing);
     // After a stop `joulie uninstall` deletes the NodeHardware, which must not come back.
     if (found !== undefined && stopSwitch.reason === undefined) hardware.report(facts.node, found, facts.hardware);
   }
+
+  /** 0 before the first target of this NodeTwin is carried out: the agent is there, and the operator waits for it. */
+  #generationFor({ twin }: NodeFacts): number {
+    return this.#receipt !== undefined && this.#receipt.uid === twin?.metadata.uid ? this.#receipt.generation : 0;
+  }
 }
+
+/** The target of a NodeTwin that was carried out. */
+interface Receipt {
+  readonly uid: string | undefined;
+  readonly generation: number;
+}
+
+const receiptFor = ({ twin }: NodeFacts): Receipt | undefined =>
+  twin && { uid: twin.metadata.uid, generation: twin.metadata.generation ?? 0 };
+
+/** Limits that were restored keep every promise of the twin's target. Caps of an expired lease do not. */
+const isOfTwin = (intent: Intent): boolean =>
+  intent.kind === "release" || (intent.kind === "enforce" && intent.from === "NodeTwin");
+
+const wantsSameCaps = (kind: DeviceKind, { twin: newest }: NodeFacts, { twin: followed }: NodeFacts): boolean =>
+  newest?.metadata.uid === followed?.metadata.uid && isDeepStrictEqual(newest?.spec[kind], followed?.spec[kind]);
 
 function reportedTwin({ twin }: NodeFacts): ReportedTwin | undefined {
   const { uid } = twin?.metadata ?? {};

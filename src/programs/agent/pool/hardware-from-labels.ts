@@ -26,11 +26,7 @@ export function hardwareFromLabels({ cpu, gpu }: HardwareView, route: Route): No
       ...(cpu.from.sockets !== "fallback" && { sockets: cpu.sockets }),
       ...(Number.isInteger(cpu.totalCores) && { totalCores: cpu.totalCores }),
       ...(cpu.from.maxWatts !== "fallback" && {
-        capRange: {
-          type: "package",
-          maxWattsPerSocket: cpu.maxWattsPerSocket,
-          ...(cpu.minWattsPerSocket !== undefined && { minWattsPerSocket: cpu.minWattsPerSocket }),
-        },
+        capRange: { type: "package", maxWattsPerSocket: cpu.maxWattsPerSocket },
       }),
       controlAvailable: capabilities.cpuControl,
       telemetryAvailable: capabilities.cpuTelemetry,

@@ -278,8 +278,7 @@ describe("pool mode", () => {
     expect(service.commandTexts.toSorted()).toEqual([
       "known gpu.set_power_cap_watts 300",
       "known rapl.set_power_cap_watts 240",
-      // 60 % of 360 W is below the minimum of this model.
-      "labelled rapl.set_power_cap_watts 320",
+      "labelled rapl.set_power_cap_watts 216",
     ]);
     await harness.until(async () => (await harness.find(resources.nodeHardwares, "labelled")) !== undefined);
     await harness.advanceInSteps(25);

@@ -28,6 +28,8 @@ export interface NodeStatus {
   readonly gpu?: DeviceStatus | undefined;
   /** When the readings were taken. */
   readonly at: Instant;
+  /** The receipt: the generation of the newest target that was carried out. */
+  readonly generation?: number | undefined;
 }
 
 /** Limits of the CRD schema. */
@@ -63,9 +65,11 @@ const tenths = (power: Watts): Watts => (Math.round(power * 10) / 10) as Watts;
 const MIN_CHANGE_WATTS = 5;
 const MIN_CHANGE_SHARE = 0.01;
 
-/** Whether the status differs from the published one: in result, message or cap, or in power by at least 1 % or 5 W. */
+/** Whether the status differs from the published one: in receipt, result, message or cap, or in power by at least 1 % or 5 W. */
 export function isWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
-  return differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu);
+  return (
+    published.generation !== next.generation || differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu)
+  );
 }
 
 function differs(a: DeviceStatus | undefined, b: DeviceStatus | undefined): boolean {

@@ -78,6 +78,18 @@ export class StatusReporter {
     this.#markSuperseded(routing);
   }
 
+  /** The first report: an agent is there, and has carried out no target yet. Returns whether it was written. */
+  async announce(): Promise<boolean> {
+    await this.stop();
+    const controlStatus = { observedGeneration: 0 };
+    let isWritten = false;
+    this.#write("NodeTwin", resources.nodeTwins, this.#options.node, { status: { controlStatus } }, () => {
+      isWritten = true;
+    });
+    await this.stop();
+    return isWritten;
+  }
+
   /** Waits for writes in progress. */
   async stop(): Promise<void> {
     await Promise.all(this.#writing.values());
@@ -86,6 +98,7 @@ export class StatusReporter {
   #writeTwin(status: NodeStatus, uid: string, wake: string | undefined): void {
     const { node } = this.#options;
     const controlStatus = {
+      ...(status.generation !== undefined && { observedGeneration: status.generation }),
       cpu: twinReport(status.cpu, status),
       ...(status.gpu && { gpu: twinReport(status.gpu, status) }),
     };

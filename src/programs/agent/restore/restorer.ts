@@ -1,7 +1,12 @@
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import { milliseconds, type Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { HttpCapBackend, HttpControlClient, HttpThrottleBackend } from "../../../platform/hardware/index.ts";
+import {
+  HttpCapBackend,
+  HttpControlClient,
+  HttpThrottleBackend,
+  type UnansweredCommands,
+} from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import { isSameLimit, journalBackend, limitLoweredByOthers } from "../devices/original-limits.ts";
@@ -13,6 +18,8 @@ export interface RestorerOptions {
   readonly host: Host | undefined;
   readonly http: HttpClient;
   readonly clock: Clock;
+  /** Of the node. Absent if this process has sent none. */
+  readonly unanswered?: UnansweredCommands;
 }
 
 /** Restores a board to its journalled original, through the backend that changed it, independent of the current route. */
@@ -58,9 +65,10 @@ export class Restorer {
   }
 
   async #overHttp({ node = "", board, original }: JournalEntry, signal: AbortSignal): Promise<WriteOutcome> {
-    const { http, clock } = this.#options;
+    const { http, clock, unanswered } = this.#options;
     // The endpoint and timeout are part of the original.
-    const control = new HttpControlClient({ http, clock, node, endpoint: "", timeout: milliseconds(0) });
+    const sent = unanswered && { unanswered };
+    const control = new HttpControlClient({ http, clock, node, endpoint: "", timeout: milliseconds(0), ...sent });
     if (board === THROTTLE_BOARD) return new HttpThrottleBackend(control).restore(original, signal);
     const kind = board === "gpus" ? "gpu" : "cpu";
     const devices = () => ({ device: {}, count: 1 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
+import { realWork } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { lockFolder } from "../../../platform/lock/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
@@ -51,7 +52,7 @@ describe("the lock of STATE_DIR", () => {
     void work.catch(() => undefined).finally(() => (state.over = true));
     while (!state.over) {
       await clock.advanceAsync(milliseconds(500));
-      await systemClock.sleep(milliseconds(1));
+      await realWork();
     }
     return work;
   };

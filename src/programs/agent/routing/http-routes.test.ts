@@ -193,7 +193,8 @@ describe("control over HTTP", () => {
     const agent = start();
     await commanded(1);
     await statusWith("applied");
-    service.answers.set("rapl.set_power_cap_watts", { status: 503, body: "down" });
+    // An answer of the service itself; after one of a gateway the command might still be carried out.
+    service.answers.set("rapl.set_power_cap_watts", { status: 503, body: { result: "error", message: "down" } });
     const second = new FakeControlService();
     await second.listen();
     const elsewhere = { type: "http", http: { endpoint: second.control } };
@@ -394,6 +395,95 @@ async function token(): Promise<Readonly<Record<string, string>>> {
   await writeFile(join(folder, "token"), "s3cret\n");
   return { TELEMETRY_HTTP_TOKEN_FILE: join(folder, "token") };
 }
+
+describe("a command that got no answer", () => {
+  /** An agent whose eco command is held by the service. */
+  const untilTimeout = async () => {
+    Object.assign(service.node("a"), { power: 300, capWatts: 1200 });
+    await harness.route("own", route("rapl"));
+    await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
+    service.isHolding = true;
+    const agent = start();
+    await harness.until(() => service.held.length > 0);
+    expect((await statusWith("error"))?.message).toContain("no response");
+    service.isHolding = false;
+    return agent;
+  };
+  const isLifted = () => service.commandTexts.at(-1) === "a rapl.set_power_cap_watts 1200";
+  /** And a newer target without a cap. */
+  const raiseAfterTimeout = async () => {
+    await untilTimeout();
+    await harness.target("a", { profile: "performance" });
+    await harness.until(isLifted);
+  };
+  const isUnsettled = async () =>
+    (await harness.controlStatus())?.cpu?.message?.includes("may still lower it") === true;
+  const isConfirmed = async () => {
+    const { cpu, observedGeneration } = (await harness.controlStatus()) ?? {};
+    return observedGeneration === 2 && cpu?.result === "none";
+  };
+
+  it("X-123 may be carried out late: the cap is lifted again at each tick, and the agent does not confirm meanwhile", async () => {
+    await raiseAfterTimeout();
+    await harness.until(isUnsettled);
+    expect(await isConfirmed()).toBe(false);
+    service.carryOutHeld();
+    expect(service.node("a").capWatts).toBe(240);
+    await harness.until(() => service.node("a").capWatts === 1200);
+    expect(await isConfirmed()).toBe(false);
+    await harness.advanceInSteps(100);
+    await harness.until(isConfirmed);
+    const sent = service.commands.length;
+    await harness.advanceInSteps(30);
+    expect(service.commands).toHaveLength(sent);
+  });
+
+  it.each([
+    ["the route is gone", async () => harness.user.delete(resources.telemetryProfiles, { name: "own" })],
+    [
+      "the route has another timeout",
+      async () => {
+        const { controls, ...rest } = route("rapl");
+        const cpu = { ...controls.cpu, http: { ...controls.cpu.http, timeoutSeconds: 3 } };
+        await harness.route("own", { ...rest, controls: { ...controls, cpu } });
+        await harness.target("a", { profile: "performance" });
+      },
+    ],
+  ])("X-123 may be carried out late although %s", async (_, change) => {
+    await untilTimeout();
+    await change();
+    await harness.until(isUnsettled);
+    service.carryOutHeld();
+    expect(service.node("a").capWatts).toBe(240);
+    await harness.until(() => service.node("a").capWatts === 1200);
+    expect(harness.disk.boards).toContain("packages");
+    await harness.advanceInSteps(100);
+    await harness.until(() => !harness.disk.boards.includes("packages"));
+  });
+
+  it("X-123 stays in the journal if the agent stops, so that the next one lifts it again", async () => {
+    const agent = await untilTimeout();
+    await agent.stop();
+    expect(isLifted()).toBe(true);
+    service.carryOutHeld();
+    expect(harness.disk.boards).toEqual(["packages"]);
+    await harness.removeTarget("a");
+    start();
+    await harness.until(() => service.node("a").capWatts === 1200);
+    await harness.until(() => harness.disk.boards.length === 0);
+  });
+
+  it("X-123 is rejected by a service that keeps the order, so that the lift counts at once", async () => {
+    service.isOrdered = true;
+    await raiseAfterTimeout();
+    await harness.until(isConfirmed);
+    const sent = service.commands.length;
+    service.carryOutHeld();
+    expect(service.node("a").capWatts).toBe(1200);
+    await harness.advanceInSteps(30);
+    expect(service.commands).toHaveLength(sent);
+  });
+});
 
 describe("two TelemetryProfiles for one node", () => {
   it("uses the older one and marks the newer one as superseded until the older one is deleted", async () => {

@@ -6,6 +6,7 @@ import {
   type HttpDeviceInfo,
   type HttpReading,
   HttpThrottleBackend,
+  type UnansweredCommands,
 } from "../../../platform/hardware/index.ts";
 import type { JournalEntry } from "../../../platform/journal/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
@@ -24,14 +25,16 @@ export class HttpRoutes {
   readonly #node: string;
   readonly #http: HttpClient;
   readonly #clock: Clock;
+  readonly #unanswered: UnansweredCommands;
   #cpu: HttpControlRoute | undefined;
   #gpu: HttpControlRoute | undefined;
   #devices: { readonly cpu: HttpDeviceInfo; readonly gpu: HttpDeviceInfo } | undefined;
 
-  constructor(node: string, http: HttpClient, clock: Clock) {
+  constructor(node: string, http: HttpClient, clock: Clock, unanswered: UnansweredCommands) {
     this.#node = node;
     this.#http = http;
     this.#clock = clock;
+    this.#unanswered = unanswered;
   }
 
   get cpu(): HttpControlRoute | undefined {
@@ -65,6 +68,7 @@ export class HttpRoutes {
       node: this.#node,
       endpoint,
       timeout,
+      unanswered: this.#unanswered,
     });
     const devices = () => this.#devices?.[kind] ?? { device: {}, count: 1 };
     return {

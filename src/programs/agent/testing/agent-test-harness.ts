@@ -2,7 +2,8 @@
 import { crdOf, kinds, labels, type NodeTwin, type TelemetryProfile } from "../../../core/api/index.ts";
 import type { Catalogue } from "../../../core/inventory/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/index.ts";
+import { eventually, realWork } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import type { JournalFiles } from "../../../platform/journal/index.ts";
@@ -119,15 +120,11 @@ export class AgentTestHarness {
   /** One step of virtual and real time, for tests with real sockets. */
   async step(): Promise<void> {
     await this.clock.advanceAsync(milliseconds(50));
-    await systemClock.sleep(milliseconds(1));
+    await realWork();
   }
 
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (let turn = 0; turn < 5000; turn++) {
-      if (await holds()) return;
-      await this.step();
-    }
-    throw new Error("the condition never became true");
+    await eventually(holds, { between: async () => this.clock.advanceAsync(milliseconds(50)) });
   }
 
   async advanceInSteps(seconds: number): Promise<void> {

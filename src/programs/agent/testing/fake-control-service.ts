@@ -1,6 +1,8 @@
 // A fake HTTP service for telemetry and control of nodes.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { milliseconds } from "../../../core/units/index.ts";
+import { simulatedDelay } from "../../../platform/clock/testing/index.ts";
 
 export interface ServedNode {
   /** Watts of all packages. */
@@ -33,6 +35,14 @@ export class FakeControlService {
     string,
     { readonly status?: number; readonly body: unknown; readonly location?: string }
   >();
+  /** How long commands take. */
+  takes = milliseconds(0);
+  /** Commands wait here without an answer while it is set, until `carryOutHeld`. */
+  isHolding = false;
+  /** Whether older commands are rejected after newer ones, as the protocol asks for. */
+  isOrdered = false;
+  readonly held: ReceivedCommand[] = [];
+  readonly #newest = new Map<string, string>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #sockets = new Set<Socket>();
   #url = "";
@@ -118,13 +128,34 @@ export class FakeControlService {
         reply(fixed.body, fixed.status, fixed.location === undefined ? {} : { location: fixed.location });
         return;
       }
-      const { capWatts, throttlePct, capWattsPerGpu } = command;
-      Object.assign(this.node(name), {
-        ...(capWatts !== undefined && { capWatts }),
-        ...(throttlePct !== undefined && { throttlePct }),
-        ...(capWattsPerGpu !== undefined && { capWattsPerGpu }),
-      });
-      reply({ result: "applied", message: "", state: {} });
+      if (this.isHolding) {
+        this.held.push(command);
+        return;
+      }
+      if (this.takes > 0) await simulatedDelay(this.takes);
+      const newest = this.#carryOut(command);
+      if (newest === undefined)
+        reply({ result: "applied", message: "", state: {}, ...(this.isOrdered && { ordered: true }) });
+      else reply({ result: "error", message: "too late", newest }, 409);
     }
+  }
+
+  /** Carries out what was held, long after its senders gave up. */
+  carryOutHeld(): void {
+    for (const command of this.held.splice(0)) this.#carryOut(command);
+  }
+
+  /** Returns the time stamp of a newer command that stood in the way. */
+  #carryOut({ node: name, action, ts, capWatts, throttlePct, capWattsPerGpu }: ReceivedCommand): string | undefined {
+    const key = `${name} ${action}`;
+    const newest = this.#newest.get(key) ?? "";
+    if (this.isOrdered && ts < newest) return newest;
+    this.#newest.set(key, ts);
+    Object.assign(this.node(name), {
+      ...(capWatts !== undefined && { capWatts }),
+      ...(throttlePct !== undefined && { throttlePct }),
+      ...(capWattsPerGpu !== undefined && { capWattsPerGpu }),
+    });
+    return undefined;
   }
 }

@@ -56,12 +56,13 @@ export function projectNode(object: KubeObject): ProjectedNode {
 
 /** A NodeTwin without most of the status, which only the operator and the extender read. */
 export function projectTwin(twin: NodeTwin): NodeTwin {
-  const { name, uid, resourceVersion, ownerReferences } = twin.metadata;
+  const { name, uid, resourceVersion, generation, ownerReferences } = twin.metadata;
   return {
     metadata: {
       name,
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
+      ...(generation !== undefined && { generation }),
       ...(ownerReferences !== undefined && { ownerReferences }),
     },
     spec: twin.spec,

@@ -1,4 +1,4 @@
-import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import { elapsed, type Instant, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { ClusterHistory } from "../past/cluster-history.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
@@ -24,6 +24,8 @@ const PAUSE = milliseconds(60_000);
 const BEAT_AFTER = 5;
 /** Problems are found over all nodes and pods: less often than changes are sent. */
 const PROBLEMS_EVERY = 5;
+/** In the time of the cluster: where it is scaled, the energy account has to see more than every fifth second. */
+const ENERGY_EVERY = milliseconds(60_000);
 
 /** Once a second: computes what has changed, samples the history and tells the pages. */
 export class Publisher {
@@ -38,6 +40,7 @@ export class Publisher {
   #lastSyncing = "";
   #savedWatts: number | null = null;
   #lastAt: MonotonicInstant | undefined;
+  #energyAt: Instant | undefined;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
@@ -83,9 +86,11 @@ export class Publisher {
     const at = clock.now();
     const silence = cluster.silence ?? null;
     const isSynced = cluster.unsynced.length === 0;
-    if (isSynced && this.#turn++ % PROBLEMS_EVERY === 0) {
-      this.#problems = findProblems();
+    const isTurn = isSynced && this.#turn++ % PROBLEMS_EVERY === 0;
+    if (isTurn) this.#problems = findProblems();
+    if (isTurn || (isSynced && at - (this.#energyAt ?? at) >= ENERGY_EVERY)) {
       this.#savedWatts = savedWatts();
+      this.#energyAt = at;
     }
     const totals = this.#totals();
     this.#noticePause();

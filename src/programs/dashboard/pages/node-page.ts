@@ -1,5 +1,6 @@
 import { annotations, gpuResources as gpuResourceNames } from "../../../core/api/index.ts";
 import { pinFrom } from "../../../core/policy/index.ts";
+import { sourceText } from "../../../core/report/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import { reasonOf } from "../state/class-changes.ts";
 import type { NodeFacts } from "../state/cluster-watch.ts";
@@ -50,11 +51,11 @@ function hardwareLines({ hardware, node }: NodeFacts): Line[] {
     cpu?.sockets === undefined ? undefined : line("Packages", `${cpu.sockets} × ${cpu.coresPerSocket ?? "?"} cores`),
     range?.maxWattsPerSocket === undefined
       ? undefined
-      : line("CPU cap range", `${range.minWattsPerSocket ?? "?"} – ${range.maxWattsPerSocket}`, "W per package"),
+      : line("CPU caps", capRange(range.minWattsPerSocket, range.maxWattsPerSocket), "W per package"),
     gpu?.count ? line("GPU", `${gpu.count} × ${gpu.rawModel ?? gpu.model ?? "unknown model"}`) : undefined,
     gpuRange?.maxWatts === undefined
       ? undefined
-      : line("GPU cap range", `${gpuRange.minWatts ?? "?"} – ${gpuRange.maxWatts}`, "W each"),
+      : line("GPU caps", capRange(gpuRange.minWatts, gpuRange.maxWatts), "W each"),
     memory?.totalBytes === undefined ? undefined : line("Memory", Math.round(memory.totalBytes / 2 ** 30), "GiB"),
     line("Known", quality?.overall),
     line("Allocatable CPUs", node.status?.allocatable?.["cpu"]),
@@ -77,7 +78,8 @@ function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line
     cap?.capWattsPerGpu === undefined
       ? line("GPU cap", cap?.capPctOfMax, "% of the maximum")
       : line("GPU cap", cap.capWattsPerGpu, "W each"),
-    line("Power source", measured?.source),
+    line("Power source", measured?.source && sourceText(measured)),
+    line("Power at the wall, read by a meter", measured?.serverPowerW, "W"),
     line("Trend", measured?.powerTrendWPerMin, "W per minute"),
     line("Slowdown at full load", status?.expectedSlowdownPct, "%"),
     line("PUE", status?.estimatedPUE),
@@ -88,7 +90,9 @@ function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line
   );
 }
 
+/** None of a node that is off: they are history, and no cap is applied there. */
 function receiptsOf({ twin }: NodeFacts): ReceiptEntry[] {
+  if (twin?.status?.power?.state === "off") return [];
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   return [["CPU", cpu] as const, ["GPU", gpu] as const].flatMap(([device, report]) =>
     report === undefined
@@ -113,3 +117,7 @@ const podEntry = ({ pod, workloadClass, cpus, gpus }: PodProjection): PodEntry =
   phase: pod.status?.phase ?? "Pending",
   startedAt: timeOf(pod.status?.startTime),
 });
+
+/** Many devices expose no minimum. */
+const capRange = (min: number | undefined, max: number): string =>
+  min === undefined ? `up to ${max}` : `${min} – ${max}`;

@@ -17,6 +17,7 @@ export function savingsPage(totals: EnergyTotals, factors: EnergyFactors): Savin
     from: totals.from ?? null,
     to: totals.to ?? null,
     usedKwh: kilowattHours(totals.used),
+    modelledKwh: kilowattHours(totals.modelled ?? 0),
     notUsedKwh: inKilowattHours(totals.notUsed),
     notUsedPct: notUsedPct ?? null,
     byClassKwh: [

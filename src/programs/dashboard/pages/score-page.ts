@@ -35,14 +35,14 @@ export function scorePage(
     extenderWeight: energy === undefined ? 1 : 10,
     kubeProfile: energy === undefined ? "default" : "energy",
   };
-  const { nodes, formula } = explainPlacement(podOf(query), objects, settings);
+  const { nodes } = explainPlacement(podOf(query), objects, settings);
   const name = query.get("node") ?? "";
   const place = nodes.findIndex(({ node }) => node === name);
   const verdict = nodes[place];
   if (verdict === undefined) return undefined;
   return {
     node: name,
-    formula,
+    formula: energy === undefined ? "headroom" : "energy",
     feasible: verdict.feasible,
     score: verdict.score,
     scoreMax: scoring.scoreMax,

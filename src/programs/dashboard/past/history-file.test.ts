@@ -17,7 +17,7 @@ const fileAt = (path: string) => {
   const destination = { write: (line: string) => void lines.push(line) };
   return new HistoryFile(path, createLogger({ level: "info", format: "json", program: "test", destination }));
 };
-const energy = { version: 1, from: 0, to: 5000, covered: 5, time: 10, nodes: { a: [1, 2, 3, 4, 5, 6, 7, 8] } } as const;
+const energy = { version: 2, from: 0, to: 5000, covered: 5, time: 10, nodes: { a: [1, 2, 3, 4, 5, 6, 7, 8] } } as const;
 const history = {
   series: ["power"],
   tiers: [
@@ -35,7 +35,7 @@ describe("the history file", () => {
   it("DSH-05 contains what was saved, and is absent without a warning", async () => {
     const file = fileAt(join(folder, "new", "history.json"));
     expect([await file.load(), lines]).toEqual([undefined, []]);
-    const hours = { version: 1, hours: [energy] } as const;
+    const hours = { version: 2, hours: [energy] } as const;
     await file.save(() => ({ history, energy, hours }));
     expect(await file.load()).toEqual({ history, energy, hours });
   });
@@ -44,7 +44,7 @@ describe("the history file", () => {
     const path = join(folder, "history.json");
     await writeFile(path, JSON.stringify(history));
     expect([await fileAt(path).load(), lines]).toEqual([{ history, energy: undefined }, []]);
-    await writeFile(path, JSON.stringify({ ...history, energy: { ...energy, version: 2 } }));
+    await writeFile(path, JSON.stringify({ ...history, energy: { ...energy, version: 1 } }));
     expect(await fileAt(path).load()).toEqual({ history, energy: undefined });
     expect(lines.join("")).toContain("cannot read the energy account");
   });

@@ -101,7 +101,7 @@ it.each([
     // The operator decided nothing.
     expect(cluster.decisions.entries).toEqual([]);
     refused = undefined;
-    await expect.poll(totals, { timeout: 20_000 }).toMatchObject({ power: 200, expected: 1 });
+    await expect.poll(totals).toMatchObject({ power: 200, expected: 1 });
     expect(cluster.decisions.entries).toEqual([]);
   },
 );

@@ -104,7 +104,9 @@ export class FleetTable {
     const values: string[] = [];
     const codeOf = new Map<string, number>();
     const codes = Array.from({ length: this.#slots.end }, (_, slot) => {
-      const value = this.#entries[slot]?.labels[key];
+      const { labels = {} } = this.#entries[slot] ?? {};
+      // A key such as __proto__ would find what every object inherits.
+      const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
       if (value === undefined) return -1;
       let code = codeOf.get(value);
       if (code === undefined) {

@@ -27,16 +27,19 @@ export function rowOf(
   const caps = status?.effectiveCapState;
   const ready = isReady(node);
   const updatedAt = timeOf(status?.lastUpdated);
-  const drawn = isFresh(updatedAt, freshness) ? known(power?.measuredNodePowerW) : null;
+  const isCurrent = isFresh(updatedAt, freshness);
+  const drawn = isCurrent ? known(power?.measuredNodePowerW) : null;
+  const className = classOf(twin);
+  const isAsleep = className === "asleep";
   return {
-    class: classNames.indexOf(classOf(twin)),
+    class: classNames.indexOf(className),
     // The last reading of a machine that is off is history.
     power: status?.power?.state === "off" ? 0 : drawn,
     measured: power?.source === undefined ? null : Number(isMeasured(power)),
     cap: known(power?.nodeCappedPowerW),
     tdp: known(power?.nodeTdpW),
-    headroom: known(status?.predictedPowerHeadroomScore),
-    cooling: known(status?.predictedCoolingStressScore),
+    cooling: isAsleep || !isCurrent ? null : known(status?.coolingStressNow),
+    coolingAtCap: isAsleep ? null : known(status?.predictedCoolingStressScore),
     psu: known(status?.predictedPsuStressScore),
     slowdown: known(status?.expectedSlowdownPct),
     cpuPct: known(caps?.cpuPct),
@@ -70,8 +73,9 @@ export function classOf(twin: NodeTwin | undefined): ClassName {
   return twin?.status?.schedulableClass ?? "unknown";
 }
 
-/** The code of the worse result of CPU and GPU; null if no agent has reported. */
+/** The code of the worse result of CPU and GPU; null if no agent has reported, or the node is off and has no cap any more. */
 function controlOf(twin: NodeTwin | undefined): number | null {
+  if (twin?.status?.power?.state === "off") return null;
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   const codes = [cpu?.result, gpu?.result].flatMap((result) =>
     result === undefined ? [] : controlNames.indexOf(result),

@@ -3,8 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { annotations, crdOf, fieldManagers, kinds, labels } from "../../../core/api/index.ts";
-import { isoTime, milliseconds } from "../../../core/units/index.ts";
+import { isoTime } from "../../../core/units/index.ts";
 import { systemClock } from "../../../platform/clock/index.ts";
+import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig, type RawValues } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import { KubeClient, resources } from "../../../platform/kube/index.ts";
@@ -122,6 +123,7 @@ export class DashboardHarness {
       schedulableClass: of,
       predictedPowerHeadroomScore: Math.max(0, 100 - (100 * power) / cap),
       predictedCoolingStressScore: 20,
+      coolingStressNow: Math.min(100, power / 20),
       predictedPsuStressScore: 10,
       effectiveCapState: { cpuPct: Math.round((100 * cap) / tdp), gpuPct: 100 },
       powerMeasurement: {
@@ -160,13 +162,11 @@ export class DashboardHarness {
     return (await (await this.get("/api/snapshot")).json()) as Snapshot;
   }
 
-  /** Reads the snapshot until it is as expected, for ten seconds. */
+  /** Reads the snapshot until it is as expected. */
   async until(holds: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
-    for (let attempt = 0; attempt < 200; attempt++) {
+    return eventually(async () => {
       const snapshot = await this.snapshot();
-      if (holds(snapshot)) return snapshot;
-      await systemClock.sleep(milliseconds(50));
-    }
-    throw new Error("the snapshot did not become as expected within ten seconds");
+      return holds(snapshot) && snapshot;
+    });
   }
 }

@@ -1,6 +1,14 @@
 import type { Pod } from "../../../core/api/index.ts";
 import { demandOf, type WorkloadClass, workloadClassOf } from "../../../core/demand/index.ts";
-import { rejectionCode, rejections, type ScoredPod } from "../../../core/scoring/index.ts";
+import {
+  askingPodOf,
+  KEPT_FREE,
+  keptFreeFor,
+  keptFreeText,
+  rejectionCode,
+  rejections,
+  type ScoredPod,
+} from "../../../core/scoring/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
 import { HttpError } from "../server/http-error.ts";
@@ -26,6 +34,7 @@ export interface ExtenderReply {
   readonly chunks: readonly Buffer[];
 }
 
+const MAX_REASONS = 256;
 /** How many nodes of a decision are stored for the debug page. */
 const EXPLAINED = 10;
 /** More than any real pod requests. */
@@ -52,11 +61,29 @@ export class Decider {
       const slot = slots[i] as number;
       codes[i] = workloadClass === "standard" ? state.standardRejection(slot) : this.#rejectionOf(candidates, i, slot);
     }
-    this.#record("filter", pod, scoredPod, { slots, verdicts: codes, best: [] });
-    const { chunks, accepted } = filterReply(candidates, codes, rejections);
+    const reasons = this.#rejectKeptFree(pod, slots, codes);
+    this.#record("filter", pod, scoredPod, { slots, verdicts: codes, reasons, best: [] });
+    const { chunks, accepted } = filterReply(candidates, codes, reasons);
     if (candidates.kind === "names" && accepted[0] !== undefined)
       this.#lastNames.keep(accepted[0], state.kernel.slotsVersion, slots, codes);
     return { workloadClass, chunks };
+  }
+
+  /** Rejects nodes that are kept free for another pod. Returns all reasons: each of these nodes has its own, by its pod. */
+  #rejectKeptFree(value: unknown, slots: Int32Array, codes: Uint8Array): readonly (string | undefined)[] {
+    const { state, clock } = this.#options;
+    if (state.awaitedNodes === 0) return rejections;
+    const pod = askingPodOf(value as Pod, clock.now());
+    const reasons: (string | undefined)[] = [...rejections];
+    for (let i = 0; i < slots.length; i++) {
+      const node = codes[i] === 0 ? state.at(slots[i] as number) : undefined;
+      const awaited = keptFreeFor(node?.name, node?.twin, pod);
+      if (awaited === undefined) continue;
+      // Codes are bytes. The operator keeps at most 32 nodes free.
+      if (reasons.length < MAX_REASONS) codes[i] = reasons.push(keptFreeText(awaited)) - 1;
+      else codes[i] = KEPT_FREE;
+    }
+    return reasons;
   }
 
   prioritize({ pod, candidates }: ExtenderRequest): ExtenderReply {
@@ -72,7 +99,7 @@ export class Decider {
     if (energy === undefined) kernel.scoreMany(slots, demand, workloadClass, scores);
     metrics.recordScores(workloadClass, slots, scores, kernel.end);
     const best = this.#best(slots, scores);
-    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, batch, energy, best });
+    this.#record("prioritize", pod, scoredPod, { slots, verdicts: scores, reasons: [], batch, energy, best });
     if (energy !== undefined && best[0] !== undefined) scorer?.assume(pod, energy, best[0].node.name);
     return { workloadClass, chunks: prioritizeReply(candidates, scores) };
   }
@@ -115,7 +142,7 @@ export class Decider {
     verb: Verb,
     pod: unknown,
     { workloadClass, demand }: ScoredPod,
-    found: Pick<Decision, "slots" | "verdicts" | "best" | "batch" | "energy">,
+    found: Pick<Decision, "slots" | "verdicts" | "reasons" | "best" | "batch" | "energy">,
   ): void {
     const { state, decisions, clock } = this.#options;
     decisions.record({

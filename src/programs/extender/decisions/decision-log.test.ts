@@ -18,6 +18,7 @@ function decide(decisions: DecisionLog, name: string, candidates: number, score:
     candidates,
     slots,
     verdicts: scores,
+    reasons: [],
     names: ["n"],
     best: [],
   });
@@ -48,7 +49,7 @@ describe("decisions", () => {
   it("a page that is read slowly never mixes the verdicts of two requests", () => {
     const decisions = new DecisionLog(4);
     for (let i = 0; i < 4; i++) decide(decisions, "p", 1200, i);
-    const page = decisionsPage(decisions, "p", defaultScoringSettings);
+    const page = decisionsPage(decisions, "p", defaultScoringSettings, {});
     let text = "";
     for (const piece of page) {
       text += piece;
@@ -60,7 +61,7 @@ describe("decisions", () => {
       expect(nodes).toHaveLength(1200);
       expect(new Set(nodes.map(({ score }) => score)).has(77)).toBe(false);
     }
-    const summary = [...decisionsPage(decisions, null, defaultScoringSettings)].join("");
+    const summary = [...decisionsPage(decisions, null, defaultScoringSettings, {})].join("");
     expect(parsed(summary).map(({ pod, nodes }) => [pod.name, nodes])).toEqual(
       Array.from({ length: 4 }, () => ["later", undefined]),
     );

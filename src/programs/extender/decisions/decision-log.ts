@@ -19,6 +19,8 @@ export interface Decision {
   readonly slots: Int32Array;
   /** Scores, or the filter's rejection codes. */
   readonly verdicts: Int16Array | Uint8Array;
+  /** The texts of the filter's codes. */
+  readonly reasons: readonly (string | undefined)[];
   /** The node names by slot at that time. */
   readonly names: readonly (string | undefined)[];
   /** Snapshots of the best nodes at that time, best first. */

@@ -192,3 +192,93 @@ it("X-60 X-12 treats a class or quantity of another type as absent, without an e
   expect(extender.logs.filter(({ level }) => level !== "info")).toMatchObject([{ level: "warn", class: "(object)" }]);
   await harness.end();
 });
+
+describe("a node that is kept free for a pod", () => {
+  const harness = new ExtenderHarness();
+  let extender: RunningExtender;
+  const until = new Date(harness.clock.now() + 30 * 60_000).toISOString();
+
+  beforeAll(async () => {
+    const now = new Date(harness.clock.now()).toISOString();
+    const choice = { pod: "jobs/large", uid: "uid-large", since: now, until };
+    for (const name of ["kept", "roomy", "ended", "free"]) await harness.createNode(name);
+    await harness.twin("kept", {
+      ...calmTwinStatus,
+      awaitedBy: { ...choice, priority: 100, spare: { cpu: 0, memory: 0 } },
+    });
+    await harness.twin("roomy", { ...calmTwinStatus, awaitedBy: { ...choice, spare: { cpu: 8, memory: 2 ** 34 } } });
+    await harness.twin("ended", { ...calmTwinStatus, awaitedBy: { ...choice, until: now } });
+    await harness.twin("free", calmTwinStatus);
+    const lastUpdated = new Date(harness.clock.now() - 301_000).toISOString();
+    await harness.createNode("orphaned");
+    await harness.twin("orphaned", { ...calmTwinStatus, lastUpdated, awaitedBy: choice });
+    extender = await harness.start();
+  });
+  afterAll(async () => harness.end());
+
+  const all = ["kept", "roomy", "ended", "free"];
+  const asking = (cpu: string | undefined, memory = "1Gi") => ({
+    ...pod("standard"),
+    spec: { containers: [{ resources: { requests: cpu === undefined ? {} : { cpu, memory } } }] },
+  });
+  const admitted = async (asked: object) => (await extender.filter(asked, all)).NodeNames;
+
+  it("X-151 is rejected for a pod that would delay the other one, with its name and the time", async () => {
+    const { NodeNames, FailedAndUnresolvableNodes } = await extender.filter(asking("9"), all);
+    expect(NodeNames).toEqual(["ended", "free"]);
+    expect(FailedAndUnresolvableNodes["kept"]).toBe(
+      `Joulie: the node is kept free for a performance pod that waits for room: jobs/large, until ${until} at the latest`,
+    );
+  });
+
+  it("X-151 is kept free no longer after five minutes without an operator", async () => {
+    expect((await extender.filter(asking("9"), ["orphaned"])).NodeNames).toEqual(["orphaned"]);
+  });
+
+  it("X-151 takes pods that fit beside the other one, and pods that request nothing", async () => {
+    expect(await admitted(asking("8"))).toEqual(["roomy", "ended", "free"]);
+    expect(await admitted(asking("8", "17Gi"))).toEqual(["ended", "free"]);
+    expect(await admitted(asking(undefined))).toEqual(all);
+  });
+
+  it("X-151 takes the pod itself, pods of DaemonSets and system-critical pods", async () => {
+    const wide = asking("9");
+    const metadata = { ...wide.metadata, uid: "uid-large" };
+    const ownerReferences = [{ kind: "DaemonSet", name: "logs", controller: true }];
+    expect(await admitted({ ...wide, metadata })).toEqual(all);
+    expect(await admitted({ ...wide, metadata: { ...wide.metadata, ownerReferences } })).toEqual(all);
+    expect(await admitted({ ...wide, spec: { ...wide.spec, priority: 2_000_000_000 } })).toEqual(all);
+  });
+
+  it("X-151 takes a pod that kube-scheduler has made room for on this node, and no other node for it", async () => {
+    const nominated = { ...asking("9"), status: { nominatedNodeName: "kept" } };
+    expect(await admitted(nominated)).toEqual(["kept", "ended", "free"]);
+  });
+
+  it("X-151 takes a pod of higher priority than the awaited one, which may preempt", async () => {
+    const withPriority = (priority: number) => ({ ...asking("9"), spec: { ...asking("9").spec, priority } });
+    expect(await admitted(withPriority(101))).toEqual(all);
+    expect(await admitted(withPriority(100))).toEqual(["roomy", "ended", "free"]);
+    expect(await admitted(withPriority(0))).toEqual(["ended", "free"]);
+  });
+
+  it("X-151 is named by the pages for people", async () => {
+    await extender.filter(asking("9"), all);
+    const reason = expect.stringContaining("jobs/large") as string;
+    expect((await extender.get("/debug/decisions")).body).toMatchObject({
+      decisions: expect.arrayContaining([
+        expect.objectContaining({
+          rejected: expect.arrayContaining([expect.objectContaining({ reason, nodes: ["kept"] })]) as unknown,
+        }),
+      ]) as unknown,
+    });
+    expect((await extender.get("/debug/scoring?node=kept")).body).toMatchObject({
+      emptyPod: { standard: { rejection: reason } },
+    });
+  });
+
+  it("X-151 takes every pod when the time is over, whatever the operator does", async () => {
+    await harness.advance(30 * 60);
+    expect(await admitted(asking("9"))).toEqual(all);
+  });
+});

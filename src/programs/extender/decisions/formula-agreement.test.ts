@@ -228,7 +228,7 @@ describe.each([
       asked += candidates.length;
     }
     expect(asked).toBeGreaterThan(CLUSTERS);
-  }, 120_000);
+  });
 });
 
 const objectsOf = (cluster: ReadonlyMap<string, Known>, statusOf: (known: Known) => object | undefined) =>

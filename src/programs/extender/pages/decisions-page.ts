@@ -2,7 +2,6 @@ import {
   type Batch,
   type EnergyContext,
   marginalJoules,
-  rejections,
   type ScoringSettings,
   scoreNode,
 } from "../../../core/scoring/index.ts";
@@ -17,13 +16,15 @@ const NODES_PER_CHUNK = 500;
 /**
  * `GET /debug/decisions`: the last answers, newest first, with the breakdown of the best scores. `?pod=NAME` or
  * `?pod=NAMESPACE/NAME` shows the answers for one pod, with every node. In chunks, so that the page does not delay requests.
+ * `variables` are those that decide scores.
  */
 export function* decisionsPage(
   decisions: DecisionLog,
   pod: string | null,
   settings: ScoringSettings,
+  variables: Readonly<Record<string, string>>,
 ): Generator<string, void, undefined> {
-  yield '{"decisions":[';
+  yield `{"variables":${JSON.stringify(variables)},"decisions":[`;
   let comma = "";
   for (const decision of decisions.latest()) {
     // New requests may replace the oldest decisions while the page is sent.
@@ -104,7 +105,7 @@ function joulesOf(
 }
 
 function rejectedOf(decision: Decision): readonly object[] {
-  return rejections.flatMap((reason, code) => {
+  return decision.reasons.flatMap((reason, code) => {
     if (reason === undefined) return [];
     const nodes = nodesWith(decision, code);
     return nodes.length === 0 ? [] : { reason, count: nodes.length, nodes: nodes.slice(0, NODES_SHOWN) };
@@ -120,13 +121,13 @@ function nodesWith({ slots, verdicts, names }: Decision, code: number): (string 
 }
 
 /** Nodes that were unknown to the extender are shown without a name. */
-function* everyNode({ verb, slots, verdicts, names }: Decision): Generator<string, void, undefined> {
+function* everyNode({ verb, slots, verdicts, reasons, names }: Decision): Generator<string, void, undefined> {
   for (let from = 0; from < slots.length; from += NODES_PER_CHUNK) {
     const nodes = Array.from(slots.subarray(from, from + NODES_PER_CHUNK), (slot, place) => {
       const verdict = verdicts[from + place] as number;
       const node = names[slot] ?? null;
       return JSON.stringify(
-        verb === "prioritize" ? { node, score: verdict } : { node, rejection: rejections[verdict] ?? null },
+        verb === "prioritize" ? { node, score: verdict } : { node, rejection: reasons[verdict] ?? null },
       );
     });
     yield (from > 0 ? "," : "") + nodes.join(",");

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parseConfig } from "../../../platform/config/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
+import { extenderConfig } from "../config.ts";
+import { energySettingsOf, scoringSettingsOf } from "../settings.ts";
 import { calmTwinStatus, ExtenderHarness, pod } from "../testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
@@ -42,8 +45,17 @@ describe("/debug/scoring", () => {
         {
           nodeName: "bare",
           schedulableClass: "unknown",
+          headroom: null,
+          coolingStress: null,
+          measuredPowerW: null,
+          cappedPowerW: null,
+          nodeTdpW: null,
+          powerTrendWPerMin: null,
+          baseScore: null,
+          cpuTotalCores: null,
           cpuMaxWattsTotal: 150,
           gpuCount: 0,
+          gpuMaxWattsPerGpu: null,
           hasGpu: false,
           stale: true,
         },
@@ -98,6 +110,23 @@ describe("/debug/scoring", () => {
 });
 
 describe("/debug/decisions", () => {
+  it("X-145 says with which variables the extender scores, as the extender itself reads them", async () => {
+    const set = { SCORING: "energy", SLEEP_MODE: "on", SCORE_MAX: "10", TWIN_STALENESS_THRESHOLD: "7m" };
+    const extender = await harness.start(set);
+    const { variables } = (await extender.get<{ variables: Record<string, string> }>(decisions.path)).body;
+    const valuesOf = (env: Record<string, string>) => {
+      const parsed = parseConfig(extenderConfig, {
+        env,
+        flags: {},
+        machine: { isTerminal: false, exists: () => false },
+      });
+      if (!parsed.ok) throw new Error(JSON.stringify(parsed.error));
+      return parsed.value.values;
+    };
+    for (const settings of [scoringSettingsOf, energySettingsOf])
+      expect(settings(valuesOf(variables))).toEqual(settings(valuesOf(set)));
+  });
+
   it("explains the last answers, newest first, with the state at that time", async () => {
     for (const name of ["fast", "eco"]) await harness.createNode(name);
     await harness.twin("fast", calmTwinStatus);

@@ -11,13 +11,16 @@ export interface PagesOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly settings: ScoringSettings;
+  /** The variables that decide scores, as text. */
+  readonly variables: Readonly<Record<string, string>>;
   /** The clock for the age of twins. */
   readonly clock: Clock;
   readonly ioClock: Clock;
 }
 
 /** They contain node names, pod names and numbers, no secrets. */
-export function debugPages({ state, decisions, settings, clock, ioClock }: PagesOptions): Record<string, StreamedPage> {
+export function debugPages(options: PagesOptions): Record<string, StreamedPage> {
+  const { state, decisions, settings, variables, clock, ioClock } = options;
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {
     "/debug/scoring": (query) => {
@@ -26,7 +29,8 @@ export function debugPages({ state, decisions, settings, clock, ioClock }: Pages
       const page = nodeScoringPage(state, name, clock.now(), settings);
       return page === undefined ? undefined : json(`${JSON.stringify(page)}\n`);
     },
-    "/debug/decisions": (query) => json(inTimeSlices(decisionsPage(decisions, query.get("pod"), settings), ioClock)),
+    "/debug/decisions": (query) =>
+      json(inTimeSlices(decisionsPage(decisions, query.get("pod"), settings, variables), ioClock)),
   };
 }
 

@@ -53,7 +53,10 @@ export function nodeScoringPage(cluster: Cluster, name: string, now: Instant, se
   const [row] = rowsOf([node], now, settings);
   const forClass = (workloadClass: WorkloadClass): Breakdown & { readonly rejection?: string | undefined } => ({
     ...scoreNode({ demand: emptyPod, workloadClass }, node, batch, settings),
-    rejection: filterNode(workloadClass, node.twin, node.labels[powerProfile], node.labels[draining]),
+    rejection: filterNode(workloadClass, node.twin, node.labels[powerProfile], node.labels[draining], {
+      // A pod of unknown size: the page shows that the node is kept free.
+      pod: { uid: undefined, isOfNode: false, priority: 0, cpu: Infinity, memory: Infinity, now },
+    }),
   });
   return {
     ...row,

@@ -113,7 +113,7 @@ describe("bodies", () => {
     const refused = await extender.post<{ error: string }>("/filter", body);
     expect(refused.status).toBe(400);
     expect(refused.body.error).toMatch(place);
-    expect((await extender.get("/debug/decisions")).body).toEqual({ decisions: [] });
+    expect((await extender.get("/debug/decisions")).body).toMatchObject({ decisions: [] });
   });
 
   it("reads a body with repeated keys through the worker", async () => {

@@ -60,6 +60,7 @@ export class ClusterCache {
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
   #rejections = new Uint8Array(64);
+  #awaitedNodes = 0;
   readonly #catalogue: Catalogue;
   readonly #nodeLabels: ScoringSettings["nodeLabels"];
   readonly #refreshMonitor: TwinRefreshMonitor;
@@ -152,6 +153,11 @@ export class ClusterCache {
     return this.#rejections[slot] ?? 0;
   }
 
+  /** Nodes that are kept free for a pod, or were a short time ago. */
+  get awaitedNodes(): number {
+    return this.#awaitedNodes;
+  }
+
   at(slot: number): KnownNode | undefined {
     return this.#known[slot];
   }
@@ -207,6 +213,8 @@ export class ClusterCache {
   }
 
   #put(slot: number, node: KnownNode | undefined): void {
+    if (this.#known[slot]?.twin?.awaitedBy !== undefined) this.#awaitedNodes--;
+    if (node?.twin?.awaitedBy !== undefined) this.#awaitedNodes++;
     this.#known[slot] = node;
     if (slot >= this.#rejections.length) {
       const longer = new Uint8Array(slot * 2);

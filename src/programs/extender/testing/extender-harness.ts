@@ -2,7 +2,8 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import { type Clock, systemClock, VirtualClock } from "../../../platform/clock/index.ts";
+import { type Clock, VirtualClock } from "../../../platform/clock/index.ts";
+import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import { KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";
@@ -95,13 +96,12 @@ export class ExtenderHarness {
 
   /** Advances virtual time, and real time for sockets, until the condition holds. */
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (let step = 0; step < 5000; step++) {
+    for (let step = 0; step < 100; step++) {
       if (await holds()) return;
       await this.clock.advanceAsync(milliseconds(1));
-      // Files and sockets need real time, more on a busy machine.
-      if (step >= 100) await systemClock.sleep(milliseconds(1));
     }
-    throw new Error("the condition did not become true");
+    // Files and sockets need real time.
+    await eventually(holds, { between: async () => this.clock.advanceAsync(milliseconds(1)) });
   }
 
   /** Advances time in steps, because chains of promises need many event-loop turns. */

@@ -1,7 +1,8 @@
 // Test harness: a whole fleet on an in-memory API and virtual time, with real HTTP pages.
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/index.ts";
+import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import { KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
@@ -135,13 +136,10 @@ export class FleetTestHarness {
   }
 
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (let turn = 0; turn < 5000; turn++) {
-      if (await holds()) return;
-      await this.#advance(10);
-      // Sockets need real time.
-      if (turn % 10 === 9) await systemClock.sleep(milliseconds(1));
-    }
-    throw new Error("the condition was not met in time");
+    const between = async (): Promise<void> => {
+      for (let turn = 0; turn < 10; turn++) await this.#advance(10);
+    };
+    await eventually(holds, { between });
   }
 
   async #advance(length: number): Promise<void> {

@@ -1,3 +1,4 @@
+import type { PodReference } from "../../../core/demand/index.ts";
 import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
 import type { Transition } from "../../../core/policy/index.ts";
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
@@ -14,6 +15,9 @@ const messages: Readonly<Record<Transition["name"], { reason: string; note: (pod
 };
 
 const countOf = (pods: number): string => (pods === 1 ? "1 performance pod" : `${pods} performance pods`);
+
+/** Bounds the Events about one node, because thousands of pods may wait. */
+const MAX_PODS_PER_NODE = 5;
 
 /** Publishes Kubernetes Events about nodes, one per occurrence. */
 export class EventPublisher {
@@ -45,6 +49,22 @@ export class EventPublisher {
       action: "Observe",
       note: `${countOf(count)} on a node that is published as eco; is the scheduler extender in use?`,
     });
+  }
+
+  /** `pods` wait for a performance node. */
+  capsNotConfirmed(node: SnapshotNode | undefined, { name, twin }: NodePlan, pods: Iterable<PodReference>): void {
+    const { cpu, gpu } = twin?.status?.controlStatus ?? {};
+    const failed = [cpu, gpu].find((report) => report?.result === "error" || report?.result === "blocked");
+    const since = cpu?.updatedAt === undefined ? "it has not reported" : `its last report is of ${cpu.updatedAt}`;
+    const why = failed?.message ?? since;
+    const message = { type: "Warning", reason: "CapsNotConfirmed", action: "ChangeProfile" } as const;
+    this.#publish(node, { ...message, note: `the agent did not confirm raised caps, so the node stays eco: ${why}` });
+    let notified = 0;
+    for (const pod of pods) {
+      if (notified++ >= MAX_PODS_PER_NODE) return;
+      const note = `node ${name} stays eco, because its agent did not confirm raised caps; another node is tried`;
+      this.#recorder.record({ regarding: { apiVersion: "v1", kind: "Pod", ...pod }, ...message, note });
+    }
   }
 
   writeFailed(node: SnapshotNode | undefined, kind: string, message: string): void {

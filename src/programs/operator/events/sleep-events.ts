@@ -2,7 +2,6 @@ import type { ClusterPlan, SnapshotNode } from "../../../core/planning/index.ts"
 import type { SleepDecision, SleepMode, WaitForWake } from "../../../core/sleep/index.ts";
 import { type Instant, instant } from "../../../core/units/index.ts";
 import type { EventRecorder } from "../../../platform/kube/index.ts";
-import type { WatchedPod } from "../observe/cluster-state.ts";
 
 /** A queue of a thousand pods is one occurrence. Its Events must not displace others. */
 const MAX_PODS_PER_MINUTE = 50;
@@ -51,7 +50,7 @@ export class SleepEvents {
   #aboutPods(waits: readonly WaitForWake[], at: Instant): void {
     const present = new Set<string>();
     for (const { pod, node, wakeTime } of waits) {
-      const { reference } = pod as WatchedPod;
+      const { reference } = pod;
       if (reference === undefined || this.#recommends) continue;
       present.add(reference.uid);
       if (this.#reported.get(reference.uid) === node || !this.#mayReport(at)) continue;

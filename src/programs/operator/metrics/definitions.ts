@@ -26,7 +26,11 @@ export const definitions = {
     "to_state",
     "result",
   ]),
-  power: gauge("joulie_operator_node_power_watts", "Power of a node as in its NodeTwin, in watts.", ["node"]),
+  power: gauge(
+    "joulie_operator_node_power_watts",
+    "Power of the packages and boards of a node as in its NodeTwin, in watts.",
+    ["node"],
+  ),
   cappedPower: gauge(
     "joulie_operator_node_capped_power_watts",
     "Most power that the CPUs and GPUs of a node may draw under their caps, in watts.",
@@ -39,7 +43,7 @@ export const definitions = {
   ),
   energy: counter(
     "joulie_operator_node_energy_joules_total",
-    "Energy of a node in joules: its power in each planning pass times the time since the pass before. A gap of more than ten minutes is not counted.",
+    "Energy of a node at the wall in joules: its power in each planning pass times the time since the pass before. The power is that of a meter of the whole server, else that of packages and boards and a model of the rest of the server. A gap of more than ten minutes is not counted.",
     ["node"],
   ),
   intruders: gauge(

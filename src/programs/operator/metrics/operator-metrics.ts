@@ -1,6 +1,7 @@
 import type { Profile } from "../../../core/api/index.ts";
 import type { NodePlan, SnapshotNode } from "../../../core/planning/index.ts";
 import type { FitResult, NodeState, Transition } from "../../../core/policy/index.ts";
+import { offAtWall, powerAtWall } from "../../../core/twin/index.ts";
 import { type Instant, milliseconds } from "../../../core/units/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { OperatorSettings } from "../settings.ts";
@@ -73,10 +74,12 @@ export class OperatorMetrics {
     const length = this.#energyUntil === undefined ? 0 : at - this.#energyUntil;
     this.#energyUntil = at;
     if (!(length > 0 && length <= LONGEST_GAP)) return;
-    for (const { name, status } of nodes) {
-      const power = status.powerMeasurement?.measuredNodePowerW;
+    for (const { name, status, twin, managed } of nodes) {
+      const { power: model } = managed.shape;
+      const isOff = twin?.status?.power?.state === "off";
+      const wall = isOff ? offAtWall(model) : powerAtWall(model, status.powerMeasurement);
       const row = this.#metrics.nodes.row(name);
-      if (power !== undefined && power >= 0 && row !== undefined) this.#series.energy.add(row, (power * length) / 1000);
+      if (wall !== undefined && row !== undefined) this.#series.energy.add(row, (wall.power * length) / 1000);
     }
   }
 

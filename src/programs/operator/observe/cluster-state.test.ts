@@ -28,7 +28,7 @@ describe("ClusterState", () => {
       powerProfileLabel: "joulie.io/power-profile",
       readsShapes: false,
       onRelevantChange: () => undefined,
-      onPendingPerformancePod: () => undefined,
+      onUrgentChange: () => undefined,
       onPlacedPod: () => undefined,
       onUnknownClass: () => undefined,
     });

@@ -8,7 +8,7 @@ import {
   type Pod,
   readAs,
 } from "../../../core/api/index.ts";
-import { PodShapes, type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
+import { isPlacedBy, type PodReference, PodShapes, type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
 import { ArrivalHistory, isTwinOf } from "../../../core/policy/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../../core/units/index.ts";
@@ -29,6 +29,7 @@ import { clusterNodeOf } from "./projection.ts";
 import {
   hardwareChangeMatters,
   isNewPendingPod,
+  isReceipt,
   nodeChangeMatters,
   placedNode,
   podChangeMatters,
@@ -45,12 +46,14 @@ export interface ClusterStateOptions {
   readonly powerProfileLabel: string;
   /** Whether to watch what sleep decisions need. */
   readonly sleeps?: boolean;
+  /** The schedulers whose pods keep nodes awake; undefined = all. */
+  readonly sleepSchedulers?: readonly string[] | undefined;
   /** Whether to read the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
   /** Called for changes that may change a plan. */
   readonly onRelevantChange: () => void;
-  /** Called for a new pending performance pod, if shapes are read: it may need a node at once. */
-  readonly onPendingPerformancePod: () => void;
+  /** Called for changes that pods wait for: a new pending performance pod, if shapes are read, or an agent that confirms caps. */
+  readonly onUrgentChange: () => void;
   /** Called when a scheduler has bound a pod to the node. */
   readonly onPlacedPod: (node: string) => void;
   /** Called when a pod's class annotation is neither performance nor standard. */
@@ -63,16 +66,8 @@ const ORPHANED_AFTER = milliseconds(180_000);
 const OPTIONAL_LISTS_TIMEOUT = milliseconds(15_000);
 
 /** The name of a pod is stored only if an Event may be about it. */
-export interface WatchedPod extends PodSummary {
+interface WatchedPod extends PodSummary {
   readonly invalidClass?: PodOfUnknownClass;
-  /** Of pending pods, if nodes sleep: the pod gets an Event when a node wakes for it. */
-  readonly reference?: PodReference;
-}
-
-interface PodReference {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
 }
 
 /** The cluster snapshot, kept up to date by watches and by the responses to writes. */
@@ -101,7 +96,8 @@ export class ClusterState implements ClusterSnapshot {
   readonly podOf: (object: KubeObject) => PodSummary;
 
   constructor(options: ClusterStateOptions) {
-    const { client, clock, random, log, powerProfileLabel, onRelevantChange, onUnknownClass } = options;
+    const { client, clock, random, log, powerProfileLabel, sleepSchedulers, onRelevantChange, onUnknownClass } =
+      options;
     const sleeps = options.sleeps === true;
     const shapes = options.readsShapes ? new PodShapes({ allClasses: sleeps }) : undefined;
     this.#clock = clock;
@@ -138,11 +134,9 @@ export class ClusterState implements ClusterSnapshot {
             const pod = this.podOf(object);
             const { unrecognisedClass: text } = pod;
             const { namespace = "", name, uid = "" } = object.metadata;
-            const isPending = sleeps && pod.active && pod.node === undefined;
-            const named = isPending ? { ...pod, reference: { namespace, name, uid } } : pod;
-            if (text === undefined) return named;
+            if (text === undefined) return pod;
             onUnknownClass(text);
-            return { ...named, invalidClass: { namespace, name, uid, text } };
+            return { ...pod, invalidClass: { namespace, name, uid, text } };
           },
           indexes: { node: (pod) => pod.node, invalidClass: (pod) => pod.invalidClass && "any" },
         },
@@ -151,10 +145,11 @@ export class ClusterState implements ClusterSnapshot {
           if (change.type !== "added") this.#countPodChange(change.old.node);
           if (change.type !== "deleted") this.#countPodChange(change.new.node);
           if (change.type === "added" && change.new.performanceSensitive) this.arrivals.record(change.new);
-          if (change.type === "added" && change.new.ofNode !== true) this.sleep?.arrivals.record(change.new);
+          if (change.type === "added" && change.new.ofNode !== true && isPlacedBy(sleepSchedulers, change.new))
+            this.sleep?.arrivals.record(change.new);
           const placedOn = placedNode(change);
           if (placedOn !== undefined) options.onPlacedPod(placedOn);
-          if (shapes !== undefined && isNewPendingPod(change, sleeps)) options.onPendingPerformancePod();
+          if (shapes !== undefined && isNewPendingPod(change, sleeps)) options.onUrgentChange();
           return podChangeMatters(change);
         },
       ),
@@ -167,6 +162,7 @@ export class ClusterState implements ClusterSnapshot {
           this.#twins.recordDeletion(change.key, change.old.metadata.uid);
           this.#forgetIfUnrecorded(change.key);
         }
+        if (isReceipt(change)) options.onUrgentChange();
         return twinChangeMatters(change) && !(change.type !== "deleted" && this.#twins.isEcho(change.key, change.new));
       }),
       profiles: reflect({ resource: resources.nodePowerProfiles, project: readAs(nodePowerProfileKind) }, (change) => {
@@ -260,6 +256,12 @@ export class ClusterState implements ClusterSnapshot {
 
   podsOn(node: string): Iterable<PodSummary> {
     return this.#reflected.pods.store.by("node", node);
+  }
+
+  /** Pending performance pods, for Events about them. */
+  *waitingPerformancePods(): Iterable<PodReference> {
+    for (const { active, node, performanceSensitive, reference } of this.#reflected.pods.store.values())
+      if (active && node === undefined && performanceSensitive && reference !== undefined) yield reference;
   }
 
   /** Pods with an invalid class annotation. */

@@ -7,13 +7,15 @@ const bound = (key: string, values: unknown, operator = "In") => ({
 });
 
 describe("SLP-40 localVolumeOf", () => {
-  it.each(["kubernetes.io/hostname", "topology.topolvm.io/node", "openebs.io/nodename"])(
-    "reads nodes from %s",
-    (key) => {
-      expect(volume({ local: {}, ...bound(key, ["a", "b"]) })).toEqual({ nodes: ["a", "b"] });
-      expect(volume({ csi: {}, ...bound(key, ["a"]) })).toEqual({ nodes: ["a"] });
-    },
-  );
+  it.each([
+    "kubernetes.io/hostname",
+    "topology.topolvm.io/node",
+    "openebs.io/nodename",
+    "topology.cstor.openebs.io/nodeName",
+  ])("reads names and labels of nodes from %s", (key) => {
+    expect(volume({ local: {}, ...bound(key, ["a", "b"]) })).toEqual({ nodes: ["a", `${key}=a`, "b", `${key}=b`] });
+    expect(volume({ csi: {}, ...bound(key, ["a"]) })).toEqual({ nodes: ["a", `${key}=a`] });
+  });
 
   it("reads nodes by name, and every term", () => {
     const term = (value: string) => ({ matchFields: [{ key: "metadata.name", operator: "In", values: [value] }] });

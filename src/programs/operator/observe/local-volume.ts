@@ -2,7 +2,7 @@ import type { KubeObject } from "../../../platform/kube/index.ts";
 
 /** A PersistentVolume on the disks of single nodes. */
 export interface LocalVolume {
-  /** By name or hostname. */
+  /** Names of nodes, and labels as `key=value`: some drivers identify a node by an id of their own. */
   readonly nodes: readonly string[];
 }
 
@@ -23,9 +23,9 @@ interface Requirement {
 
 /**
  * Labels that identify one node: `kubernetes.io/hostname` for volumes of type `local` and `hostPath`, and those of CSI drivers for
- * local disks, such as `topology.topolvm.io/node` and `openebs.io/nodename`.
+ * local disks, such as `topology.topolvm.io/node` and `topology.cstor.openebs.io/nodeName`.
  */
-const NODE_KEY = /(?:^|\/)(?:hostname|node|nodename|node-name|nodeid)$/;
+const NODE_KEY = /(?:^|\/)(?:hostname|node|nodename|node-name|nodeid)$/i;
 
 /**
  * The nodes that a volume is bound to, whatever its type. Undefined for volumes of the network, of zones, and for `hostPath` volumes
@@ -36,7 +36,8 @@ export function localVolumeOf(object: KubeObject): LocalVolume | undefined {
   const nodes = new Set<string>();
   for (const { matchExpressions, matchFields } of listOf(spec.nodeAffinity?.required?.nodeSelectorTerms)) {
     for (const { key = "", operator, values } of listOf(matchExpressions))
-      if (operator === "In" && NODE_KEY.test(key)) for (const value of listOf(values)) nodes.add(value);
+      if (operator === "In" && NODE_KEY.test(key))
+        for (const value of listOf(values)) nodes.add(value).add(`${key}=${value}`);
     for (const { key, operator, values } of listOf(matchFields))
       if (operator === "In" && key === "metadata.name") for (const value of listOf(values)) nodes.add(value);
   }

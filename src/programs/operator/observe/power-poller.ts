@@ -1,5 +1,5 @@
 import type { NodeUsage, Telemetry } from "../../../core/planning/index.ts";
-import type { PowerReading } from "../../../core/twin/index.ts";
+import type { MeterReading } from "../../../core/twin/index.ts";
 import {
   type Instant,
   isStale,
@@ -46,7 +46,7 @@ export class PowerPoller {
   readonly #usage: MetricsApi | undefined;
   readonly #facility: FacilityPoller;
   readonly #facilityPrometheus: PrometheusClient;
-  readonly #power = new Map<string, PowerReading>();
+  readonly #power = new Map<string, MeterReading>();
   readonly #nodeUsage = new Map<string, NodeUsage>();
 
   constructor(options: PowerPollerOptions) {
@@ -132,8 +132,9 @@ export class PowerPoller {
     if (this.#external !== undefined) {
       const { readings, dropped, problem } = await this.#external.read(nodes(), signal);
       this.#store(this.#power, readings);
-      onDropped(config.OPERATOR_NODE_POWER_SOURCE, dropped);
-      onProblem(config.OPERATOR_NODE_POWER_SOURCE, problem?.message);
+      const source = config.OPERATOR_NODE_POWER_SOURCE === "http" ? "http" : "prometheus";
+      onDropped(source, dropped);
+      onProblem(source, problem?.message);
     }
     if (this.#usage !== undefined) {
       const { usage, dropped } = await this.#usage.read(signal);
@@ -168,7 +169,8 @@ function externalSource({ config, clock, ioClock, random }: PowerPollerOptions):
   if (mode === "http" && endpoint !== undefined) {
     return new HttpPower({ clock: ioClock, random, endpoint, scope: "node", timeout: NODE_TIMEOUT });
   }
-  if (mode === "prometheus" && address !== undefined) {
+  // In mode auto Kepler answers for nodes without an agent.
+  if ((mode === "prometheus" || mode === "auto") && address !== undefined) {
     const prometheus = new PrometheusClient({ address, clock: ioClock, timeout: QUERY_TIMEOUT });
     return new PrometheusPower({ prometheus, clock, query: config.OPERATOR_NODE_POWER_PROMETHEUS_QUERY });
   }

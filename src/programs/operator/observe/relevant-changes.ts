@@ -47,8 +47,18 @@ export function placedNode(change: Change<PodSummary>): string | undefined {
     : undefined;
 }
 
-const target = ({ spec, status }: NodeTwin) => [spec, status?.schedulableClass, status?.power?.state];
+/** A promoted node is published as performance as soon as its agent confirms the caps. */
+const receipt = ({ spec, status }: NodeTwin) =>
+  spec.profile === "performance" && status?.schedulableClass !== "performance" && status?.controlStatus
+    ? [status.controlStatus.observedGeneration, status.controlStatus.cpu?.result, status.controlStatus.gpu?.result]
+    : undefined;
 
-/** The agent's reports trigger no pass. A change of the target by another writer does. */
+const target = (twin: NodeTwin) => [twin.spec, twin.status?.schedulableClass, twin.status?.power?.state, receipt(twin)];
+
+/** The agent confirmed, or failed to set, the caps of a promoted node. */
+export const isReceipt = (change: Change<NodeTwin>): boolean =>
+  change.type === "updated" && !isDeepStrictEqual(receipt(change.old), receipt(change.new));
+
+/** Other reports of the agent trigger no pass. A change of the target by another writer does. */
 export const twinChangeMatters = (change: Change<NodeTwin>): boolean =>
   change.type !== "updated" || !isDeepStrictEqual(target(change.old), target(change.new));

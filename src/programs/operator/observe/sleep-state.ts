@@ -1,4 +1,5 @@
 import { maySwitchOff, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
+import { type SelectedNode, selectedNodeOf } from "../../../core/demand/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
 import { SleepMemory } from "../../../core/sleep/index.ts";
 import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
@@ -14,7 +15,8 @@ export class SleepState implements SleepObservations {
   readonly memory = new SleepMemory();
   readonly #endpoints: Reflector<PowerEndpoint>;
   readonly #volumes: Reflector<LocalVolume>;
-  /** How many volumes are on the disks of each node, by the node's name or hostname. */
+  readonly #claims: Reflector<SelectedNode>;
+  /** How many volumes are on the disks of each node, by the node's name or a label. */
   readonly #volumesOn = new Map<string, number>();
 
   constructor(watching: Watching, onRelevantChange: () => void) {
@@ -38,28 +40,37 @@ export class SleepState implements SleepObservations {
         onRelevantChange();
       },
     });
+    // A change needs no pass of its own: the next one sees it, and so does the check before a node is asked to sleep.
+    this.#claims = new Reflector<SelectedNode>({
+      ...watching,
+      resource: resources.persistentVolumeClaims,
+      project: selectedNodeOf,
+    });
   }
 
   start(): void {
-    this.#endpoints.start();
-    this.#volumes.start();
+    for (const reflector of this.#reflectors) reflector.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#endpoints.stop(), this.#volumes.stop()]);
+    await Promise.all(this.#reflectors.map(async (reflector) => reflector.stop()));
   }
 
   async synced(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#endpoints.synced(signal), this.#volumes.synced(signal)]);
+    await Promise.all(this.#reflectors.map(async (reflector) => reflector.synced(signal)));
   }
 
   /** While one of them is stale, nothing new falls asleep, but nodes are woken. */
   get current(): boolean {
-    return [this.#endpoints, this.#volumes].every(isCurrent);
+    return this.#reflectors.every(isCurrent);
   }
 
   get known(): boolean {
-    return this.#endpoints.hasSynced && this.#volumes.hasSynced;
+    return this.#reflectors.every(({ hasSynced }) => hasSynced);
+  }
+
+  get #reflectors() {
+    return [this.#endpoints, this.#volumes, this.#claims] as const;
   }
 
   #countVolume({ nodes }: LocalVolume, by: number): void {
@@ -74,8 +85,15 @@ export class SleepState implements SleepObservations {
     return this.#endpoints.store.getByKey(node);
   }
 
-  hasLocalVolume(node: string): boolean {
-    return this.#volumesOn.has(node);
+  hasLocalVolume(node: string, labels: Readonly<Record<string, string>> = {}): boolean {
+    if (this.#volumesOn.size === 0) return false;
+    return (
+      this.#volumesOn.has(node) || Object.entries(labels).some(([key, value]) => this.#volumesOn.has(`${key}=${value}`))
+    );
+  }
+
+  selectedNode(claim: string): SelectedNode | undefined {
+    return this.#claims.store.getByKey(claim);
   }
 }
 

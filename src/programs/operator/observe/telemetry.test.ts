@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { resources } from "../../../platform/kube/index.ts";
 import { OperatorTestHarness } from "../testing/test-harness.ts";
 
 interface Published {
@@ -175,6 +176,43 @@ describe("the operator's telemetry", () => {
     const rounds = prometheus.queries.length;
     expect(new Set(prometheus.queries).size).toBe(1);
     expect(rounds).toBeLessThan(12);
+  });
+
+  it("X-157 auto reads Kepler once the address is set, and prefers the agent's reading", async () => {
+    for (const name of ["a", "b"]) await harness.createNode(name);
+    prometheus.values = () =>
+      ["a", "b"].map((node_name) => ({ labels: { node_name, zone: "package", joulie_covers: "cpu" }, value: "210" }));
+    harness.start({ OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address, RECONCILE_INTERVAL: "10s" });
+    const sourceOf = async (name: string) => (await statusOf(name))?.powerMeasurement?.source;
+    await harness.until(async () => (await sourceOf("a")) === "kepler" && (await sourceOf("b")) === "kepler");
+    expect((await statusOf("a"))?.powerMeasurement?.measuredNodePowerW).toBe(210);
+    const updatedAt = new Date(harness.clock.now()).toISOString();
+    const cpu = { backend: "rapl", result: "applied", observedPowerWatts: 190, updatedAt };
+    const status = { controlStatus: { cpu } };
+    await harness.agent.mergePatch(resources.nodeTwins, { name: "a" }, { status }, { subresource: "status" });
+    await harness.until(async () => (await sourceOf("a")) === "agent");
+    expect(await sourceOf("b")).toBe("kepler");
+  });
+
+  it("X-157 auto without the address asks no Prometheus", async () => {
+    await harness.createNode("a");
+    harness.start({ RECONCILE_INTERVAL: "10s" });
+    await harness.until(async () => (await statusOf("a"))?.powerMeasurement?.source === "static");
+    expect(prometheus.asked).toBe(0);
+  });
+
+  it("X-156 the operator estimates the GPUs of a node that Kepler reads without them, and says so", async () => {
+    await harness.createNode("g", { "joulie.io/hw.gpu-model": "NVIDIA-H100-80GB-HBM3", "joulie.io/hw.gpu-count": "8" });
+    prometheus.values = () => [{ labels: { node_name: "g", zone: "package", joulie_covers: "cpu" }, value: "210" }];
+    harness.start({
+      OPERATOR_NODE_POWER_SOURCE: "prometheus",
+      OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: address,
+      RECONCILE_INTERVAL: "10s",
+    });
+    await harness.until(async () => (await statusOf("g"))?.powerMeasurement?.source === "kepler");
+    const { measuredNodePowerW, estimatedGpuPowerW = 0 } = (await statusOf("g"))?.powerMeasurement ?? {};
+    expect(estimatedGpuPowerW).toBeGreaterThan(8 * 40);
+    expect(measuredNodePowerW).toBe(210 + estimatedGpuPowerW);
   });
 
   it("X-64 ignores responses with an HTTP error status, whatever the body contains", async () => {

@@ -53,16 +53,16 @@ const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
  */
 export async function removeFormerLabels(options: FormerLabelsOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
-  for (let failures = 1; !signal.aborted; failures++) {
+  for (let attempt = 1; !signal.aborted; attempt++) {
     try {
       const { removed, failed } = await removeOnce(options, signal);
       if (removed.size > 0) log.info({ nodes: removed.size, labels: labelsIn(removed) }, "removed former node labels");
       if (failed === undefined) return;
-      log.warn({ err: failed }, "cannot remove a former node label; retrying");
+      log.warn({ attempt, err: failed }, "cannot remove a former node label; retrying");
     } catch (err) {
-      if (!signal.aborted) log.warn({ err }, "cannot search the nodes for former labels; retrying");
+      if (!signal.aborted) log.warn({ attempt, err }, "cannot search the nodes for former labels; retrying");
     }
-    await clock.sleep(backoffDelay(failures, BACKOFF, random), signal).catch(() => undefined);
+    await clock.sleep(backoffDelay(attempt, BACKOFF, random), signal).catch(() => undefined);
   }
 }
 

@@ -146,5 +146,5 @@ describe("random sequences of events", () => {
       }),
       { numRuns: 20, seed },
     );
-  }, 120_000);
+  });
 });

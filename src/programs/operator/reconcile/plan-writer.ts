@@ -1,4 +1,4 @@
-import { type ClusterPlan, type NodePlan, performancePodsOn } from "../../../core/planning/index.ts";
+import { type ClusterPlan, isNodeOccupied, type NodePlan, performancePodsOn } from "../../../core/planning/index.ts";
 import { capsUnder, type ObservedState, observedStateOf } from "../../../core/policy/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -31,12 +31,6 @@ export interface PlanWriterOptions {
 const UNSEEN_PODS_RETRY = milliseconds(5000);
 /** A label that was reset this often has a conflicting writer. */
 const CONFLICTS_BEFORE_EVENT = 2;
-
-/** Pods that would be lost with the node. */
-function hasPods(state: ClusterState, name: string): boolean {
-  for (const { active, ofNode } of state.podsOn(name)) if (active && ofNode !== true) return true;
-  return false;
-}
 
 /** Writes the plan of one node in ordered steps, and stops when a step is superseded. */
 export class PlanWriter {
@@ -94,7 +88,7 @@ export class PlanWriter {
     const switchesOff =
       step.kind === "spec" && step.spec.power?.state === "off" && state.twin(name)?.spec.power?.state !== "off";
     const beforeSending = () => {
-      if (switchesOff && !(state.current && !hasPods(state, name))) throw new WriteSuperseded();
+      if (switchesOff && !this.#mayBeAskedToSleep(name)) throw new WriteSuperseded();
       if (diff.needsNoPerformancePods && !(state.current && performancePodsOn(state, name) === 0))
         throw new WriteSuperseded();
       if (lowersCaps) pending.ecoCaps.set(name, version ?? "");
@@ -114,6 +108,11 @@ export class PlanWriter {
       throw new FailedStep(step.kind, error);
     }
     if (step.kind === "labels") this.#recordLabels(name, step.labels);
+  }
+
+  #mayBeAskedToSleep(name: string): boolean {
+    const { state } = this.#options;
+    return state.current && state.sleep?.current === true && !isNodeOccupied(name, state, state.sleep);
   }
 
   #requireNoConflict(name: string, labels: Readonly<Record<string, string>>): void {

@@ -140,9 +140,8 @@ describe("the operator's writes", () => {
     await harness.createNode("g", { ...epyc, ...h100 });
     const first = harness.start({ STATIC_HP_FRAC: "0" });
     await harness.advance(SOON);
-    // The agent sets no cap below 320 W of this model's 360 W.
     expect((await harness.twin("g")).spec.cpu).toEqual({ packagePowerCapPctOfMax: 60 });
-    expect((await harness.twin("g")).status?.effectiveCapState).toEqual({ cpuPct: 88.9, gpuPct: 60 });
+    expect((await harness.twin("g")).status?.effectiveCapState).toEqual({ cpuPct: 60, gpuPct: 60 });
     await first.stop();
     harness.start({ STATIC_HP_FRAC: "0", CPU_CAP_GPU_NODES: "false" });
     await harness.advance(SOON);

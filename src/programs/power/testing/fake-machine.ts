@@ -3,11 +3,12 @@ import type { SwitchState } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
-import type { MachineFacts, PowerSwitch, PowerSwitchError } from "../../../platform/power/index.ts";
+import type { ConfirmSwitching, MachineFacts, PowerSwitchError } from "../../../platform/power/index.ts";
 
 export type SwitchCall = "state" | "on" | "shutdown" | "forceOff";
 
-export class FakeMachine implements PowerSwitch {
+/** The methods of a PowerSwitch, without signals. */
+export class FakeMachine {
   readonly name: string;
   readonly calls: SwitchCall[] = [];
   power: "on" | "off" = "on";
@@ -20,6 +21,10 @@ export class FakeMachine implements PowerSwitch {
   /** A broken boot: the kubelet never starts. */
   neverBoots = false;
   agentReports = true;
+  /** How long its switch takes to answer a read. An action reads before it sends its request. */
+  readTakes = milliseconds(0);
+  /** What is being read for. */
+  reading: SwitchCall | undefined;
   /** What its switch reports besides its state. */
   facts: MachineFacts | undefined;
   /** Set to let calls fail. */
@@ -42,28 +47,33 @@ export class FakeMachine implements PowerSwitch {
   }
 
   async state(): Promise<SwitchState> {
+    await this.#read("state");
     this.#called("state");
     return this.power;
   }
 
-  async on(): Promise<void> {
+  async on(confirm: ConfirmSwitching): Promise<void> {
+    await this.#read("on");
+    await confirm();
     this.#called("on");
     this.switchOn();
   }
 
-  async shutdown(): Promise<void> {
+  async shutdown(confirm: ConfirmSwitching): Promise<void> {
+    await this.#read("shutdown");
+    await confirm();
     this.#called("shutdown");
     await this.onPowerLoss();
     if (!this.ignoresShutdown) this.#after(this.shutdownTakes, () => this.cut());
   }
 
-  async forceOff(): Promise<void> {
+  async forceOff(confirm: ConfirmSwitching): Promise<void> {
+    await this.#read("forceOff");
+    await confirm();
     this.#called("forceOff");
     await this.onPowerLoss();
     if (!this.ignoresForce) this.cut();
   }
-
-  async close(): Promise<void> {}
 
   /** As a person would at the machine. */
   switchOn(): void {
@@ -115,6 +125,13 @@ export class FakeMachine implements PowerSwitch {
         { subresource: "status" },
       ),
     );
+  }
+
+  async #read(call: SwitchCall): Promise<void> {
+    if (this.readTakes === 0) return;
+    this.reading = call;
+    await this.#clock.sleep(this.readTakes);
+    this.reading = undefined;
   }
 
   #called(call: SwitchCall): void {

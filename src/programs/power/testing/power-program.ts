@@ -6,6 +6,7 @@ import { parseConfig } from "../../../platform/config/index.ts";
 import type { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import type { ApiRequest, Transport } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
+import type { ConfirmSwitching } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { powerConfig } from "../config.ts";
 import { runPower } from "../start.ts";
@@ -105,9 +106,11 @@ export class PowerProgram {
     };
     return {
       state: async () => call("state", async () => machine.state()),
-      on: async () => call("on", async () => machine.on()),
-      shutdown: async () => call("shutdown", async () => machine.shutdown()),
-      forceOff: async () => call("forceOff", async () => machine.forceOff()),
+      on: async (_: AbortSignal, confirm: ConfirmSwitching) => call("on", async () => machine.on(confirm)),
+      shutdown: async (_: AbortSignal, confirm: ConfirmSwitching) =>
+        call("shutdown", async () => machine.shutdown(confirm)),
+      forceOff: async (_: AbortSignal, confirm: ConfirmSwitching) =>
+        call("forceOff", async () => machine.forceOff(confirm)),
       get facts() {
         return machine.facts;
       },

@@ -6,12 +6,14 @@ import {
   kinds,
   labels,
   type NodeTwin,
+  type Pod,
   type PowerEndpoint,
 } from "../../../core/api/index.ts";
+import { occupiedNodes, podPromiseOf, selectedNodeOf } from "../../../core/demand/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../../platform/embedded/index.ts";
-import { comesAfter, KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
+import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { FakeMachine } from "./fake-machine.ts";
@@ -20,6 +22,13 @@ import { PowerProgram, type PowerTestWorld } from "./power-program.ts";
 type NodeObject = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
 
 const NAMESPACE = "joulie-system";
+
+interface PublishedEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly regarding: { readonly kind: string; readonly name: string };
+}
 
 /** An API with machines, and helpers that act as a user or as the operator. */
 export class PowerTestHarness implements PowerTestWorld {
@@ -134,6 +143,37 @@ export class PowerTestHarness implements PowerTestWorld {
     await this.user.mergePatch(resources.namespaces, { name: NAMESPACE }, patch);
   }
 
+  /** A pod without a node, for which a scheduler has chosen one: by nomination, or by the volume of a claim. */
+  async createPromisedPod(name: string, node: string, by: "nomination" | "claim"): Promise<void> {
+    const containers = [{ name: "main", image: "none" }];
+    const at = { namespace: "default", name };
+    const volumes = [{ name: "data", persistentVolumeClaim: { claimName: name } }];
+    const spec = by === "claim" ? { containers, volumes } : { containers };
+    if (by === "claim") {
+      const metadata = { name, annotations: { "volume.kubernetes.io/selected-node": node } };
+      await this.user.create(resources.persistentVolumeClaims, { metadata, spec: {} }, at);
+    }
+    await this.user.create(resources.pods, { metadata: { name }, spec }, at);
+    if (by === "nomination") {
+      const status = { phase: "Pending", nominatedNodeName: node };
+      await this.user.mergePatch(resources.pods, at, { status }, { subresource: "status" });
+    }
+  }
+
+  /** As kube-scheduler does. */
+  async bindPod(name: string, node: string): Promise<void> {
+    const path = `/api/v1/namespaces/default/pods/${name}/binding`;
+    const binding = { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: node } };
+    const { status } = await this.api.transport().request({
+      method: "POST",
+      path,
+      body: JSON.stringify(binding),
+      headers: { "content-type": "application/json" },
+      signal: new AbortController().signal,
+    });
+    if (status >= 300) throw new Error(`the binding of ${name} failed: ${status}`);
+  }
+
   async createPod(name: string, nodeName: string, metadata: object = {}): Promise<void> {
     const containers = [{ name: "main", image: "none" }];
     const pod = { metadata: { name, ...metadata }, spec: { nodeName, containers } };
@@ -175,9 +215,9 @@ export class PowerTestHarness implements PowerTestWorld {
     await this.until(async () => (await this.power(name)) === state, `${name} ${state}`);
   }
 
-  async events(): Promise<readonly { reason: string; regarding: { kind: string; name: string }; type: string }[]> {
+  async events(): Promise<readonly PublishedEvent[]> {
     const { items } = await this.user.listAll(resources.events);
-    return items as unknown as { reason: string; regarding: { kind: string; name: string }; type: string }[];
+    return items as unknown as PublishedEvent[];
   }
 
   async end(): Promise<void> {
@@ -202,8 +242,16 @@ export class PowerTestHarness implements PowerTestWorld {
       this.violations.push(
         `${name} lost power, but its pods were counted at ${counted}, before the taint at ${taintedAt}`,
       );
-    const { items } = await this.user.listAll(resources.pods, { fieldSelector: `spec.nodeName=${name}` });
-    const lost = items.filter(({ metadata: { ownerReferences } }) => ownerReferences === undefined);
+    const { items } = await this.user.listAll(resources.pods);
+    const { items: claims } = await this.user.listAll(resources.persistentVolumeClaims);
+    const selected = new Map(claims.map((claim) => [keyOf(claim.metadata), selectedNodeOf(claim)?.node]));
+    const lost = items.filter((object) => {
+      const pod = object as unknown as Pod;
+      const nodes = occupiedNodes({ node: pod.spec.nodeName, promise: podPromiseOf(pod) }, (claim) =>
+        selected.get(claim),
+      );
+      return pod.metadata.ownerReferences === undefined && nodes.has(name);
+    });
     if (lost.length > 0) this.violations.push(`${name} lost power with ${lost.length} pods`);
   }
 

@@ -13,7 +13,7 @@ import type { Watts } from "../../../core/units/index.ts";
 
 /** The caps that an agent would set for a target on this hardware. */
 export function capsFor(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, { cpu, gpu }: HardwareView): Caps {
-  const device = withLowestCap({ max: cpu.maxWattsPerSocket, step: raplStep }, cpu.minWattsPerSocket);
+  const device = withLowestCap({ min: cpu.minWattsPerSocket, max: cpu.maxWattsPerSocket, step: raplStep });
   const packageCap = resolveCap(cpuCapIntent(spec.cpu), device);
   const boardCap = gpu && resolveCap(gpuCapIntent(spec.gpu?.powerCap), { min: gpu.minWatts, max: gpu.maxWatts });
   return { cpuWattsPerPackage: wattsOf(packageCap), gpuWattsPerBoard: wattsOf(boardCap) };

@@ -4,6 +4,7 @@ import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../r
 import type { Trace } from "../trace/trace.ts";
 import type { IdleShares } from "./idle-account.ts";
 import type { ClusterEnergy, NodeState } from "./simulated-cluster.ts";
+import type { Promotion } from "./simulated-operator.ts";
 
 /** Energy and work up to a moment. */
 export interface ProgressMark {
@@ -31,6 +32,8 @@ export interface QueueRunRecord {
   readonly wattsByMinute: Float64Array;
   readonly peakWatts: number;
   readonly nodes: number;
+  /** Changes of nodes from eco to performance; absent without an operator. */
+  readonly promotions?: readonly Promotion[] | undefined;
   /** Only in arms with sleep. */
   readonly sleep?: SleepRecord | undefined;
 }

@@ -119,6 +119,7 @@ class Simulation {
       settings: sleepSettings(setup.sleep),
       onChange: (node: number, isUntainted: boolean) => this.#powerChanged(node, isUntainted),
     };
+    if (arm === "energy" || arm === "joulie") site.keptFor = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
@@ -330,6 +331,7 @@ class Simulation {
     if (this.#operator === undefined) return;
     this.#operator.pass(this.#now, this.#backlog.performanceJobs);
     this.#fields.invalidateAll();
+    for (const node of this.#operator.released) this.#unblockFitting(node);
   }
 
   #place(): void {
@@ -346,6 +348,9 @@ class Simulation {
       this.#energy?.started(node, started);
       this.#operator?.bound(job, kind, node, this.#now);
       this.#site.start(node, started, this.#now);
+      // As the operator's watch does, so that the node takes other pods again.
+      if (this.#site.keptFor?.[node] !== undefined)
+        this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
       this.#changed(node);
       // A job of zero length ends before the next one starts.
       this.#settle();
@@ -371,6 +376,7 @@ class Simulation {
       wattsByMinute: Float64Array.from(this.#wattsByMinute),
       peakWatts: this.#peakWatts,
       nodes: this.#site.count,
+      promotions: this.#operator?.promotions,
       ...(power && {
         sleep: {
           sleeps: power.sleeps,

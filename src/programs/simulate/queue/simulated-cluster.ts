@@ -3,7 +3,7 @@ import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/
 import { seconds } from "../../../core/units/index.ts";
 import { totalPower } from "../placement/node-score-parts.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
-import type { PlacementNodes } from "../placement/placement-nodes.ts";
+import type { KeptFor, PlacementNodes } from "../placement/placement-nodes.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { roundToMillicores } from "../trace/millicores.ts";
 import type { TraceJob } from "./jobs.ts";
@@ -39,6 +39,7 @@ export class SimulatedCluster implements PlacementNodes {
   /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
   readonly tainted: Uint8Array | undefined;
+  keptFor: (KeptFor | undefined)[] | undefined;
   running = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #nodes: readonly SimulatedNode<TraceJob>[];

@@ -42,8 +42,7 @@ describe("SimulatedOperator", () => {
     operator.pass(60, 0);
     const second = enforcedBy(operator);
     expect([...second.keys()]).toEqual([3, 4, 5, 6]);
-    // 60 % would be 174 W, which the agent raises to the catalogue's minimum.
-    expect(second.get(3)?.cpuWattsPerPackage).toBe(240);
+    expect(second.get(3)?.cpuWattsPerPackage).toBe(174);
     expect(site.processNextEvent()?.ended?.index).toBe(0);
     operator.pass(120, 0);
     expect(classOf(7)).toBe(1);

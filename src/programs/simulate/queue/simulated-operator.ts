@@ -1,3 +1,4 @@
+import { awaitedPodOf, isKeptFree } from "../../../core/api/index.ts";
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import {
@@ -40,6 +41,12 @@ interface FittedJobs {
   readonly ecoClockShare?: number | undefined;
 }
 
+export interface Promotion {
+  readonly at: Instant;
+  /** Why the policy wants the node at performance. */
+  readonly reason: string;
+}
+
 /** Nodes that sleep. */
 export interface SimulatedSleep extends SimulatedPowerOptions {
   readonly settings: SleepSettings;
@@ -74,6 +81,10 @@ export class SimulatedOperator {
     swap: 0,
     other: 0,
   };
+  /** Nodes that the last pass no longer keeps free. */
+  readonly released: number[] = [];
+  /** Changes from eco to performance, in order. */
+  readonly promotions: Promotion[] = [];
   /** With fit_aware_v1 or sleep only. */
   readonly #pods: SimulatedPods | undefined;
   /** Of the last pass, if nodes sleep. */
@@ -134,6 +145,7 @@ export class SimulatedOperator {
         known: true,
         endpoint: (name) => power.endpoint(name),
         hasLocalVolume: () => false,
+        selectedNode: () => undefined,
         arrivals: allArrivals,
         memory: new SleepMemory(),
       };
@@ -180,7 +192,21 @@ export class SimulatedOperator {
       this.#publish(node, now);
       this.power?.want(node.name, node.spec.power?.state ?? "on", at);
     }
+    this.#updateKeptNodes(now);
     this.kernel.beginBatch(now);
+  }
+
+  /** The extender rejects nodes that are kept free for another pod. The scheduler of the simulation places jobs by kind. */
+  #updateKeptNodes(now: Instant): void {
+    this.released.length = 0;
+    const { keptFor } = this.#site;
+    if (keptFor === undefined || this.#pods === undefined) return;
+    for (const [node, { name }] of this.#machines.entries()) {
+      const awaitedBy = awaitedPodOf(this.#snapshot.twin(name)?.status);
+      const kind = isKeptFree(awaitedBy, now) ? this.#pods.kindOf(Number(awaitedBy.uid)) : undefined;
+      if (keptFor[node] !== undefined && kind === undefined) this.released.push(node);
+      keptFor[node] = kind && { kind, spareCores: awaitedBy?.spare?.cpu ?? -1 };
+    }
   }
 
   /** Calls `set` for every node whose published caps are not applied yet. */
@@ -204,6 +230,8 @@ export class SimulatedOperator {
       (last.spec !== spec && !hasSameCaps(last.spec, spec)) ||
       last.spec.power?.state !== spec.power?.state;
     if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isWorthPublishing(twin?.status, plan.status)) return;
+    if (last?.spec.profile === "eco" && spec.profile === "performance")
+      this.promotions.push({ at: now, reason: plan.reason });
     this.#published.set(name, { next, spec, at: now });
     const { power } = twin?.status ?? {};
     const status = { ...statusToPublish(plan, twin?.status, now), ...(power && { power }) };

@@ -7,11 +7,13 @@ import { ANY_BOARD } from "../trace/trace.ts";
 import { BOARD_LABEL, type ClusterMachine, GPU_RESOURCE } from "./machines.ts";
 
 /** What all pods of one kind of job have in common. Policies group pods by the identity of requests and constraints. */
-type PodOfKind = Omit<PodSummary, "node" | "createdAt" | "waitedUntil">;
+type PodOfKind = Omit<PodSummary, "node" | "createdAt" | "waitedUntil" | "reference">;
 
 /** The pods of waiting and running jobs, as the operator's watch would summarise them. */
 export class SimulatedPods {
   readonly #kinds: readonly PodOfKind[];
+  readonly #requests: readonly JobKindRequest[];
+  readonly #pendingKinds = new Map<number, number>();
   readonly #pods = new Map<number, PodSummary>();
   readonly #created = new Map<number, Instant>();
   readonly #byNode = new Map<string, Map<number, PodSummary>>();
@@ -25,6 +27,7 @@ export class SimulatedPods {
     arrivals: ArrivalHistory,
     allArrivals?: ArrivalHistory,
   ) {
+    this.#requests = kinds;
     const products = new Map<number, string>();
     for (const { board, node } of machines) products.set(board, node.metadata.labels?.[BOARD_LABEL] ?? "");
     const anyNode = {};
@@ -50,14 +53,21 @@ export class SimulatedPods {
   }
 
   arrived(job: number, kind: number, at: Instant): void {
-    const pod: PodSummary = { ...(this.#kinds[kind] as PodOfKind), node: undefined, createdAt: at };
+    const pod: PodSummary = {
+      ...(this.#kinds[kind] as PodOfKind),
+      node: undefined,
+      createdAt: at,
+      reference: { namespace: "default", name: `job-${job}`, uid: String(job) },
+    };
     this.#pods.set(job, pod);
     this.#created.set(job, at);
+    this.#pendingKinds.set(job, kind);
     if (pod.performanceSensitive) this.#arrivals.record(pod);
     this.#allArrivals?.record(pod);
   }
 
   bound(job: number, kind: number, node: string, at: Instant): void {
+    this.#pendingKinds.delete(job);
     const createdAt = this.#created.get(job) ?? at;
     const pod: PodSummary = {
       ...(this.#kinds[kind] as PodOfKind),
@@ -76,6 +86,12 @@ export class SimulatedPods {
     if (node !== undefined) this.#byNode.get(node)?.delete(job);
     this.#pods.delete(job);
     this.#created.delete(job);
+  }
+
+  /** The kind of a pending job. */
+  kindOf(job: number): JobKindRequest | undefined {
+    const kind = this.#pendingKinds.get(job);
+    return kind === undefined ? undefined : this.#requests[kind];
   }
 
   on(node: string): Iterable<PodSummary> {

@@ -133,7 +133,7 @@ describe("Progress", () => {
   it("draws at most ten times a second, with the estimated remaining time", () => {
     const clock = new VirtualClock();
     const drawn: string[] = [];
-    const progress = new Progress(clock, (text) => drawn.push(text));
+    const progress = new Progress(clock, { isTerminal: true, write: (text) => drawn.push(text) });
     progress.at(0, "a");
     progress.at(0.1, "a");
     clock.advance(milliseconds(30_000));
@@ -147,6 +147,18 @@ describe("Progress", () => {
     expect(drawn[1]).toMatch(/█{6}░{18} {2}25 % {2}1:30 left {2}b$/);
     expect(drawn[2]).toContain("2:00:00 left");
     expect(drawn[3]).toBe("\r\x1b[K");
+  });
+
+  it("X-182 is a line every ten seconds without a terminal", () => {
+    const lines: string[] = [];
+    const clock = new VirtualClock();
+    const progress = new Progress(clock, { isTerminal: false, write: (text) => lines.push(text) });
+    progress.at(0.1, "a");
+    clock.advance(milliseconds(10_000));
+    progress.at(0.25, "b");
+    progress.at(0.26, "b");
+    progress.end();
+    expect(lines).toEqual(["25 %  0:30 left  b\n"]);
   });
 
   it("writes nothing without a terminal", () => {

@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** All processes that a run of the tests starts inherit its name in this variable. */
+const VARIABLE = "JOULIE_TEST_RUN";
+const MAX_LOOKS = 100;
+
+/** Gives a run a name. A run within a run bears both names. */
+export function nameRun(): string {
+  const name = randomUUID();
+  process.env[VARIABLE] = [process.env[VARIABLE], name].filter((part) => part !== undefined).join("/");
+  return name;
+}
+
+/** Processes that start from now on belong to no run: they clean up after it, and `endRun` does not end them. */
+export function leaveRun(): void {
+  delete process.env[VARIABLE];
+}
+
+/**
+ * Processes of a run, also those whose parents have ended. Empty without /proc.
+ * @public a script of its test imports it
+ */
+export function processesOfRun(name: string): number[] {
+  return pids().filter((pid) =>
+    environmentOf(pid).some((variable) => variable.startsWith(`${VARIABLE}=`) && variable.includes(name)),
+  );
+}
+
+/** Ends all processes of a run, also those that its processes start meanwhile. */
+export async function endRun(name: string): Promise<void> {
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const processes = processesOfRun(name);
+    if (processes.length === 0) return;
+    for (const pid of processes) endIfThere(pid);
+    await pause(100);
+  }
+}
+
+function pids(): number[] {
+  try {
+    return readdirSync("/proc")
+      .map(Number)
+      .filter((pid) => pid > 0 && pid !== process.pid);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty if the process has just ended, or belongs to another user. */
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
+
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Pod } from "../api/index.ts";
+import { itemsOf, specOf } from "./pod-parts.ts";
+
+/** What a pod without a node says about the node that it will get. */
+export interface PodPromise {
+  /** A scheduler holds room for the pod there: it removes other pods first, or waits for the pod's volumes. */
+  readonly nominated?: string;
+  /** The pod's PersistentVolumeClaims, as `namespace/name`. */
+  readonly claims: readonly string[];
+}
+
+/** The node that kube-scheduler selected for the volume of a PersistentVolumeClaim. */
+export interface SelectedNode {
+  readonly node: string;
+  /** The volume exists, so that the annotation may be an old one: the pod that it was for may have run and ended. */
+  readonly hasVolume: boolean;
+}
+
+const SELECTED_NODE = "volume.kubernetes.io/selected-node";
+
+/** Undefined if no node was selected: the volume exists already, or may be anywhere. */
+export function selectedNodeOf(claim: {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly status?: { readonly phase?: string };
+}): SelectedNode | undefined {
+  const node = claim.metadata.annotations?.[SELECTED_NODE];
+  return node ? { node, hasVolume: claim.status?.phase === "Bound" } : undefined;
+}
+
+/** Undefined for a pod that has a node, or a scheduling gate, and for one without nomination and claims. */
+export function podPromiseOf(pod: Pod): PodPromise | undefined {
+  const { nodeName, schedulingGates, volumes } = specOf(pod);
+  if (nodeName || itemsOf(schedulingGates).length > 0) return undefined;
+  const nominated = pod.status?.nominatedNodeName;
+  const { namespace = "", name } = pod.metadata ?? {};
+  const claims = itemsOf(volumes).flatMap(({ name: volume, persistentVolumeClaim, ephemeral }) => {
+    const claim = persistentVolumeClaim?.claimName ?? (ephemeral && `${name}-${volume}`);
+    return claim === undefined ? [] : [`${namespace}/${claim}`];
+  });
+  if (!nominated && claims.length === 0) return undefined;
+  return { ...(nominated && { nominated }), claims };
+}
+
+/**
+ * The nodes that must have power for the pod: the one that it is bound to, else the one that it is nominated to and those that its
+ * claims have selected. The scheduler binds such a pod without another look at the taints of the node.
+ */
+export function occupiedNodes(
+  { node, promise }: { readonly node: string | undefined; readonly promise?: PodPromise | undefined },
+  selectedBy: (claim: string) => string | undefined,
+): ReadonlySet<string> {
+  if (node !== undefined) return new Set([node]);
+  const nodes = new Set<string>();
+  if (promise?.nominated !== undefined) nodes.add(promise.nominated);
+  for (const claim of promise?.claims ?? []) {
+    const selected = selectedBy(claim);
+    if (selected !== undefined) nodes.add(selected);
+  }
+  return nodes;
+}

@@ -1,0 +1,1 @@
+export { eventually, eventuallyPasses, realWork, simulatedDelay, watchFor } from "./eventually.ts";

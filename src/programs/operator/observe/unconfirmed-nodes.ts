@@ -1,0 +1,83 @@
+import type { ClusterPlan, NodePlan } from "../../../core/planning/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock, Timer } from "../../../platform/clock/index.ts";
+
+/** An agent that takes longer to raise the caps is dead, cut off, or cannot raise them. */
+const CONFIRM_WITHIN = milliseconds(60_000);
+/** Then the node is tried again, if its agent has reported since. */
+const RETRY_AFTER = milliseconds(300_000);
+
+interface Unconfirmed {
+  readonly since: MonotonicInstant;
+  /** The agent's last report when the time was over; absent before. */
+  readonly overdue?: { readonly lastReport: string } | undefined;
+}
+
+/**
+ * Promoted nodes whose agent has not confirmed the raised caps, and for how long. It counts real time, because agents answer
+ * in real time. A restart only starts the count again.
+ */
+export class UnconfirmedNodes {
+  readonly #clock: Clock;
+  readonly #onOverdue: () => void;
+  readonly #nodes = new Map<string, Unconfirmed>();
+  #overdue: ReadonlySet<string> = new Set();
+  #timer: Timer | undefined;
+
+  /** `onOverdue` is called when the time of a node is over. */
+  constructor(ioClock: Clock, onOverdue: () => void) {
+    this.#clock = ioClock;
+    this.#onOverdue = onOverdue;
+  }
+
+  /** Nodes that were not confirmed in time. They stay eco for now. The same object until the names change. */
+  get overdue(): ReadonlySet<string> {
+    return this.#overdue;
+  }
+
+  /** Takes note of a new plan. Returns the nodes whose time is over since the last one. */
+  update({ nodes }: ClusterPlan): readonly NodePlan[] {
+    const now = this.#clock.monotonic();
+    const newlyOverdue: NodePlan[] = [];
+    for (const name of this.#nodes.keys()) if (!nodes.has(name)) this.#nodes.delete(name);
+    for (const plan of nodes.values()) {
+      const known = this.#nodes.get(plan.name);
+      if (known?.overdue !== undefined) {
+        const isBack = lastReportOf(plan) !== known.overdue.lastReport && elapsed(known.since, now) >= RETRY_AFTER;
+        if (isBack || plan.twin?.status?.schedulableClass === "performance") this.#nodes.delete(plan.name);
+      } else if (!plan.awaitsAgent || plan.twin?.spec.profile !== "performance") this.#nodes.delete(plan.name);
+      else if (known === undefined) this.#nodes.set(plan.name, { since: now });
+      else if (elapsed(known.since, now) >= CONFIRM_WITHIN) {
+        this.#nodes.set(plan.name, { since: now, overdue: { lastReport: lastReportOf(plan) } });
+        newlyOverdue.push(plan);
+      }
+    }
+    this.#publish();
+    this.#arm(now);
+    return newlyOverdue;
+  }
+
+  clear(): void {
+    this.#timer?.cancel();
+    this.#nodes.clear();
+    this.#publish();
+  }
+
+  #publish(): void {
+    const names = Array.from(this.#nodes).flatMap(([name, { overdue }]) => (overdue === undefined ? [] : [name]));
+    if (names.length !== this.#overdue.size || names.some((name) => !this.#overdue.has(name)))
+      this.#overdue = new Set(names);
+  }
+
+  /** Wakes the planning loop when the next time is over. */
+  #arm(now: MonotonicInstant): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    let wait = Number.POSITIVE_INFINITY;
+    for (const { since, overdue } of this.#nodes.values())
+      if (overdue === undefined) wait = Math.min(wait, CONFIRM_WITHIN - elapsed(since, now));
+    if (wait < Infinity) this.#timer = this.#clock.after(milliseconds(wait), this.#onOverdue);
+  }
+}
+
+const lastReportOf = ({ twin }: NodePlan): string => twin?.status?.controlStatus?.cpu?.updatedAt ?? "";
