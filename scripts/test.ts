@@ -55,9 +55,11 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
     try {
       return await vitest(nodeConfig, args);
     } finally {
-      // Containers and mounts outlive a killed test process.
-      leaveRun();
-      await removeDeadNodes();
+      // Containers and mounts outlive a killed test process. An interrupted run ends all its processes first.
+      if (!isInterrupted) {
+        leaveRun();
+        await removeDeadNodes();
+      }
     }
   },
 };

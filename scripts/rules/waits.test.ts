@@ -3,7 +3,7 @@ import { findWaits } from "./waits.ts";
 
 const inTest = (text: string) => findWaits("src/programs/agent/x.test.ts", text);
 
-describe("X-170 no test waits for real time", () => {
+describe("the rule that no test waits for real time", () => {
   it.each([
     ["systemClock.sleep waits for real time", "await systemClock.sleep(milliseconds(50));"],
     ["systemClock.after waits for real time", "systemClock.after(milliseconds(50), done);"],
@@ -29,7 +29,7 @@ describe("X-170 no test waits for real time", () => {
     ['"setTimeout(" in the text of a script', 'const script = "setTimeout(() => process.exit(3), 100)";'],
     ['"systemClock.sleep" in the text of a script', "run(`await systemClock.sleep(${length});`);"],
     ['"sleep 0.0" in the text of a script', 'const script = "while :; do sleep 0.05; done";'],
-  ])("finds %s in `%s`", (what, text) => {
+  ])("X-170 finds %s in `%s`", (what, text) => {
     expect(inTest(text)).toEqual([`src/programs/agent/x.test.ts:1: ${what}`]);
     expect(findWaits("src/platform/clock/testing/eventually.ts", text)).toEqual([]);
   });
@@ -41,7 +41,7 @@ describe("X-170 no test waits for real time", () => {
     ["performance", "const begun = performance.now();"],
     ["Date.now", "const begun = Date.now();"],
     ["AbortSignal.timeout", "fetch(url, { signal: AbortSignal.timeout(10_000) });"],
-  ])("finds %s below test, where no other rule looks", (what, text) => {
+  ])("X-170 finds %s below test, where no other rule looks", (what, text) => {
     expect(findWaits("test/cluster/x.ts", text)).toEqual([`test/cluster/x.ts:1: ${what} in a test`]);
   });
 

@@ -38,10 +38,10 @@ describe("an interrupted run of the tests", () => {
     expect(processesOf(path).length).toBeGreaterThan(5);
     if (signal === "SIGINT") process.kill(-(run.pid ?? 0), signal);
     else run.kill(signal);
-    expect(await ended).toBe(1);
+    expect(await ended, output).toBe(1);
     expect(output).toContain("interrupted: ending the tests");
 
-    expect(processesOf(path)).toEqual([]);
+    expect(processesOf(path), output).toEqual([]);
     expect(mountsUnder(path)).toEqual([]);
     expect(existsSync(`/var/run/netns/${path.split("/").at(-1)}`)).toBe(false);
     expect(nodeFolders()).toEqual(before);

@@ -17,8 +17,7 @@ export async function removeDeadNodes(): Promise<void> {
 
 /** Everything of a node whose programs have ended; the folder's name is the name of its network namespace. */
 export async function removeTraces(folder: string): Promise<void> {
-  for (const pid of processesOf(folder)) killIfThere(pid);
-  for (let look = 0; look < 600 && processesOf(folder).length > 0; look++) await sleep(100);
+  await endProcesses(folder);
   // The innermost first; lazily, since a container that has just ended may still hold one.
   for (const mount of mountsUnder(folder).toReversed()) await run("umount", ["--lazy", mount]).catch(() => undefined);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
@@ -26,6 +25,16 @@ export async function removeTraces(folder: string): Promise<void> {
   removePodCgroups();
   const network = folder.slice(folder.lastIndexOf("/") + 1);
   if (existsSync(`/var/run/netns/${network}`)) await run("ip", ["netns", "delete", network]).catch(() => undefined);
+}
+
+/** Ends also those that start meanwhile: a containerd that is about to end may still start a shim. */
+async function endProcesses(folder: string): Promise<void> {
+  for (let look = 0; look < 600; look++) {
+    const processes = processesOf(folder);
+    if (processes.length === 0) return;
+    for (const pid of processes) killIfThere(pid);
+    await sleep(100);
+  }
 }
 
 /**

@@ -53,6 +53,8 @@ export interface Installation {
   readonly programs: readonly InstalledWorkload[];
   /** The Lease of the operator and the time since its renewal; absent if there is none. */
   readonly operatorLease?: { readonly holder: string | undefined; readonly age: Milliseconds | undefined } | undefined;
+  /** A demo, whose time passes up to 600 times as fast: between two renewals its Lease looks hours old. */
+  readonly isDemo?: boolean | undefined;
   /** What could not be read, and why. */
   readonly unreadable: readonly string[];
 }

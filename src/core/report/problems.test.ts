@@ -238,6 +238,12 @@ describe("problems of the installation", () => {
     expect(idsWith({ programs: [] })).toEqual([]);
   });
 
+  it("X-161 takes an old renewal as fresh in a demo, whose time passes faster", () => {
+    const operatorLease = { holder: "x", age: milliseconds(3_600_000) };
+    expect(idsWith({ programs: [], operatorLease, isDemo: true })).toEqual([]);
+    expect(idsWith({ programs: [], operatorLease: undefined, isDemo: true })).toEqual(["not-installed"]);
+  });
+
   it("CLI-01 reports a program with too few pods: critical if it has none", () => {
     const operator = (ready: number) => ({ ...installation().programs[0], ready }) as never;
     const severityWith = (ready: number) =>

@@ -94,4 +94,11 @@ describe("the programs of an installation", () => {
       expect(programs).toHaveLength(2);
     },
   );
+
+  it("X-161 are those of a demo if the namespace names their addresses", async () => {
+    const namespaceWith = (annotations: object): Answer => ({ status: 200, value: { metadata: { annotations } } });
+    const demo = namespaceWith({ "joulie.io/demo-pages": "{}" });
+    expect(await read({ [namespace]: demo })).toMatchObject({ isDemo: true });
+    expect(await read({ [namespace]: namespaceWith({}) })).toMatchObject({ isDemo: false });
+  });
 });

@@ -35,7 +35,14 @@ import {
   resources,
 } from "../../platform/kube/index.ts";
 import { ConsoleError } from "./context.ts";
-import { COMPONENT, INSTALLED, OPERATOR_LEASE, workloadKinds, workloadResources } from "./installation.ts";
+import {
+  COMPONENT,
+  INSTALLED,
+  OPERATOR_LEASE,
+  PAGES_ANNOTATION,
+  workloadKinds,
+  workloadResources,
+} from "./installation.ts";
 
 export interface ClusterReading {
   readonly client: KubeClient;
@@ -157,7 +164,7 @@ export async function readInstallation(
   namespace: string,
   now: Instant,
   onUnreadable: (part: string, error: unknown) => void,
-): Promise<Pick<Installation, "namespace" | "stopped" | "programs" | "operatorLease">> {
+): Promise<Pick<Installation, "namespace" | "stopped" | "programs" | "operatorLease" | "isDemo">> {
   const attempt = async <Value>(what: string, work: () => Promise<Value>, otherwise: Value): Promise<Value> => {
     try {
       return await work();
@@ -184,9 +191,9 @@ export async function readInstallation(
     programs: programs.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     operatorLease: lease && {
       holder: lease.spec?.holderIdentity || undefined,
-      // Leases are in real time, also where the time of the cluster is simulated.
       age: Number.isNaN(renewed) ? undefined : between(instant(renewed), now),
     },
+    isDemo: owner?.metadata.annotations?.[PAGES_ANNOTATION] !== undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 export { readCluster, readInstallation } from "./cluster-reader.ts";
 export { type ConsoleContext, ConsoleError, type PagedProgram, type Screen } from "./context.ts";
 export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
-export { installationNamespace } from "./installation.ts";
+export { installationNamespace, PAGES_ANNOTATION } from "./installation.ts";
 export { endedBy, untilInterrupted } from "./interrupt.ts";
 export { eventsOf, nodeDetailsOf } from "./node-details.ts";
 export { nodeHistoryOf } from "./node-history.ts";
@@ -11,7 +11,7 @@ export { savingsFromDashboard, savingsFromPrometheus } from "./past-savings.ts";
 export { pinNode, unpinNode } from "./pin.ts";
 export { planOf, planText } from "./plan.ts";
 export { processTerminal } from "./process-terminal.ts";
-export { announcedUrl, PAGES_ANNOTATION } from "./program-pages.ts";
+export { announcedUrl } from "./program-pages.ts";
 export { programSettings } from "./program-settings.ts";
 export { explanationsOf, measureSavings, type SourcedSavings, savingsCsv, savingsText } from "./savings.ts";
 export { screenOf } from "./screen.ts";

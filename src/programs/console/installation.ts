@@ -13,7 +13,9 @@ export const workloadResources = {
   StatefulSet: resources.statefulSets,
 } as const satisfies Readonly<Record<WorkloadKind, Resource>>;
 export const workloadKinds = Object.keys(workloadResources) as readonly WorkloadKind[];
-const USUAL_NAMESPACE = "joulie-system";
+/** On the namespace of a demo: the addresses of its programs, which have no pods. A JSON object; only loopback counts. */
+export const PAGES_ANNOTATION = "joulie.io/demo-pages";
+const DEFAULT_NAMESPACE = "joulie-system";
 
 /**
  * The namespace of the installation: the one that the user names, else the one with Deployments of the chart, else the one with the
@@ -26,8 +28,8 @@ export async function installationNamespace(client: KubeClient, named: string | 
     withWorkloads.length > 0
       ? withWorkloads
       : await namespacesOf(client, resources.leases, { fieldSelector: `metadata.name=${OPERATOR_LEASE}` });
-  if (found.length === 0 || found.includes(USUAL_NAMESPACE)) return USUAL_NAMESPACE;
-  const [first = USUAL_NAMESPACE, ...others] = found;
+  if (found.length === 0 || found.includes(DEFAULT_NAMESPACE)) return DEFAULT_NAMESPACE;
+  const [first = DEFAULT_NAMESPACE, ...others] = found;
   if (others.length > 0)
     throw new ConsoleError(
       `Joulie is installed in several namespaces (${found.join(", ")}); name one with -n, or for joulie why with --installation`,

@@ -10,9 +10,9 @@ import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { readCluster } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
-import { installationNamespace } from "./installation.ts";
+import { installationNamespace, PAGES_ANNOTATION } from "./installation.ts";
 import { planOf, planText } from "./plan.ts";
-import { PAGES_ANNOTATION, readPages } from "./program-pages.ts";
+import { readPages } from "./program-pages.ts";
 import { explainPod, whyText } from "./why.ts";
 
 const namespace = "joulie-elsewhere";

@@ -3,10 +3,7 @@ import { isApiError, type KubeClient, type KubeObject, resources } from "../../p
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { reasonOf } from "./cluster-reader.ts";
 import type { ConsoleContext, PagedProgram } from "./context.ts";
-import { COMPONENT, INSTALLED } from "./installation.ts";
-
-/** The namespace of a demo names the addresses of its programs, which have no pods: a JSON object, only addresses of loopback count. */
-export const PAGES_ANNOTATION = "joulie.io/demo-pages";
+import { COMPONENT, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
 /** What programs answered, each with the place in words; or why none did. */
 export interface PageAnswers {

@@ -245,7 +245,7 @@ const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack 
 
 /** Fixed widths, so that columns do not jump between frames. */
 const widths: Readonly<Record<string, number>> = { CLASS: 11, USED: 11, RACK: 10, CPUS: 9, GPUS: 5, PSU: 5, PODS: 4 };
-const USUAL_WIDTH = 8;
+const DEFAULT_WIDTH = 8;
 const LONGEST_NAME = 40;
 
 /** Of all nodes, so that it changes only with the cluster. */
@@ -268,7 +268,7 @@ function fitting(
 ): { columns: typeof nodeColumns; widths: number[] } {
   const widthOf = ({ head }: NodeColumn): number => {
     const least = head === sorted ? head.length + 1 : head.length;
-    return Math.max(least, head === "NAME" ? name : (widths[head] ?? USUAL_WIDTH));
+    return Math.max(least, head === "NAME" ? name : (widths[head] ?? DEFAULT_WIDTH));
   };
   // A line of its own names the rack of a group.
   let columns = nodeColumns.filter(({ wide, head }) => wide !== true && !(withRacks && head === "RACK"));

@@ -4,11 +4,11 @@ import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../virtual.ts";
 import { eventually, eventuallyPasses, realWork } from "./eventually.ts";
 
-describe("X-171 tests wait for a condition with a generous bound", () => {
+describe("waiting for a condition", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("returns the first value that is not undefined, null or false", async () => {
+  it("X-171 returns the first value that is not undefined, null or false", async () => {
     const values = [undefined, null, false, 0];
     const waited = eventually(() => values.shift());
     await vi.advanceTimersByTimeAsync(1000);
@@ -40,7 +40,7 @@ describe("X-171 tests wait for a condition with a generous bound", () => {
       /^not within 180 s: .*; it last failed with: expected 1 to be 2/,
     ],
   ])(
-    "ends after three minutes and says %s",
+    "X-171 ends after three minutes and says %s",
     async (_, wait: (look: () => unknown) => Promise<unknown>, look, message) => {
       const ended = wait(look).catch((error: Error) => error.message);
       await vi.advanceTimersByTimeAsync(179_000);
