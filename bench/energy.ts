@@ -13,7 +13,7 @@ const PODS = 20_000;
 const WARM_UP = 200;
 const PODS_ASKED = 1500;
 const ORDERS = 20;
-const LONGEST_MS = 30_000;
+const MAX_DURATION_MS = 30_000;
 const VERBS = ["filter", "prioritize"] as const;
 const GOAL_MS = 5;
 
@@ -89,7 +89,7 @@ async function measure(figures: Record<string, BenchFigure>, extender: ExtenderP
   const times: Record<(typeof VERBS)[number], number[]> = { filter: [], prioritize: [] };
   let used = 0;
   try {
-    const deadline = performance.now() + LONGEST_MS;
+    const deadline = performance.now() + MAX_DURATION_MS;
     for (let pod = 0; pod < WARM_UP + PODS_ASKED && performance.now() < deadline; pod++) {
       const body = orders[pod % ORDERS] as Buffer;
       // Else the extender would drop its assumption about the same pod each time.

@@ -73,7 +73,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 }
 
-const LONGEST_MS = 15_000;
+const MAX_DURATION_MS = 15_000;
 
 /** The times of requests one after the other: at most `count`, bounded in time. */
 export async function ask(
@@ -84,7 +84,7 @@ export async function ask(
   before: () => void = () => undefined,
 ): Promise<number[]> {
   const times: number[] = [];
-  const deadline = performance.now() + LONGEST_MS;
+  const deadline = performance.now() + MAX_DURATION_MS;
   while (times.length < count && performance.now() < deadline) {
     before();
     const { ms, status } = await client.ask(`/${verb}`, body);

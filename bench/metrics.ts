@@ -68,11 +68,11 @@ async function scraped(work: () => Promise<number>): Promise<Scrape> {
   const took = performance.now() - start;
   if (bytes < NODES * SERIES * 40) throw new Error(`a scrape of ${bytes} bytes has not all series`);
   measureNodes();
-  return { took, cpu: (user + system) / 1000, block: await longestBlock(work) };
+  return { took, cpu: (user + system) / 1000, block: await maxBlock(work) };
 }
 
 /** In a separate scrape, because probing the event loop costs time. */
-async function longestBlock(work: () => Promise<unknown>): Promise<number> {
+async function maxBlock(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let turn = performance.now();
   let over = false;

@@ -72,7 +72,7 @@ if (only !== undefined && !Object.hasOwn(suites, only)) {
 }
 
 // A kubelet needs a disk, so the tests on a real node keep the usual folder.
-const { TMPDIR: usualFolder } = process.env;
+const { TMPDIR: defaultFolder } = process.env;
 const scratch = only === "node" ? undefined : memoryScratch();
 if (scratch !== undefined) process.env["TMPDIR"] = scratch;
 
@@ -104,8 +104,8 @@ if (besideEnded !== undefined) counts.push(await besideEnded());
 if (isInterrupted) {
   counts.push({ passed: 0, failed: 1, skipped: 0, failures: ["the run was interrupted before its end"] });
   await endRun(run);
-  if (usualFolder === undefined) delete process.env["TMPDIR"];
-  else process.env["TMPDIR"] = usualFolder;
+  if (defaultFolder === undefined) delete process.env["TMPDIR"];
+  else process.env["TMPDIR"] = defaultFolder;
   leaveRun();
   // Only root has nodes.
   if (process.getuid?.() === 0) await removeDeadNodes();
@@ -139,7 +139,7 @@ function startBeside(name: string): () => Promise<TestCount> {
   const { TMPDIR: _, ...env } = process.env;
   const child = spawn(process.execPath, [process.argv[1] ?? "", name], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: usualFolder === undefined ? env : { ...env, TMPDIR: usualFolder },
+    env: defaultFolder === undefined ? env : { ...env, TMPDIR: defaultFolder },
   });
   running.add(child);
   // Otherwise it would outlive a suite that throws.

@@ -1,6 +1,6 @@
 import { inSeconds } from "../../src/core/units/index.ts";
 import type { ConfigSchema } from "../../src/platform/config/index.ts";
-import { longestShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
+import { maxShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
   duration,
@@ -52,7 +52,7 @@ export const reservedVariables: ReadonlySet<string> = new Set([
 ]);
 
 /** An agent needs this long to stop, and a moment to notice the signal. */
-export const shortestGrace = Math.ceil(inSeconds(longestShutdown)) + 3;
+export const shortestGrace = Math.ceil(inSeconds(maxShutdown)) + 3;
 
 const placement = (what: string) => ({
   nodeSelector: stringMap({}, `Labels of the nodes that may run ${what}.`),

@@ -183,13 +183,13 @@ async function isServing(api: Api): Promise<boolean> {
 }
 
 /** Longer than any test: the process of an older folder is dead, even if its pid cannot be checked from here. */
-const longestMs = 24 * 3_600_000;
+const maxMs = 24 * 3_600_000;
 
 /** Removes folders of killed test processes: their programs exit with them, but their files remain. */
 export function removeFoldersOfTheDead(within: string = tmpdir(), now: number = systemClock.now()): void {
   for (const name of readdirSync(within).filter((one) => one.startsWith(folderPrefix))) {
     const folder = join(within, name);
-    const gone = isGone(name.slice(folderPrefix.length)) ?? now - lastTouched(folder) > longestMs;
+    const gone = isGone(name.slice(folderPrefix.length)) ?? now - lastTouched(folder) > maxMs;
     if (gone) rmSync(folder, { recursive: true, force: true });
   }
 }

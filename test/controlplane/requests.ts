@@ -107,10 +107,10 @@ export function readAudit(file: string, from = 0): AuditedRequest[] {
 export function auditEnd(file: string): number {
   if (!existsSync(file)) return 0;
   const { size } = statSync(file);
-  const start = Math.max(0, size - LONGEST_LINE);
+  const start = Math.max(0, size - MAX_LINE_LENGTH);
   return start + bytesFrom(file, start).lastIndexOf("\n") + 1;
 }
-const LONGEST_LINE = 64 * 1024;
+const MAX_LINE_LENGTH = 64 * 1024;
 
 function bytesFrom(file: string, from: number): Buffer {
   const descriptor = openSync(file, "r");

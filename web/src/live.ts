@@ -14,7 +14,7 @@ export interface LiveHandlers {
 }
 
 const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 10_000;
+const MAX_PAUSE = 10_000;
 /** The server sends something every 5 seconds. */
 const SILENCE = 20_000;
 
@@ -48,8 +48,8 @@ export class Live {
         }
         this.#handlers.lost(error instanceof ApiFailure ? error.message : "the dashboard's server does not answer");
       }
-      failures = performance.now() - began > LONGEST_PAUSE ? 1 : failures + 1;
-      const pause = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (failures - 1));
+      failures = performance.now() - began > MAX_PAUSE ? 1 : failures + 1;
+      const pause = Math.min(MAX_PAUSE, FIRST_PAUSE * 2 ** (failures - 1));
       await new Promise<void>((resolve) => setTimeout(resolve, pause * (0.75 + Math.random() / 2)));
     }
   }

@@ -25,7 +25,7 @@ export function describeValue(value: unknown): string {
   return value === undefined ? "missing" : `a ${typeof value}`;
 }
 
-const mostProblems = 50;
+const maxProblems = 50;
 
 /** Collects the problems of an object. It retains the first ones and counts the rest, so that no input can flood a log. */
 export class ProblemCollector {
@@ -48,7 +48,7 @@ export class ProblemCollector {
   }
 
   get full(): boolean {
-    return this.#kept.length >= mostProblems;
+    return this.#kept.length >= maxProblems;
   }
 
   get problems(): readonly Problem[] {
@@ -140,7 +140,7 @@ function examineList(schema: z.ZodArray, value: readonly unknown[], path: string
   const usable: unknown[] = [];
   const keys = new Set<unknown>();
   // The sender chooses the length of the list, so items beyond the bound are checked only until the report is full.
-  let looks = longest + mostProblems;
+  let looks = longest + maxProblems;
   for (const [index, item] of value.entries()) {
     if (usable.length === longest || looks === 0) break;
     if (item === null && !findings.strict) continue;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
-import { dnsSubdomain, longestObjectName, objectNamePattern } from "./object-name.ts";
+import { dnsSubdomain, maxObjectName, objectNamePattern } from "./object-name.ts";
 import { isPlainObject } from "./plain-object.ts";
 
 /**
@@ -47,8 +47,8 @@ function patterned(pattern: RegExp, longest: number, wanted: string, description
 export const objectName = (description: string) =>
   patterned(
     objectNamePattern,
-    longestObjectName,
-    `a DNS name in lower case, at most ${longestObjectName} characters`,
+    maxObjectName,
+    `a DNS name in lower case, at most ${maxObjectName} characters`,
     description,
   );
 

@@ -5,6 +5,6 @@
  */
 export const dnsSubdomain = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
 export const objectNamePattern = new RegExp(`^${dnsSubdomain}$`);
-export const longestObjectName = 253;
+export const maxObjectName = 253;
 
-export const isObjectName = (text: string): boolean => text.length <= longestObjectName && objectNamePattern.test(text);
+export const isObjectName = (text: string): boolean => text.length <= maxObjectName && objectNamePattern.test(text);

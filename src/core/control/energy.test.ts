@@ -9,7 +9,7 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { type EnergyCounterSample, longestSafeGap, powerBetween, totalPower } from "./energy.ts";
+import { type EnergyCounterSample, maxSafeGap, powerBetween, totalPower } from "./energy.ts";
 
 const sample = (energy: number, atSeconds: number): EnergyCounterSample => ({
   energy: joules(energy),
@@ -85,8 +85,8 @@ describe("powerBetween", () => {
         dropped: "counter reset",
       });
     // Three times the rating lasts at most: a limit that means "none" makes no gap too long.
-    expect(longestSafeGap(unlimited)).toBeCloseTo(262_143 / (1.05 * 285), 6);
-    expect(longestSafeGap({ ...unlimited, longTermLimit: watts(60) })).toBeCloseTo(262_143 / (1.05 * 95), 6);
+    expect(maxSafeGap(unlimited)).toBeCloseTo(262_143 / (1.05 * 285), 6);
+    expect(maxSafeGap({ ...unlimited, longTermLimit: watts(60) })).toBeCloseTo(262_143 / (1.05 * 95), 6);
   });
 
   it("X-53 discards impossible power, such as infinite watts, for a package of unknown rating", () => {
@@ -147,16 +147,16 @@ describe("powerBetween", () => {
   });
 });
 
-describe("longestSafeGap", () => {
+describe("maxSafeGap", () => {
   it("is the time to wrap at slightly more than rated power", () => {
-    expect(longestSafeGap({ range: joules(10_500), ratedPower: watts(100) })).toBe(100);
-    expect(longestSafeGap(epyc)).toBeCloseTo(156, 0);
-    expect(longestSafeGap(xeon)).toBeCloseTo(713, 0);
+    expect(maxSafeGap({ range: joules(10_500), ratedPower: watts(100) })).toBe(100);
+    expect(maxSafeGap(epyc)).toBeCloseTo(156, 0);
+    expect(maxSafeGap(xeon)).toBeCloseTo(713, 0);
   });
 
   it.each([undefined, 0, -1, Number.NaN, Number.POSITIVE_INFINITY])("is unknown with a bound of %s", (bound) => {
-    expect(longestSafeGap({ range: bound as Joules | undefined, ratedPower: watts(400) })).toBeUndefined();
-    expect(longestSafeGap({ range: joules(65_000), ratedPower: bound as Watts | undefined })).toBeUndefined();
+    expect(maxSafeGap({ range: bound as Joules | undefined, ratedPower: watts(400) })).toBeUndefined();
+    expect(maxSafeGap({ range: joules(65_000), ratedPower: bound as Watts | undefined })).toBeUndefined();
   });
 });
 

@@ -53,7 +53,7 @@ const UNHEARD_OF = watts(1e6);
  * After a longer gap the counter may have wrapped completely, so the difference proves nothing. A polling interval beyond
  * this gap never gives a reading and is worth a warning at start. Absent if range or rating is unknown.
  */
-export function longestSafeGap(counter: EnergyCounter): Seconds | undefined {
+export function maxSafeGap(counter: EnergyCounter): Seconds | undefined {
   const { range } = counter;
   const lasting = lastingPower(counter);
   if (!isPositive(range) || lasting === undefined) return undefined;
@@ -72,7 +72,7 @@ function lastingPower({ ratedPower, longTermLimit }: EnergyCounter): Watts | und
  * plausible. A counter that moved forwards is checked against the highest limit. A counter that moved backwards was reset,
  * unless a wrap at sustained power explains the difference.
  */
-function mostPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean): Watts {
+function maxPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean): Watts {
   const { range, highestLimit } = counter;
   const lasting = lastingPower(counter);
   if (lasting === undefined) return UNHEARD_OF;
@@ -93,10 +93,10 @@ export function powerBetween(
   if (!isNonNegative(previous.energy) || !isNonNegative(current.energy)) return { dropped: "unreadable" };
   const time = inSeconds(elapsed(previous.at, current.at));
   if (!(time > 0)) return { dropped: "no time passed" };
-  const safe = longestSafeGap(counter);
+  const safe = maxSafeGap(counter);
   if (safe !== undefined && time >= safe) return { dropped: "gap too long" };
   const difference = current.energy - previous.energy;
-  const most = mostPlausible(counter, time, difference < 0);
+  const most = maxPlausible(counter, time, difference < 0);
   if (difference >= 0) {
     const power = powerOver(joules(difference), time);
     return power <= most ? { power } : { dropped: "implausible" };

@@ -13,7 +13,7 @@ export interface ExpectedDuration {
 const SHORTEST = milliseconds(1000);
 const LONGEST = milliseconds(30 * 24 * 3_600_000);
 /** Longer texts are not durations, and parsing them would cost time. */
-const LONGEST_TEXT = 40;
+const MAX_TEXT_LENGTH = 40;
 
 const undeclared: ExpectedDuration = { duration: undefined };
 
@@ -22,7 +22,7 @@ export function expectedDurationOf(pod: Pod): ExpectedDuration {
   if (text === undefined) return undeclared;
   // JSON may contain any type here, whatever the types say.
   if (typeof text !== "string") return ignored(`it is a ${typeof text}, not a text`);
-  if (text.length > LONGEST_TEXT) return ignored(`its ${text.length} characters are no duration such as 45m`);
+  if (text.length > MAX_TEXT_LENGTH) return ignored(`its ${text.length} characters are no duration such as 45m`);
   const parsed = parseDuration(text);
   if (!parsed.ok) return ignored(`"${text}" is no duration such as 45m`);
   const { value } = parsed;

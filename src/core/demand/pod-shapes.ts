@@ -17,7 +17,7 @@ export function podRequests(amounts: ResourceTotals): PodRequests {
 }
 
 /** Beyond this many different shapes the table starts empty again. Objects in use stay valid; only the sharing is lost. */
-const MOST_SHAPES = 4096;
+const MAX_SHAPES = 4096;
 
 /**
  * Lets pods with equal requests or equal constraints share one object. A cluster has thousands of pods but few different
@@ -50,7 +50,7 @@ export class PodShapes {
 function shared<Shape>(table: Map<string, Shape>, key: string, create: () => Shape): Shape {
   const known = table.get(key);
   if (known !== undefined) return known;
-  if (table.size >= MOST_SHAPES) table.clear();
+  if (table.size >= MAX_SHAPES) table.clear();
   const shape = create();
   table.set(key, shape);
   return shape;

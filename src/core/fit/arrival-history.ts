@@ -10,7 +10,7 @@ export const PROMOTION_TIME: Milliseconds = milliseconds(30_000);
 
 const DAY = 86_400_000;
 /** Different shapes that a slot stores. Pods of further shapes count like those of the last one. */
-const MOST_SHAPES = 16;
+const MAX_SHAPES = 16;
 
 interface CountedShape {
   readonly requests: PodRequests;
@@ -68,7 +68,7 @@ export class ArrivalHistory {
     const { groups } = found;
     if (podSize(one) > found.largestSize) Object.assign(found, { largest: one, largestSize: podSize(one) });
     const same = groups.find((group) => group.requests === requests && group.nodes === nodes);
-    const group = same ?? (groups.length < MOST_SHAPES ? undefined : groups.at(-1));
+    const group = same ?? (groups.length < MAX_SHAPES ? undefined : groups.at(-1));
     const { requests: counted } = group ?? { requests };
     found.size += count * (counted.gpus > 0 ? counted.gpus : (counted.amounts.get("cpu") ?? 0));
     if (group === undefined) groups.push({ requests, nodes, count });

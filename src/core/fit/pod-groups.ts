@@ -15,8 +15,8 @@ export interface PendingGroup extends PodGroup {
 }
 
 /** A pass handles at most this many pending pods and constraints, the oldest first. The next pass handles the others. */
-const MOST_PENDING = 10_000;
-const MOST_CONSTRAINTS = 512;
+const MAX_PENDING = 10_000;
+const MAX_CONSTRAINTS = 512;
 
 const ANY_NODE: NodeConstraint = {};
 
@@ -28,8 +28,8 @@ export function pendingGroups(
   let pending: PodSummary[] = [];
   for (const pod of pods)
     if (pod.active && pod.node === undefined && pod.requests !== undefined && counts(pod)) pending.push(pod);
-  if (pending.length > MOST_PENDING)
-    pending = pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MOST_PENDING);
+  if (pending.length > MAX_PENDING)
+    pending = pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MAX_PENDING);
   const groups: (PodGroup & { count: number; oldest: Instant | undefined; readonly pods: PodSummary[] })[] = [];
   const known = new Map<NodeConstraint, Map<PodRequests, (typeof groups)[number]>>();
   for (const pod of pending) {
@@ -37,7 +37,7 @@ export function pendingGroups(
     if (requests === undefined) continue;
     let byRequests = known.get(nodes);
     if (byRequests === undefined) {
-      if (known.size >= MOST_CONSTRAINTS) continue;
+      if (known.size >= MAX_CONSTRAINTS) continue;
       known.set(nodes, (byRequests = new Map()));
     }
     const group = byRequests.get(requests);

@@ -194,7 +194,7 @@ describe("additions", () => {
     expect(problems).toEqual([]);
     expect(catalogue.gpu("MI250X").entry?.devicesPerBoard).toBe(2);
     expect(catalogue.gpu("A30").entry?.memoryGB).toBe(24);
-    expect(catalogue.gpu("MI300X").entry?.mostPartitions).toBe(8);
+    expect(catalogue.gpu("MI300X").entry?.maxPartitions).toBe(8);
     expect(catalogue.gpu("site-gpu").entry?.devicesPerBoard).toBe(4);
     expect(catalogue.gpu("MI250").entry?.devicesPerBoard).toBe(1);
     expect(buildCatalogue({ gpus: [{ ...gpu, devicesPerBoard: 0 }] }).problems).toHaveLength(1);

@@ -3,7 +3,7 @@ import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } fr
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
 import { type CatalogueMatch, matchCpu, matchGpu } from "./match.ts";
 import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
-import { cpuNameParts, gpuNameParts, LONGEST_NAME } from "./normalise.ts";
+import { cpuNameParts, gpuNameParts, MAX_NAME_LENGTH } from "./normalise.ts";
 
 /** The models that Joulie knows, indexed by all of their names. */
 export interface Catalogue {
@@ -45,7 +45,7 @@ export function buildCatalogue(additions?: unknown): CatalogueReading {
 }
 
 /** More spellings than any cluster has at one time. The oldest ones are evicted first. */
-const MOST_REMEMBERED = 1024;
+const MAX_REMEMBERED = 1024;
 
 /** Caches matches: thousands of nodes share a few dozen models, and the catalogue never changes. */
 function remembered<Entry>(lookUp: (name: string) => CatalogueMatch<Entry>): (name: string) => CatalogueMatch<Entry> {
@@ -54,8 +54,8 @@ function remembered<Entry>(lookUp: (name: string) => CatalogueMatch<Entry>): (na
     const before = found.get(name);
     if (before !== undefined) return before;
     const match = lookUp(name);
-    if (found.size >= MOST_REMEMBERED) found.clear();
-    if (name.length <= LONGEST_NAME) found.set(name, match);
+    if (found.size >= MAX_REMEMBERED) found.clear();
+    if (name.length <= MAX_NAME_LENGTH) found.set(name, match);
     return match;
   };
 }

@@ -65,15 +65,15 @@ export function boardsOf(devices: GpuDevices, entry: GpuEntry | undefined): numb
 
 const PARTS: Readonly<Record<string, number>> = { spx: 1, dpx: 2, tpx: 3, qpx: 4 };
 /** A baseboard has eight accelerators. */
-const MOST_PARTITIONED_BOARDS = 8;
+const MAX_PARTITIONED_BOARDS = 8;
 
 /** The number of devices per board, if each die or partition is a GPU of its own. */
 export function partsPerBoard(devices: GpuDevices | undefined, entry: GpuEntry | undefined): number {
   if (entry?.devicesPerBoard !== undefined) return entry.devicesPerBoard;
   const mode = devices?.partition?.trim().slice(0, 3).toLowerCase();
-  const dies = entry?.mostPartitions ?? 1;
+  const dies = entry?.maxPartitions ?? 1;
   if (mode === "cpx") return dies;
   // The partition label is optional. Without it, infer partitions from a board count that no server has.
-  const implied = Math.ceil((devices?.count ?? 0) / MOST_PARTITIONED_BOARDS);
+  const implied = Math.ceil((devices?.count ?? 0) / MAX_PARTITIONED_BOARDS);
   return PARTS[mode ?? ""] ?? Math.max(1, Math.min(dies, implied));
 }

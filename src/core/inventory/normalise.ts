@@ -1,5 +1,5 @@
 /** Longer text is not a model name. The cut keeps hostile labels cheap. */
-export const LONGEST_NAME = 256;
+export const MAX_NAME_LENGTH = 256;
 
 const TRADEMARKS = /\((?:r|tm|c)\)|[®™©]/g;
 /** "@ 2.30GHz" ends the model name. */
@@ -38,7 +38,7 @@ function wordsOf(name: string): string[] {
 }
 
 const plain = (name: string): string =>
-  name.slice(0, LONGEST_NAME).toLowerCase().replaceAll(TRADEMARKS, " ").replace(CLOCK, " ");
+  name.slice(0, MAX_NAME_LENGTH).toLowerCase().replaceAll(TRADEMARKS, " ").replace(CLOCK, " ");
 
 const idOf = (words: readonly string[], noise: ReadonlySet<string>): string =>
   words.filter((word) => !noise.has(word) && !ORDINAL.test(word)).join(" ");

@@ -3,7 +3,7 @@ import { type Watts, watts } from "../units/index.ts";
 import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
 
 /** Turbo limits are a fifth above the TDP. A proxy may also be smaller than the real model. */
-const MOST_OVER_RATED = 1.5;
+const MAX_OVER_RATED = 1.5;
 
 /**
  * The highest plausible maximum of a socket. The firmware may report only a technical ceiling: 2 kW, or 4 kW on a TDP of
@@ -13,8 +13,8 @@ export function plausibleSocketWatts(entry: CpuEntry, match: Exactness): Watts {
   const tdp = entry.tdp.value;
   const configurable = entry.configurable?.max.value;
   if (match === "exact" && configurable !== undefined) return watts(Math.max(tdp, configurable));
-  return watts(tdp * MOST_OVER_RATED);
+  return watts(tdp * MAX_OVER_RATED);
 }
 
 /** The highest plausible maximum of a board: vendors sell some with a higher limit than that of the model. */
-export const plausibleBoardWatts = (entry: GpuEntry): Watts => watts(entry.maxWatts.value * MOST_OVER_RATED);
+export const plausibleBoardWatts = (entry: GpuEntry): Watts => watts(entry.maxWatts.value * MAX_OVER_RATED);

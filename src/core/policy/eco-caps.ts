@@ -31,7 +31,7 @@ interface EcoShares {
 }
 
 /** Clusters have few models. A table that large means that the hardware differs from node to node; it starts empty again. */
-const MOST_MODELS = 1024;
+const MAX_MODELS = 1024;
 
 /**
  * Eco caps with a bounded cost: compute-bound work at full load takes at most `maxSlowdown` percent longer, and so does all
@@ -46,7 +46,7 @@ function boundedCaps(settings: CapSettings, maxSlowdown: Percent, clockShare: nu
     const key = `${cpu} ${cpuWatts} ${gpu}`;
     let known = intents.get(key);
     if (known === undefined) {
-      if (intents.size >= MOST_MODELS) intents.clear();
+      if (intents.size >= MAX_MODELS) intents.clear();
       known = capIntents({
         cpu: {
           ...settings.cpu,

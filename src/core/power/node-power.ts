@@ -35,7 +35,7 @@ export interface NodeSpec {
 /** Builds the power model of a node from a specification. */
 export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
   const packages = atLeastOne(cpu.packages);
-  const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MOST_PARTS, gpu.boards) : 0;
+  const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MAX_PARTS, gpu.boards) : 0;
   const cpuModel = deviceModel(cpu);
   const gpuModel = gpu && boards > 0 ? deviceModel(gpu) : undefined;
   const total = (what: "idle" | "full"): Watts => watts(packages * cpuModel[what] + boards * (gpuModel?.[what] ?? 0));
@@ -65,10 +65,10 @@ export const nodePowerModelOf = ({ cpu, gpu }: HardwareView): NodePowerModel =>
   });
 
 /** Larger counts and powers are typing errors and would make power infinite. */
-const MOST_PARTS = 1e6;
-const MOST_WATTS = 1e6;
-const atLeastOne = (count: number): number => (isPositive(count) ? Math.min(MOST_PARTS, Math.max(1, count)) : 1);
-const sound = (power: Watts): number => (isPositive(power) ? Math.min(MOST_WATTS, power) : 0);
+const MAX_PARTS = 1e6;
+const MAX_WATTS = 1e6;
+const atLeastOne = (count: number): number => (isPositive(count) ? Math.min(MAX_PARTS, Math.max(1, count)) : 1);
+const sound = (power: Watts): number => (isPositive(power) ? Math.min(MAX_WATTS, power) : 0);
 
 function deviceModel({ idle, full, class: { clock, shape } }: DeviceSpec): DeviceModel {
   const most = sound(full);

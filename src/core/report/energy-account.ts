@@ -70,7 +70,7 @@ export interface StoredEnergyAccount {
 }
 
 /** A longer gap between two samples is not covered: what happened in it is unknown. */
-const LONGEST_GAP = milliseconds(10 * 60_000);
+const MAX_GAP = milliseconds(10 * 60_000);
 /** Where nodes come and go for years, the rows of those that left are added up once there are more than this. */
 const ROWS_LIMIT = 10_000;
 /** No node has this name: it is not allowed in Kubernetes. */
@@ -111,7 +111,7 @@ export class EnergyAccount {
   /** A sample that is not newer than the last one has no effect, unless the clock was set back: then the account goes on from it. */
   add(sample: EnergySample): void {
     const last = this.#last;
-    if (last !== undefined && sample.at <= last.at && last.at - sample.at <= LONGEST_GAP) return;
+    if (last !== undefined && sample.at <= last.at && last.at - sample.at <= MAX_GAP) return;
     this.#last = sample;
     const before = this.#to;
     this.#from = instant(Math.min(this.#from ?? sample.at, sample.at));
@@ -120,7 +120,7 @@ export class EnergyAccount {
     if (since === undefined || sample.at <= since) return;
     const time = (sample.at - since) / 1000;
     // After a restart or a long gap the time counts, as time without a reading.
-    if (last === undefined || sample.at - since > LONGEST_GAP) {
+    if (last === undefined || sample.at - since > MAX_GAP) {
       this.#time += time * sample.nodes.length;
       return;
     }

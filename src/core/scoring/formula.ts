@@ -17,7 +17,7 @@ const NEUTRAL_STRESS = 50;
 const BURST_ABOVE = 500;
 const CALM_SCALE = 6;
 const BURST_SCALE = 2;
-const MOST_TREND_POINTS = 25;
+const MAX_TREND_POINTS = 25;
 const ECO_BONUS = 10;
 const RELIEF_WEIGHT = 0.3;
 /** floor(x + this) equals Math.round(x) for x >= 0 without its branch, whose mispredictions doubled the cost of a score. */
@@ -37,7 +37,7 @@ export const isBurst = (clusterTrend: WattsPerMinute): boolean => Math.abs(clust
 
 /** Falling power adds points, rising power subtracts them. 0 − x instead of −x avoids −0 in reports. */
 export const trendBonus = (trend: WattsPerMinute, burst: boolean): number =>
-  0 - clamp(trend / (burst ? BURST_SCALE : CALM_SCALE), -MOST_TREND_POINTS, MOST_TREND_POINTS);
+  0 - clamp(trend / (burst ? BURST_SCALE : CALM_SCALE), -MAX_TREND_POINTS, MAX_TREND_POINTS);
 
 export const profileBonus = (workload: WorkloadClass, node: KnownClass): number =>
   workload === "standard" && node === "eco" ? ECO_BONUS : 0;

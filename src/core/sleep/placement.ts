@@ -69,16 +69,16 @@ export class Placement {
 
   /**
    * For pods that fit on paper but wait without a visible reason: one more node after each `step`, each time another one. After
-   * `MOST_TRIES` the constraint is one that no node satisfies.
+   * `MAX_TRIES` the constraint is one that no node satisfies.
    */
   tryOthers(groups: readonly UnexplainedWait[], step: Milliseconds, now: Instant): void {
     for (const { group, since } of groups) {
       const { requests, nodes, count } = group;
       const tried = Math.floor((now - since) / step);
-      if (tried < 1 || tried > MOST_TRIES) continue;
+      if (tried < 1 || tried > MAX_TRIES) continue;
       const candidates = this.#table
         .byCost(requests, nodes, (index) => this.#table.tiers[index] !== tiers.on)
-        .slice(0, MOST_TRIES);
+        .slice(0, MAX_TRIES);
       for (let more = 0; more < Math.min(count, tried, candidates.length); more++) {
         const index = candidates[(tried - 1 + more) % candidates.length];
         if (index !== undefined) this.need(index, "waiting");
@@ -144,7 +144,7 @@ export class Placement {
   }
 }
 
-const MOST_TRIES = 16;
+const MAX_TRIES = 16;
 
 function tierOf(node: SleepNode): number {
   const kind = node.fit.gpus > 0 ? "gpu" : "cpu";

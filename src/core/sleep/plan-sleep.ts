@@ -56,14 +56,14 @@ export interface SleepInput {
 }
 
 /** Of a node whose wake was never timed. Docs: boots of servers take minutes, with GPUs longer. */
-const USUAL_WAKE: Readonly<Record<PodPool, Seconds>> = { cpu: seconds(240), gpu: seconds(420) };
-const LONGEST_WAKE = seconds(1800);
+const DEFAULT_WAKE: Readonly<Record<PodPool, Seconds>> = { cpu: seconds(240), gpu: seconds(420) };
+const MAX_WAKE = seconds(1800);
 /** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound. */
 const BESIDE_WAKE = seconds(90);
 
 const poolOf = ({ fit }: SleepNode): PodPool => (fit.gpus > 0 ? "gpu" : "cpu");
 const wakeTimeOf = (node: SleepNode): Seconds =>
-  seconds(Math.min(LONGEST_WAKE, node.wakeTime ?? USUAL_WAKE[poolOf(node)]));
+  seconds(Math.min(MAX_WAKE, node.wakeTime ?? DEFAULT_WAKE[poolOf(node)]));
 /** A wake that takes longer may fail; what relied on it wakes another node. */
 const lateAfter = (node: SleepNode): Milliseconds =>
   milliseconds((sleepLimits.lateWake * wakeTimeOf(node) + BESIDE_WAKE) * 1000);
@@ -174,7 +174,7 @@ function windowsOf(nodes: readonly SleepNode[]): Readonly<Record<PodPool, Millis
   const longest: Record<PodPool, number> = { cpu: 0, gpu: 0 };
   for (const node of nodes)
     if (node.barrier === undefined) longest[poolOf(node)] = Math.max(longest[poolOf(node)], wakeTimeOf(node));
-  const window = (pool: PodPool) => milliseconds(((longest[pool] || USUAL_WAKE[pool]) + BESIDE_WAKE) * 1000);
+  const window = (pool: PodPool) => milliseconds(((longest[pool] || DEFAULT_WAKE[pool]) + BESIDE_WAKE) * 1000);
   return { cpu: window("cpu"), gpu: window("gpu") };
 }
 

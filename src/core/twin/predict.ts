@@ -65,7 +65,7 @@ export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Perce
   toScore(((cpuPct + gpuPct) * (100 - coolingStress)) / 200);
 
 /** hardwareDensityScore: up to 1 for the CPUs plus up to 1 for the GPUs. */
-const MOST_DENSITY = 2;
+const MAX_DENSITY = 2;
 
 /**
  * Predicts the status of one node from its own input only, so the cost is linear in the number of nodes. An invalid value is
@@ -90,7 +90,7 @@ export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): 
   if (stressNow !== undefined) output.coolingStressNow = stressNow;
   if (room !== undefined) output.predictedPowerHeadroomScore = room;
   if (supplyStress !== undefined) output.predictedPsuStressScore = supplyStress;
-  if (isNonNegative(density) && density <= MOST_DENSITY) output.hardwareDensityScore = density;
+  if (isNonNegative(density) && density <= MAX_DENSITY) output.hardwareDensityScore = density;
   if (isNonNegative(slowdown)) output.expectedSlowdownPct = slowdown;
   if (measurement !== undefined) output.powerMeasurement = measurement;
   return output;

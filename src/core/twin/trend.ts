@@ -12,7 +12,7 @@ export interface PowerSample {
 const MINUTE = 60_000;
 const WINDOW = 5 * MINUTE;
 /** Two samples per second. Beyond that the oldest sample is evicted, to bound the memory per node. */
-const MOST_SAMPLES = 600;
+const MAX_SAMPLES = 600;
 
 /**
  * The power trend of a node over the last five minutes. The window is updated in place, because a cluster has thousands of
@@ -40,7 +40,7 @@ export class PowerTrend {
       const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
       samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
     }
-    if (samples.length > MOST_SAMPLES) samples.shift();
+    if (samples.length > MAX_SAMPLES) samples.shift();
   }
 
   /** Least-squares slope of the samples of the last five minutes; 0 with fewer than two. Positive means rising. */

@@ -2,7 +2,7 @@ import { instant, monotonicInstant } from "../../core/units/index.ts";
 import { type Clock, checkedTimerLength, sleepOn } from "./clock.ts";
 
 /** Node turns a longer timeout into one of 1 ms. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1;
+const MAX_TIMEOUT = 2 ** 31 - 1;
 
 /** The clock of the machine. */
 export const systemClock: Clock = {
@@ -15,7 +15,7 @@ export const systemClock: Clock = {
     let timeout: NodeJS.Timeout;
     const arm = (): void => {
       // The process may have been paused since; Node warns about a negative timeout.
-      timeout = setTimeout(wake, Math.min(Math.max(0, Math.ceil(due - performance.now())), LONGEST_TIMEOUT));
+      timeout = setTimeout(wake, Math.min(Math.max(0, Math.ceil(due - performance.now())), MAX_TIMEOUT));
       if (options?.background === true) timeout.unref();
     };
     // An early wake-up is normal: a long wait is a chain of timeouts, and Node's timers may fire slightly early.

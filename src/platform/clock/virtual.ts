@@ -10,7 +10,7 @@ import { type Clock, checkedTimerLength, sleepOn, type Timer } from "./clock.ts"
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
 /** More timers at one point in time indicate an endless loop. */
-const MOST_AT_ONCE = 1_000_000;
+const MAX_CONCURRENT = 1_000_000;
 
 /** Captured at load, so that a test that replaces the global timers does not stop this clock. */
 const afterMicrotasks = setImmediate;
@@ -90,8 +90,8 @@ export class VirtualClock implements Clock {
     for (let timer = this.#timers.next; timer !== undefined && timer.due <= end; timer = this.#timers.next) {
       this.#timers.remove(timer);
       atOnce = timer.due > this.#elapsed ? 0 : atOnce + 1;
-      if (atOnce > MOST_AT_ONCE) {
-        throw new Error(`${MOST_AT_ONCE} timers ran at ${this.#elapsed} ms: a loop keeps waiting 0 ms`);
+      if (atOnce > MAX_CONCURRENT) {
+        throw new Error(`${MAX_CONCURRENT} timers ran at ${this.#elapsed} ms: a loop keeps waiting 0 ms`);
       }
       // A callback may have advanced the time itself.
       this.#elapsed = Math.max(this.#elapsed, timer.due);

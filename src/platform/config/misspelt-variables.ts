@@ -1,6 +1,6 @@
 import { printable } from "../log/index.ts";
 
-const MOST_SLIPS = 2;
+const MAX_CLOCK_SLIPS = 2;
 
 /** In a name of this length two edits anywhere count as a typo; no other program has a variable so similar. */
 const LONG_NAME = 12;
@@ -50,7 +50,7 @@ export function misspeltVariableWarnings(
 function nearest(name: string, own: readonly string[]): string | undefined {
   let best: { name: string; slips: number } | undefined;
   for (const candidate of own) {
-    const most = best === undefined ? MOST_SLIPS : best.slips - 1;
+    const most = best === undefined ? MAX_CLOCK_SLIPS : best.slips - 1;
     if (Math.abs(candidate.length - name.length) > most) continue;
     const slips = editDistance(name, candidate);
     if (slips <= most && !isOtherWord(name, candidate)) best = { name: candidate, slips };

@@ -37,7 +37,7 @@ interface ConfigProblem {
   readonly message: string;
 }
 
-const LONGEST_SHOWN = 160;
+const MAX_SHOWN_LENGTH = 160;
 
 /** Parses the configuration of a program. Flags override the environment, which overrides defaults. Reports all problems at once. */
 export function parseConfig<Config extends ConfigSchema>(
@@ -132,7 +132,7 @@ function problemOf(config: ConfigSchema, issue: z.core.$ZodIssue, words: Words):
 
 function quoted(config: ConfigSchema, name: string, text: string): string {
   const safe = factsFor(config, name).redact(text);
-  return printable(JSON.stringify(safe.length > LONGEST_SHOWN ? `${safe.slice(0, LONGEST_SHOWN)}…` : safe));
+  return printable(JSON.stringify(safe.length > MAX_SHOWN_LENGTH ? `${safe.slice(0, MAX_SHOWN_LENGTH)}…` : safe));
 }
 
 function factsFor(config: ConfigSchema, name: string) {

@@ -29,14 +29,14 @@ export const keyText = ({ node = "", backend, endpoint = "", board }: JournalKey
 const short = z.string().min(1).max(512);
 const finite = z.number().min(0);
 /** One cpufreq policy for each of about ten thousand CPUs. */
-const LONGEST_ORIGINAL = 2 ** 20;
+const MAX_ORIGINAL = 2 ** 20;
 
 export const entrySchema: z.ZodType<JournalEntry> = z.object({
   node: short.optional(),
   backend: short,
   endpoint: z.string().min(1).max(4096).optional(),
   board: short,
-  original: z.string().max(LONGEST_ORIGINAL),
+  original: z.string().max(MAX_ORIGINAL),
   limit: finite.transform((value): Watts => watts(value)).optional(),
   ours: finite.optional(),
   boot: short.optional(),

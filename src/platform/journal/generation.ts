@@ -13,7 +13,7 @@ const VERSION = 1;
 const ABOUT =
   "How power limits were before Joulie changed them. `joulie agent restore` puts them back; do not edit this by hand.";
 /** 4,000 nodes with three boards each need about 4 MB. */
-const LONGEST_FILE = 64 * 2 ** 20;
+const MAX_FILE_LENGTH = 64 * 2 ** 20;
 
 const fileSchema = z.object({
   about: z.string(),
@@ -28,7 +28,7 @@ export function formatGeneration({ generation, entries }: Generation): string {
   const body = { about: ABOUT, version: VERSION, generation, entries };
   const text = `${JSON.stringify({ ...body, checksum: checksumOf(body) }, undefined, 1)}\n`;
   // A longer file could not be read again.
-  if (text.length > LONGEST_FILE) throw new Error(`the journal would be longer than ${LONGEST_FILE} characters`);
+  if (text.length > MAX_FILE_LENGTH) throw new Error(`the journal would be longer than ${MAX_FILE_LENGTH} characters`);
   return text;
 }
 
@@ -39,7 +39,7 @@ export type ReadGeneration =
 
 /** Reads a journal file. Any difference from what was written is damage: a truncated file, a flipped bit, a manual edit. */
 export function readGeneration(text: string): ReadGeneration {
-  if (text.length > LONGEST_FILE) return { damage: "it is too long" };
+  if (text.length > MAX_FILE_LENGTH) return { damage: "it is too long" };
   let value: unknown;
   try {
     value = JSON.parse(text);

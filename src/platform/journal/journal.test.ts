@@ -20,14 +20,14 @@ const entry = (board: string, more: Partial<JournalEntry> = {}): JournalEntry =>
   ...more,
 });
 
-async function open(files: JournalFiles, mostEntries?: number) {
+async function open(files: JournalFiles, maxEntries?: number) {
   const problems: string[] = [];
   const clock = new VirtualClock();
   const journal = await Journal.open({
     files,
     clock,
     onProblem: (problem) => problems.push(problem),
-    ...(mostEntries !== undefined && { mostEntries }),
+    ...(maxEntries !== undefined && { maxEntries }),
   });
   return { journal, problems, clock, boards: Array.from(journal.entries(), ({ board }) => board).toSorted() };
 }

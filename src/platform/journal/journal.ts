@@ -12,11 +12,11 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** Called for a damaged file and for an update that could not be written. */
   readonly onProblem: (problem: string) => void;
-  readonly mostEntries?: number;
+  readonly maxEntries?: number;
 }
 
 /** Enough for about 10,000 nodes. */
-const MOST_ENTRIES = 50_000;
+const MAX_ENTRIES = 50_000;
 /** Updates of the last set value wait for the first delay, because they are not worth a disk sync each. Failures back off. */
 const BACKOFF = { first: milliseconds(2000), longest: milliseconds(60_000) };
 /** The retries before the program exits, within the two seconds that it has. */
@@ -89,14 +89,14 @@ export class Journal {
       await this.#waiting;
       if (this.#entries.has(key)) return;
     }
-    const { mostEntries = MOST_ENTRIES, files } = this.#options;
+    const { maxEntries = MAX_ENTRIES, files } = this.#options;
     const { lossy, unread } = this.#loaded;
     const shut = unread ?? lossy;
     if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${shut}`);
     const wrong = checkEntry(entry);
     if (wrong !== undefined)
       throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${files.directory}: ${wrong}`);
-    if (this.#entries.size >= mostEntries)
+    if (this.#entries.size >= maxEntries)
       throw new CodedError("JOULIE_E_JOURNAL", `the journal in ${files.directory} is full`);
     this.#set(entry);
     try {

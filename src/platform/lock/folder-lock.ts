@@ -19,7 +19,7 @@ const TRIES = 5;
 const PAUSE = milliseconds(40);
 const SPREAD = 0.9;
 /** The maximum length of a socket address, with a margin. */
-const LONGEST_ADDRESS = 100;
+const MAX_ADDRESS_LENGTH = 100;
 
 /**
  * Locks a folder for this process; undefined if a running process has it. The lock is a Unix socket that its owner listens on.
@@ -35,7 +35,7 @@ export async function lockFolder(directory: string): Promise<FolderLock | undefi
   // The /proc path of the folder is short, however long its real path is.
   const addressOf = (name: string): string => {
     const path = join(directory, name);
-    return Buffer.byteLength(path) <= LONGEST_ADDRESS ? path : `/proc/self/fd/${folder.fd}/${name}`;
+    return Buffer.byteLength(path) <= MAX_ADDRESS_LENGTH ? path : `/proc/self/fd/${folder.fd}/${name}`;
   };
   try {
     for (let tried = 1; ; tried++) {

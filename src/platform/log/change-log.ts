@@ -2,8 +2,8 @@ import type { Logger } from "./logger.ts";
 
 /** A node that was not observed for this many passes is dropped. Shorter gaps (a failed scrape) are ignored. */
 const PASSES_UNTIL_FORGOTTEN = 10;
-const MOST_VALUES = 8;
-const MOST_NAMES = 3;
+const MAX_VALUES = 8;
+const MAX_NAMES = 3;
 
 interface Fact {
   /** The last logged value; undefined before the first time. */
@@ -72,7 +72,7 @@ export class ChangeLog {
     }
     const byValue = Map.groupBy(changes, ({ to }) => to);
     const values = [...byValue].toSorted(([, a], [, b]) => b.length - a.length);
-    const shown = values.slice(0, MOST_VALUES);
+    const shown = values.slice(0, MAX_VALUES);
     this.#log.info(
       {
         subject,
@@ -107,7 +107,7 @@ function collectChanges({ facts, pass }: Subject): Change[] {
 
 /** "a, b, c and 9 more" */
 function firstNames(changes: readonly Change[]): string {
-  const names = changes.slice(0, MOST_NAMES).map(({ node }) => node);
+  const names = changes.slice(0, MAX_NAMES).map(({ node }) => node);
   const more = changes.length - names.length;
   return names.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -73,7 +73,7 @@ describe("starting an agent", () => {
     const agent = harness.start({ RECONCILE_INTERVAL: "20m" });
     await harness.advance(1);
     const warnings = agent.logs.filter(({ zone }) => zone !== undefined);
-    expect(warnings.map(({ zone, longestInterval }) => `${String(zone)} ${String(longestInterval)}`)).toEqual([
+    expect(warnings.map(({ zone, maxInterval }) => `${String(zone)} ${String(maxInterval)}`)).toEqual([
       "package-0 11m53s",
       "package-1 11m53s",
     ]);

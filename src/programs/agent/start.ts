@@ -1,6 +1,6 @@
 import process from "node:process";
 import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index.ts";
-import { longestSafeGap } from "../../core/control/index.ts";
+import { maxSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
@@ -309,11 +309,11 @@ function nodeNameOf(config: AgentConfig): string {
 /** An energy counter that may wrap around between two ticks gives no reading. */
 function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
   for (const { zone, counter } of energy.sample().zones) {
-    const safe = longestSafeGap(counter);
+    const safe = maxSafeGap(counter);
     if (safe === undefined || RECONCILE_INTERVAL < safe * 1000) continue;
-    const longestInterval = formatDuration(milliseconds(Math.floor(safe) * 1000));
+    const maxInterval = formatDuration(milliseconds(Math.floor(safe) * 1000));
     log.warn(
-      { code: ENERGY_COUNTER, zone, longestInterval },
+      { code: ENERGY_COUNTER, zone, maxInterval },
       "RECONCILE_INTERVAL is longer than this energy counter takes to wrap around: it gives no power reading",
     );
   }

@@ -116,8 +116,8 @@ const SAVINGS_HELP = `
 Reads what the dashboard has counted in the last 24 hours, or Prometheus for longer times. Without either it says so and
 watches the twins for a minute. Energy not used is a model: the same pods on uncapped nodes that are always on. -o csv
 is for spreadsheets. Every output names the source, the method and its bias; -o csv names them on standard error.`;
-const USUAL_SINCE = durationOf("24h");
-const USUAL_WINDOW = durationOf("1m");
+const DEFAULT_SINCE = durationOf("24h");
+const DEFAULT_WINDOW = durationOf("1m");
 const PROMETHEUS_CALL = durationOf("30s");
 
 /** The commands that look closely. */
@@ -246,20 +246,20 @@ async function savingsOf(
     const { PrometheusClient } = await import("../../platform/telemetry/index.ts");
     const server = new PrometheusClient({ clock, timeout: PROMETHEUS_CALL, address: prometheus });
     try {
-      const asked = { url: prometheus, since: since ?? USUAL_SINCE, now: clock.now() };
+      const asked = { url: prometheus, since: since ?? DEFAULT_SINCE, now: clock.now() };
       return await console.savingsFromPrometheus(server, asked, factors);
     } finally {
       await server.close();
     }
   }
   try {
-    const back = since === "all" ? undefined : (since ?? USUAL_SINCE);
+    const back = since === "all" ? undefined : (since ?? DEFAULT_SINCE);
     return await console.savingsFromDashboard(context, namespace, back, factors);
   } catch (error) {
     // A user who names a time or a dashboard gets that, or an error.
     if (since !== undefined || dashboard !== undefined) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const watched = await watch(USUAL_WINDOW);
+    const watched = await watch(DEFAULT_WINDOW);
     const note = `There is no history: ${why}. This is what was seen now. For the past install the dashboard (dashboard.enabled=true), or name it with --dashboard or --prometheus.`;
     return { ...watched, notes: [note, ...watched.notes] };
   }

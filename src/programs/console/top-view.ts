@@ -246,13 +246,13 @@ const hasRacks = (nodes: readonly NodeSummary[]): boolean => nodes.some(({ rack 
 /** Fixed widths, so that columns do not jump between frames. */
 const widths: Readonly<Record<string, number>> = { CLASS: 11, USED: 11, RACK: 10, CPUS: 9, GPUS: 5, PSU: 5, PODS: 4 };
 const DEFAULT_WIDTH = 8;
-const LONGEST_NAME = 40;
+const MAX_NAME_LENGTH = 40;
 
 /** Of all nodes, so that it changes only with the cluster. */
 function nameWidth(nodes: readonly NodeSummary[], columns: number): number {
   let longest = 4;
   for (const { name } of nodes) longest = Math.max(longest, name.length);
-  return Math.min(longest, LONGEST_NAME, Math.floor(columns / 3));
+  return Math.min(longest, MAX_NAME_LENGTH, Math.floor(columns / 3));
 }
 
 /** Bars are what this view is for: they go last. */

@@ -5,7 +5,7 @@ import type { ConsoleContext } from "./context.ts";
 import { endedBy } from "./interrupt.ts";
 
 const INTERVAL = milliseconds(2000);
-const LONGEST_PAUSE = milliseconds(30_000);
+const MAX_PAUSE = milliseconds(30_000);
 
 export interface WatchTextOptions {
   /** Prints only the lines that changed, as kubectl does for lists. */
@@ -41,7 +41,7 @@ export async function watchText(
       if (failures === 0) out(`# ${error instanceof Error ? error.message : String(error)}; trying again\n`);
       failures++;
     }
-    const pause = Math.min(LONGEST_PAUSE, interval * 2 ** Math.min(failures, 10));
+    const pause = Math.min(MAX_PAUSE, interval * 2 ** Math.min(failures, 10));
     await clock.sleep(milliseconds(pause), signal).catch(() => undefined);
   }
 }

@@ -158,8 +158,8 @@ export class ClusterObserver {
     this.wakeWaits.judge(clock.now());
   }
 
-  sampleEnergy(longestGap: Seconds): void {
-    this.energy.add(this.#options.datacenter.totals, longestGap);
+  sampleEnergy(maxGap: Seconds): void {
+    this.energy.add(this.#options.datacenter.totals, maxGap);
   }
 
   get twins(): TwinCounts {

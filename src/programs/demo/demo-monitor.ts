@@ -55,7 +55,7 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
 const SAMPLE = seconds(1);
 const SAMPLE_AT_MOST = milliseconds(20);
 /** The meter ignores longer gaps between samples, because it would have missed too much. */
-const LONGEST_GAP = seconds(4 * SAMPLE);
+const MAX_GAP = seconds(4 * SAMPLE);
 const LOOK = milliseconds(1000);
 /** Simulated seconds after which at least one drain should have completed: jobs take about a quarter of an hour. */
 const LONG = 1800;
@@ -158,7 +158,7 @@ export class DemoMonitor {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
     await Promise.all([
-      repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(LONGEST_GAP)),
+      repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(MAX_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
       repeatEvery(LOOK, systemClock, signal, () => this.#recordPower()),
       // Separate loops, so that a slow task does not delay the others.

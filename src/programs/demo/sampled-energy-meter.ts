@@ -30,12 +30,12 @@ export class SampledEnergyMeter {
   #samples = 0;
   #seconds = 0;
 
-  add(sample: ClusterEnergySample, longestGap: Seconds): void {
+  add(sample: ClusterEnergySample, maxGap: Seconds): void {
     const before = this.#last;
     if (before !== undefined && !(sample.seconds > before.seconds)) return;
     this.#last = sample;
     const passed = before === undefined ? undefined : sample.seconds - before.seconds;
-    if (before === undefined || passed === undefined || passed > longestGap) return;
+    if (before === undefined || passed === undefined || passed > maxGap) return;
     this.#samples++;
     this.#seconds += passed;
     this.#metered += ((before.watts + sample.watts) / 2) * passed;

@@ -14,8 +14,8 @@ const CLEAR_LINE = "\x1b[K";
 const CLEAR_BELOW = "\x1b[J";
 /** After a change of size lines may have wrapped or scrolled, so the start of the view is unknown. */
 const CLEAR_ALL = "\x1b[H\x1b[2J";
-const USUAL_ROWS = 24;
-const USUAL_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+const DEFAULT_COLUMNS = 80;
 
 /** Redraws lines in the same place. It clears each line while drawing and not before, which avoids flicker. */
 export class Screen {
@@ -29,12 +29,12 @@ export class Screen {
 
   /** Maximum line width. The last column stays empty, because clearing after it would erase its character. */
   get width(): number {
-    return Math.max(1, (this.#terminal.columns || USUAL_COLUMNS) - 1);
+    return Math.max(1, (this.#terminal.columns || DEFAULT_COLUMNS) - 1);
   }
 
   /** Maximum number of lines. The cursor stays below the last one. */
   get height(): number {
-    return Math.max(1, (this.#terminal.rows || USUAL_ROWS) - 1);
+    return Math.max(1, (this.#terminal.rows || DEFAULT_ROWS) - 1);
   }
 
   draw(lines: readonly string[]): void {

@@ -38,7 +38,7 @@ interface Stream {
 const HOUR = 3600;
 const DAY = DAY_SHAPE.length * HOUR;
 const SHORTEST = 30;
-const LONGEST_MEANS = 6;
+const MAX_MEANS = 6;
 const PEAK = Math.max(...DAY_SHAPE);
 
 /**
@@ -139,7 +139,7 @@ function arrivalOf({ resource }: Stream, job: JobKind, at: Seconds, options: Arr
   const { random, performanceShare } = options;
   const size = job.sizes[Math.floor(random.next() * job.sizes.length)] ?? 1;
   const mean = job.minutes * 60;
-  const work = Math.min(LONGEST_MEANS * mean, Math.max(SHORTEST, -Math.log(1 - random.next()) * mean));
+  const work = Math.min(MAX_MEANS * mean, Math.max(SHORTEST, -Math.log(1 - random.next()) * mean));
   return {
     at,
     kind: job.kind,

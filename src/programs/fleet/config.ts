@@ -20,7 +20,7 @@ import {
 export const workloads = ["day", "none"] as const;
 
 /** A node name is also a label value of at most 63 characters; five are needed for a dash and the number. */
-const LONGEST_PREFIX = 58;
+const MAX_PREFIX_LENGTH = 58;
 
 const settings = {
   ...group("Addresses and caps", {
@@ -145,9 +145,9 @@ const settings = {
 export const fleetConfig = configOf(settings, [
   {
     reads: ["NODE_PREFIX"],
-    holds: ({ NODE_PREFIX }) => NODE_PREFIX.length <= LONGEST_PREFIX,
+    holds: ({ NODE_PREFIX }) => NODE_PREFIX.length <= MAX_PREFIX_LENGTH,
     problem: "is too long for node names",
-    allowed: `at most ${LONGEST_PREFIX} characters`,
+    allowed: `at most ${MAX_PREFIX_LENGTH} characters`,
   },
   goesWith("REDFISH_PASSWORD", "REDFISH_SECRET"),
 ]);

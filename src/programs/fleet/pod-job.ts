@@ -71,7 +71,7 @@ interface FullPod extends Omit<Pod, "spec" | "status"> {
 
 const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
 /** Typical exit time after SIGTERM of a process without state. */
-const USUAL_STOP = 1;
+const DEFAULT_STOP = 1;
 
 export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
   const pod = object as unknown as FullPod;
@@ -107,7 +107,7 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
     cpuUtil: numberIn(said[annotations.cpuUtil]) ?? cpuUtil.value,
     gpuUtil: numberIn(said[annotations.gpuUtil]) ?? gpuUtil.value,
     seconds: ends ? seconds(numberIn(said[annotations.workSeconds]) ?? sleepIn(spec) ?? FOR_EVER) : FOR_EVER,
-    stopSeconds: seconds(numberIn(said[annotations.stopSeconds]) ?? USUAL_STOP),
+    stopSeconds: seconds(numberIn(said[annotations.stopSeconds]) ?? DEFAULT_STOP),
   };
 }
 

@@ -12,7 +12,7 @@ const TOKEN =
 const LONGEST = 200_000;
 const DEEPEST = 8;
 /** Maximum number of series visits per query, because the event loop is blocked meanwhile. */
-const MOST_LOOKS = 200_000;
+const MAX_LOOKS = 200_000;
 
 interface Token {
   readonly kind: "text" | "word" | "sign" | "end";
@@ -92,8 +92,8 @@ class Parser {
 
   #look(times: number): void {
     this.#looks += times;
-    if (this.#looks > MOST_LOOKS)
-      throw new QueryError(`the query reads more than ${MOST_LOOKS} series; query fewer at a time`);
+    if (this.#looks > MAX_LOOKS)
+      throw new QueryError(`the query reads more than ${MAX_LOOKS} series; query fewer at a time`);
   }
 
   #isOr(): boolean {

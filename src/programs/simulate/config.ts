@@ -29,7 +29,7 @@ import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
 /** A confidence interval needs a few; 100,000 is probably a typo. */
-const MOST_SEEDS = 1000;
+const MAX_SEEDS = 1000;
 
 const bootAbout = (which: string, time: Seconds): string =>
   `Time from power on until a node ${which} is Ready, for arms with +sleep; unset = ${formatDuration(milliseconds(time * 1000))}.`;
@@ -136,7 +136,7 @@ const members = {
     }),
     SEEDS: integer({
       min: 1,
-      max: MOST_SEEDS,
+      max: MAX_SEEDS,
       default: "1",
       about: "Number of consecutive seeds; confidence intervals are computed over them.",
     }),

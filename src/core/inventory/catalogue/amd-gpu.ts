@@ -34,14 +34,14 @@ const MEASURED: Readonly<Record<string, (entry: GpuEntry) => GpuEntry>> = {
 };
 
 /** The driver reports the two dies of an MI250 as two GPUs. For MI300 and MI350 the number depends on the partition mode. */
-const DIES: Readonly<Record<string, Pick<GpuEntry, "devicesPerBoard" | "mostPartitions">>> = {
+const DIES: Readonly<Record<string, Pick<GpuEntry, "devicesPerBoard" | "maxPartitions">>> = {
   "amd-mi250x": { devicesPerBoard: 2 },
   "amd-mi250": { devicesPerBoard: 2 },
-  "amd-mi300a": { mostPartitions: 6 },
-  "amd-mi300x": { mostPartitions: 8 },
-  "amd-mi325x": { mostPartitions: 8 },
-  "amd-mi350x": { mostPartitions: 8 },
-  "amd-mi355x": { mostPartitions: 8 },
+  "amd-mi300a": { maxPartitions: 6 },
+  "amd-mi300x": { maxPartitions: 8 },
+  "amd-mi325x": { maxPartitions: 8 },
+  "amd-mi350x": { maxPartitions: 8 },
+  "amd-mi355x": { maxPartitions: 8 },
 };
 
 export const AMD_GPUS: readonly GpuEntry[] = [...INSTINCT, ...RADEON_PRO].map((entry) => ({

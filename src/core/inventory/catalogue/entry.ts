@@ -51,7 +51,7 @@ export interface GpuEntry {
   /** The number of devices that one board always appears as, if each die is a GPU of its own; absent for one. */
   readonly devicesPerBoard?: number;
   /** The number of devices that one board can be partitioned into: one per compute die. */
-  readonly mostPartitions?: number;
+  readonly maxPartitions?: number;
   /** For boards that support MIG: the memory that its profiles share. */
   readonly memoryGB?: number;
   /** Dense FP16 TFLOPS of the tensor or matrix units; density scores compare boards by it. */

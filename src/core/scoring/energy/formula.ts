@@ -62,8 +62,8 @@ export const spareJoules = (free: number, all: number, idle: Watts, time: Second
   ((free / all) * idle * time) as Joules;
 
 /** Larger values are errors, and would make the joules infinite. */
-const MOST_PUE = 10;
-export const pueFactor = (pue: number): number => Math.min(pue, MOST_PUE);
+const MAX_PUE = 10;
+export const pueFactor = (pue: number): number => Math.min(pue, MAX_PUE);
 
 /** The joules of a node whose cap the pod would exceed. */
 export const OVER_CAP = Number.POSITIVE_INFINITY;

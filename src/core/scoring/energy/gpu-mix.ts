@@ -14,18 +14,18 @@ export interface GpuMix {
 }
 
 /** Pods with more boards count as this many, so that a mix stays small. */
-const MOST_BOARDS = 16;
+const MAX_BOARDS = 16;
 
 /** Counts the GPU pods of the cluster. Sums of thousandths of a CPU are exact, whatever the order of additions. */
 export class GpuMixCounter {
-  readonly #counts = new Float64Array(MOST_BOARDS + 1);
-  readonly #milliCpus = new Float64Array(MOST_BOARDS + 1);
+  readonly #counts = new Float64Array(MAX_BOARDS + 1);
+  readonly #milliCpus = new Float64Array(MAX_BOARDS + 1);
   #mix: GpuMix | undefined;
 
   /** `sign` is 1 to add the jobs and -1 to remove them. */
   count(jobs: readonly GpuJob[], sign: 1 | -1): void {
     for (const { boards, cpus } of jobs) {
-      const kind = Math.min(boards, MOST_BOARDS);
+      const kind = Math.min(boards, MAX_BOARDS);
       this.#counts[kind] = (this.#counts[kind] as number) + sign;
       this.#milliCpus[kind] = (this.#milliCpus[kind] as number) + sign * Math.round(cpus * 1000);
     }

@@ -9,7 +9,7 @@ import type { Matches } from "./selectors.ts";
 /** Kubernetes' interval. Bookmarks tell idle watchers the current resourceVersion. */
 const BOOKMARK_EVERY = milliseconds(60_000);
 /** The server ends the watch of a reader that is this far behind, to bound memory. */
-const MOST_WAITING = 100_000;
+const MAX_WAITING = 100_000;
 /** Bounds the size of one chunk. */
 const EVENTS_PER_CHUNK = 500;
 
@@ -157,7 +157,7 @@ export class WatchStream implements AsyncIterable<Uint8Array> {
       this.end(error instanceof Error ? error : new Error(String(error)));
       return;
     }
-    if (this.#behind > MOST_WAITING) this.end(new Error(`a watch fell ${MOST_WAITING} events behind`));
+    if (this.#behind > MAX_WAITING) this.end(new Error(`a watch fell ${MAX_WAITING} events behind`));
   }
 
   #push(type: string, object: StoredObject | string): void {

@@ -3,7 +3,7 @@ import { badRequest, StatusError } from "../api/status.ts";
 import { equal, isDeeperThan, isJsonObject, MAX_DEPTH } from "../storage/json.ts";
 
 /** Kubernetes' limit. */
-const MOST_OPERATIONS = 10_000;
+const MAX_OPERATIONS = 10_000;
 
 interface Operation {
   readonly op: string;
@@ -24,8 +24,8 @@ export function jsonPatched(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch) || !patch.every(isOperation)) {
     throw badRequest("a JSON patch must be a list of operations, each with op and path");
   }
-  if (patch.length > MOST_OPERATIONS) {
-    const message = `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${patch.length}`;
+  if (patch.length > MAX_OPERATIONS) {
+    const message = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`;
     throw new StatusError(413, "RequestEntityTooLarge", `Request entity too large: ${message}`);
   }
   const result = operated(target, patch);

@@ -26,7 +26,7 @@ export interface SchedulerOptions {
 }
 
 /** The scheduler decides on one pod at a time, but up to this many API writes run concurrently. */
-const MOST_WRITES = 64;
+const MAX_WRITES = 64;
 /** After this many decisions the scheduler yields to the event loop. */
 const DECISIONS_PER_TURN = 32;
 
@@ -170,7 +170,7 @@ export class Scheduler {
           continue;
         }
         await this.#decide(next.pod, next.attempts);
-        if (this.#writes.size >= MOST_WRITES) await Promise.race(this.#writes);
+        if (this.#writes.size >= MAX_WRITES) await Promise.race(this.#writes);
         if (decisions % DECISIONS_PER_TURN === 0) await this.#options.clock.sleep(milliseconds(0), signal);
       }
     } catch (error) {

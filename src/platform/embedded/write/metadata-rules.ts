@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, jsonObjectOr, listAt } from "../storage/
 import type { ApiObjectMetadata } from "../storage/kube-object.ts";
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LONGEST_ANNOTATIONS = 256 * 1024;
+const MAX_ANNOTATIONS_LENGTH = 256 * 1024;
 
 const invalid = (field: string, value: unknown, why: string): FieldProblem => ({
   field,
@@ -48,7 +48,7 @@ function annotationProblems({ annotations }: JsonObject): FieldProblem[] {
   const tooLong: FieldProblem = {
     field: "metadata.annotations",
     reason: "FieldValueTooLong",
-    message: `Too long: may not be more than ${LONGEST_ANNOTATIONS} bytes`,
+    message: `Too long: may not be more than ${MAX_ANNOTATIONS_LENGTH} bytes`,
   };
   return [
     ...entries.flatMap(([key, value]) => [
@@ -57,7 +57,7 @@ function annotationProblems({ annotations }: JsonObject): FieldProblem[] {
         : [invalid("metadata.annotations", key, "name part must be a qualified name")]),
       ...(typeof value === "string" ? [] : [invalid(`metadata.annotations.${key}`, value, "must be a string")]),
     ]),
-    ...(size > LONGEST_ANNOTATIONS ? [tooLong] : []),
+    ...(size > MAX_ANNOTATIONS_LENGTH ? [tooLong] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { HostFileError } from "./host-error.ts";
 
 /** The kernel's own limit. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /**
  * Resolves every symbolic link of a path below a root. An absolute link is accepted only if it starts with one of the root's own
@@ -27,7 +27,7 @@ export function followLinks(
     const target = linkAt(done.join("/"));
     if (target === undefined) continue;
     links += 1;
-    if (links > MOST_LINKS) throw new HostFileError("ELOOP", path, "too many symbolic links:");
+    if (links > MAX_LINKS) throw new HostFileError("ELOOP", path, "too many symbolic links:");
     if (target.startsWith("/")) {
       const own = ownNames.find((name) => target === name || target.startsWith(`${name}/`));
       if (own === undefined) throw escape();

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_SOCKETS 8
+#define MAX_SOCKETS 8
 #define REQUEST 0xC02CF800UL
 
 struct message {
@@ -34,7 +34,7 @@ static const char *const keys[] = {
     "writes",   /* attempts to set the limit */
 };
 #define KEYS (int)(sizeof keys / sizeof *keys)
-static _Atomic long long sockets[MOST_SOCKETS][KEYS];
+static _Atomic long long sockets[MAX_SOCKETS][KEYS];
 static _Atomic int count;
 
 static int key_of(const char *key) {
@@ -54,7 +54,7 @@ long long stub_get(int i, const char *key) { return sockets[i][key_of(key)]; }
 
 void stub_reset(int n) {
   memset((void *)sockets, 0, sizeof sockets);
-  for (int i = 0; i < MOST_SOCKETS; i++) {
+  for (int i = 0; i < MAX_SOCKETS; i++) {
     stub_set(i, "limit", 400000);
     stub_set(i, "ceiling", 400000);
   }

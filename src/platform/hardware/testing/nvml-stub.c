@@ -21,7 +21,7 @@ enum {
   DRIVER_NOT_LOADED = 9,
 };
 
-#define MOST_BOARDS 16
+#define MAX_BOARDS 16
 #define KEYS 20
 
 /* Keys of one board. Code 0 = success. Power in mW. */
@@ -46,7 +46,7 @@ static const char *const keys[KEYS] = {
     "longname",
     "", ""
 };
-static _Atomic long long board[MOST_BOARDS][KEYS];
+static _Atomic long long board[MAX_BOARDS][KEYS];
 
 /* Keys of the driver. */
 static _Atomic int count, initialised, initcode, inithang, loaded, inits, generation, hanging;
@@ -91,7 +91,7 @@ long long stub_get(int i, const char *key) {
 /* Creates n boards like H100s. */
 void stub_reset(int n) {
   memset((void *)board, 0, sizeof board);
-  for (int i = 0; i < MOST_BOARDS; i++) {
+  for (int i = 0; i < MAX_BOARDS; i++) {
     stub_set(i, "min", 200000);
     stub_set(i, "max", 700000);
     stub_set(i, "default", 700000);
@@ -110,7 +110,7 @@ void stub_reset(int n) {
 void stub_reload(void) {
   initialised = 0;
   generation++;
-  for (int i = 0; i < MOST_BOARDS; i++) stub_set(i, "limit", of(i, "default"));
+  for (int i = 0; i < MAX_BOARDS; i++) stub_set(i, "limit", of(i, "default"));
 }
 
 /* A handle is a board's number and the driver's generation, and never a null pointer. */

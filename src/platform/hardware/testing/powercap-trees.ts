@@ -56,7 +56,7 @@ export function powercapTree(zones: readonly Zone[]): HostTree {
   return { files, links };
 }
 
-const USUAL_RANGE = 262143328850;
+const DEFAULT_RANGE = 262143328850;
 const XEON_DRAM_RANGE = 65712999613;
 const AMD_RANGE = 65532610987;
 
@@ -69,7 +69,7 @@ const UNUSED: Constraint = [0, 976, noData];
 
 /** A: two Sapphire Rapids sockets; psys takes the number between them. */
 const SAPPHIRE_RAPIDS_ZONES: readonly Zone[] = [
-  { dir: "intel-rapl:0", name: "package-0", enabled: 1, energy: 171340287145, range: USUAL_RANGE, constraints: XEON },
+  { dir: "intel-rapl:0", name: "package-0", enabled: 1, energy: 171340287145, range: DEFAULT_RANGE, constraints: XEON },
   {
     dir: "intel-rapl:0:0",
     name: "dram",
@@ -86,7 +86,7 @@ const SAPPHIRE_RAPIDS_ZONES: readonly Zone[] = [
     range: 4294967295000000,
     constraints: [UNUSED, UNUSED],
   },
-  { dir: "intel-rapl:2", name: "package-1", enabled: 1, energy: 98812345678, range: USUAL_RANGE, constraints: XEON },
+  { dir: "intel-rapl:2", name: "package-1", enabled: 1, energy: 98812345678, range: DEFAULT_RANGE, constraints: XEON },
   {
     dir: "intel-rapl:2:0",
     name: "dram",
@@ -110,21 +110,35 @@ export const clientWithMmio: HostTree = powercapTree([
     name: "package-0",
     enabled: 1,
     energy: 240422366267,
-    range: USUAL_RANGE,
+    range: DEFAULT_RANGE,
     constraints: [
       [135000000, 95944704, 55000000],
       [162000000, 2440, 0],
       [315000000, noData, 0],
     ],
   },
-  { dir: "intel-rapl:0:0", name: "core", enabled: 0, energy: 118821284256, range: USUAL_RANGE, constraints: [UNUSED] },
-  { dir: "intel-rapl:0:1", name: "uncore", enabled: 0, energy: 6564982278, range: USUAL_RANGE, constraints: [UNUSED] },
+  {
+    dir: "intel-rapl:0:0",
+    name: "core",
+    enabled: 0,
+    energy: 118821284256,
+    range: DEFAULT_RANGE,
+    constraints: [UNUSED],
+  },
+  {
+    dir: "intel-rapl:0:1",
+    name: "uncore",
+    enabled: 0,
+    energy: 6564982278,
+    range: DEFAULT_RANGE,
+    constraints: [UNUSED],
+  },
   {
     dir: "intel-rapl:1",
     name: "psys",
     enabled: 0,
     energy: 250110000000,
-    range: USUAL_RANGE,
+    range: DEFAULT_RANGE,
     constraints: [UNUSED, UNUSED],
   },
   {
@@ -132,7 +146,7 @@ export const clientWithMmio: HostTree = powercapTree([
     name: "package-0",
     enabled: 1,
     energy: 240422366267,
-    range: USUAL_RANGE,
+    range: DEFAULT_RANGE,
     constraints: [
       [45000000, 27983872, 55000000],
       [90000000, 2440, 0],
@@ -168,7 +182,7 @@ export const multiDie: HostTree = powercapTree(
     name: `package-0-die-${die}`,
     enabled: 1,
     energy,
-    range: USUAL_RANGE,
+    range: DEFAULT_RANGE,
     constraints: [
       [200000000, 999424, 200000000],
       [240000000, 7808, 400000000],

@@ -7,7 +7,7 @@ import type { Credentials, TlsMaterial } from "./identity.ts";
 import type { ClusterEntry, Entry, UserEntry } from "./kubeconfig-file.ts";
 
 /** A plugin may wait for user input; after this time the call fails and the next one starts the plugin again. */
-const LONGEST_ASK = milliseconds(60_000);
+const MAX_ASK = milliseconds(60_000);
 
 interface Answer {
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export async function pluginCredentials(
     try {
       // Node's options type allows more than a plugin sets.
       const work = asked.applyToHTTPSOptions(options as Parameters<typeof asked.applyToHTTPSOptions>[0]);
-      await withDeadline(clock, LONGEST_ASK, "answer", work);
+      await withDeadline(clock, MAX_ASK, "answer", work);
     } catch (cause) {
       // Avoids "credentials: …": the log's redaction would hide the next word.
       throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${pluginOf(user)} failed: ${said(cause)}`, { cause });

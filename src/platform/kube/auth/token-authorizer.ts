@@ -45,10 +45,10 @@ interface Remembered {
 const REMEMBERED = milliseconds(60_000);
 /** Shorter, so that a new role takes effect soon. */
 const REFUSAL_REMEMBERED = milliseconds(10_000);
-const MOST_REMEMBERED = 256;
+const MAX_REMEMBERED = 256;
 /** Limits reviews, so that clients with invalid tokens neither load the API server nor delay the program's own calls. */
 const LIMIT = { perSecond: 10, burst: 20, queue: 8 };
-const MOST_AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 const CALL = { timeout: milliseconds(5000), retries: 0 } as const;
 const TOKEN = /^[\w.~+/-]{1,8192}=*$/;
 
@@ -78,7 +78,7 @@ export class TokenAuthorizer {
     if (known !== undefined && elapsed(known.at, this.#clock.monotonic()) < lifeOf(known.verdict)) return known.verdict;
     const running = this.#underWay.get(key);
     if (running !== undefined) return running;
-    if (this.#underWay.size >= MOST_AT_ONCE) return "unavailable";
+    if (this.#underWay.size >= MAX_CONCURRENT) return "unavailable";
     const review = this.#review(token, path, key).finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, review);
     return review;
@@ -123,7 +123,7 @@ export class TokenAuthorizer {
   #remember(key: string, verdict: TokenVerdict): void {
     this.#remembered.delete(key);
     this.#remembered.set(key, { verdict, at: this.#clock.monotonic() });
-    if (this.#remembered.size <= MOST_REMEMBERED) return;
+    if (this.#remembered.size <= MAX_REMEMBERED) return;
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined) this.#remembered.delete(oldest);
   }

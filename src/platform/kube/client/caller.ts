@@ -32,14 +32,14 @@ export interface CallerOptions {
   readonly timeout: Milliseconds;
   readonly retries: number;
   readonly userAgent: string;
-  readonly longestBody: number;
+  readonly maxBody: number;
 }
 
 type Outgoing = Omit<ApiRequest, "signal" | "longLived">;
 
 const BACKOFF: Backoff = { first: milliseconds(200), longest: milliseconds(10_000) };
 /** If Retry-After exceeds this, the call fails instead of waiting. */
-const LONGEST_RETRY_AFTER = milliseconds(30_000);
+const MAX_RETRY_AFTER = milliseconds(30_000);
 
 /** Sends calls with rate limit, timeout and safe retries, and converts failures to `ApiError`. */
 export class Caller {
@@ -59,8 +59,8 @@ export class Caller {
       } catch (error) {
         failures++;
         const again = mayRepeat(error, idempotent) || (failures === 1 && refusedOnce(error));
-        if (!again || failures > retries || (error.retryAfter ?? 0) > LONGEST_RETRY_AFTER) throw error;
-        await clock.sleep(waitAfterError(error, failures, BACKOFF, LONGEST_RETRY_AFTER, random), options.signal);
+        if (!again || failures > retries || (error.retryAfter ?? 0) > MAX_RETRY_AFTER) throw error;
+        await clock.sleep(waitAfterError(error, failures, BACKOFF, MAX_RETRY_AFTER, random), options.signal);
       }
     }
   }
@@ -94,7 +94,7 @@ export class Caller {
       return await this.#timed(request, options, deadline, async () => {
         const response = await this.#send(request, deadline.signal, false);
         if (response.status >= 300) throw await this.#refusal(request, response);
-        return textOfBody(response.body, this.#options.longestBody, options.lean);
+        return textOfBody(response.body, this.#options.maxBody, options.lean);
       });
     } finally {
       deadline.release();

@@ -197,7 +197,7 @@ describe("the verbs of KubeClient on the wire", () => {
   });
 
   it("requests smaller pages when a page is too large", async () => {
-    const { api, client } = make({ longestBody: 1000 });
+    const { api, client } = make({ maxBody: 1000 });
     for (let index = 0; index < 9; index++) api.put(`/api/v1/nodes/n${index}`, { padding: "x".repeat(150) });
     expect((await client.listAll(resources.nodes, {}, { pageSize: 500 })).items).toHaveLength(9);
     await expect(client.list(resources.nodes)).rejects.toMatchObject({ kind: "tooLarge" });

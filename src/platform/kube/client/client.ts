@@ -25,7 +25,7 @@ export interface KubeClientOptions {
   /** Rate limit: sustained calls per second, burst, and queue length. */
   readonly limit?: { readonly perSecond: number; readonly burst: number; readonly queue: number };
   /** Maximum size of a response body in bytes. */
-  readonly longestBody?: number;
+  readonly maxBody?: number;
 }
 
 /**
@@ -48,7 +48,7 @@ export class KubeClient {
       timeout: options.timeout ?? milliseconds(30_000),
       retries: options.retries ?? 4,
       userAgent: options.userAgent ?? "joulie",
-      longestBody: options.longestBody ?? 256 * 2 ** 20,
+      maxBody: options.maxBody ?? 256 * 2 ** 20,
     });
   }
 

@@ -22,7 +22,7 @@ export interface WatchdogOptions {
 const ASK_AFTER = 0.75;
 /** Grace time (share of the limit) for missed events that may still arrive. */
 const GRACE = 0.25;
-const LONGEST_GRACE = 15_000;
+const MAX_GRACE = 15_000;
 
 /**
  * Detects a watch whose connection is dead without an error.
@@ -96,7 +96,7 @@ export class IdleWatchdog {
       this.heard();
       this.#listen();
     } else if (finding === "missed") {
-      this.#unlessHeard(Math.min(limit * GRACE, LONGEST_GRACE), () => giveUp(undefined));
+      this.#unlessHeard(Math.min(limit * GRACE, MAX_GRACE), () => giveUp(undefined));
     } else {
       this.#unlessHeard(heardAt + limit - clock.monotonic(), () => giveUp(undefined));
     }

@@ -46,21 +46,21 @@ export interface ReflectorOptions<Value, Index extends string> {
 }
 
 /** Servers send a bookmark every minute, so a longer silence is suspicious. The watchdog asks after three quarters of it. */
-const LONGEST_SILENCE = milliseconds(90_000);
+const MAX_SILENCE = milliseconds(90_000);
 /**
  * Of a new watch. Servers leave out bookmarks that are not newer than the start of the watch: without a change of the kind in the
  * first minute, the first bookmark comes after two. A probe before that would be a list, and 5,000 agents would send it together.
  */
-const LONGEST_FIRST_SILENCE = milliseconds(180_000);
+const MAX_FIRST_SILENCE = milliseconds(180_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 const OBJECT_UNREADABLE: ErrorCode = "JOULIE_E_OBJECT_UNREADABLE";
-const LONGEST_RETRY_AFTER = milliseconds(120_000);
+const MAX_RETRY_AFTER = milliseconds(120_000);
 /** After a watch of at least this duration, the next one starts without backoff. */
 const A_GOOD_WHILE = milliseconds(1000);
 /** After this many failed watches from one resourceVersion, the reflector lists again. */
 const FAILURES_UNTIL_LIST = 5;
-const LONGEST_PROBE = 10_000;
+const MAX_PROBE = 10_000;
 /** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
 const CALL = { lean: true, urgent: true } as const;
 /**
@@ -88,7 +88,7 @@ export class Reflector<Value, Index extends string = never> {
   #isForbidden = false;
 
   constructor(options: ReflectorOptions<Value, Index>) {
-    const { idleLimit = LONGEST_SILENCE, resource, log, onChange } = options;
+    const { idleLimit = MAX_SILENCE, resource, log, onChange } = options;
     if (!(idleLimit > 0)) throw new RangeError(`an idle limit is longer than 0 ms, got ${idleLimit}`);
     this.#options = options;
     this.#idleLimit = idleLimit;
@@ -187,7 +187,7 @@ export class Reflector<Value, Index extends string = never> {
       if (isPlaceLost(error) || failures % FAILURES_UNTIL_LIST === 0) placeKnown = false;
       this.#report(error, failures);
       try {
-        await clock.sleep(waitAfterError(error, failures, BACKOFF, LONGEST_RETRY_AFTER, random), signal);
+        await clock.sleep(waitAfterError(error, failures, BACKOFF, MAX_RETRY_AFTER, random), signal);
       } catch {
         return;
       }
@@ -224,7 +224,7 @@ export class Reflector<Value, Index extends string = never> {
     const watchdog = new IdleWatchdog({
       clock,
       limit: this.#idleLimit,
-      firstLimit: idleLimit ?? LONGEST_FIRST_SILENCE,
+      firstLimit: idleLimit ?? MAX_FIRST_SILENCE,
       probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
       giveUp: (error) => {
         given.up = { error };
@@ -260,7 +260,7 @@ export class Reflector<Value, Index extends string = never> {
 
   async #probe(signal: AbortSignal): Promise<ProbeResult> {
     const { client, resource, selection } = this.#options;
-    const timeout = milliseconds(Math.min(this.#idleLimit, LONGEST_PROBE));
+    const timeout = milliseconds(Math.min(this.#idleLimit, MAX_PROBE));
     return probeWatch({
       ask: async () => {
         const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });

@@ -3,7 +3,7 @@ import { withoutManagedFields } from "./strip-managed-fields.ts";
 
 const NEWLINE = 10;
 /** etcd limits an object to 1.5 MiB by default, so a much longer line is not a watch event. */
-const LONGEST_LINE = 16 * 2 ** 20;
+const MAX_LINE_LENGTH = 16 * 2 ** 20;
 const HELD = 128 * 2 ** 10;
 const LARGE = 2 ** 20;
 
@@ -14,7 +14,7 @@ const LARGE = 2 ** 20;
  */
 export async function* linesOf(
   body: AsyncIterable<Uint8Array>,
-  { lean = false, longest = LONGEST_LINE }: { lean?: boolean; longest?: number } = {},
+  { lean = false, longest = MAX_LINE_LENGTH }: { lean?: boolean; longest?: number } = {},
 ): AsyncGenerator<readonly string[], void, undefined> {
   let held: Buffer = Buffer.allocUnsafe(HELD);
   let begun = 0;

@@ -16,7 +16,7 @@ export interface WorkQueueOptions {
 }
 
 const BACKOFF: Backoff = { first: milliseconds(100), longest: milliseconds(60_000) };
-const LONGEST_RETRY_AFTER = milliseconds(120_000);
+const MAX_RETRY_AFTER = milliseconds(120_000);
 
 /**
  * A deduplicating work queue. A key is queued once however often it is added, is never processed concurrently, and is
@@ -156,7 +156,7 @@ export class WorkQueue {
     const { clock, random, log, backoff = BACKOFF } = this.#options;
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const asked = waitAsked(error, LONGEST_RETRY_AFTER, random);
+    const asked = waitAsked(error, MAX_RETRY_AFTER, random);
     if (asked > 0) this.#retryAfterUntil.set(key, monotonicInstant(clock.monotonic() + asked));
     const wait = milliseconds(Math.max(asked, waitAfter(failures, backoff, random)));
     log.debug({ key, attempt: failures, wait, err: error }, "work failed; retrying later");

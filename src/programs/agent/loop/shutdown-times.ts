@@ -14,6 +14,6 @@ export const shutdownTimes = {
 } as const;
 
 /** The chart rejects a termination grace period that does not cover it. */
-export const longestShutdown: Milliseconds = milliseconds(
+export const maxShutdown: Milliseconds = milliseconds(
   Object.values(shutdownTimes).reduce<number>((sum, length) => sum + length, 0),
 );

@@ -30,8 +30,8 @@ export interface PagesOptions {
 export const RING_HOURS = 24;
 /** With Prometheus. */
 export const PAST_HOURS = 24 * 30;
-const LONGEST_NAME = 253;
-const LONGEST_KEY = 317;
+const MAX_NAME_LENGTH = 253;
+const MAX_KEY_LENGTH = 317;
 
 export function dataPages(options: PagesOptions): Readonly<Record<string, DataPage>> {
   const { cluster, history, past, reports, snapshot, now } = options;
@@ -45,11 +45,11 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
     "/api/snapshot": () => JSON.stringify(snapshot()),
     "/api/labels": ({ query }) => {
       const key = query.get("key") ?? "";
-      if (key === "" || key.length > LONGEST_KEY) throw new BadRequest("give a label's name: /api/labels?key=NAME");
+      if (key === "" || key.length > MAX_KEY_LENGTH) throw new BadRequest("give a label's name: /api/labels?key=NAME");
       return JSON.stringify(cluster.table.labelColumn(key));
     },
     "/api/node/": async ({ rest }) => {
-      const facts = rest.length <= LONGEST_NAME ? cluster.node(rest) : undefined;
+      const facts = rest.length <= MAX_NAME_LENGTH ? cluster.node(rest) : undefined;
       if (facts === undefined) return undefined;
       const at = now();
       const reason = await options.reasonOf(rest);

@@ -12,7 +12,7 @@ import { answerTo, ExtenderHarness, pod, type RunningExtender } from "../testing
 
 const MI = 1024 * 1024;
 /** How many connections an attacker reopens, to keep the test bounded. */
-const MOST_OPENED = 4000;
+const MAX_OPENED = 4000;
 /** Far longer than that of kube-scheduler, because the time of an answer on a busy machine says nothing about the attack. */
 const SCHEDULER_TIMEOUT = 60_000;
 
@@ -66,7 +66,7 @@ class Attackers {
     socket.once("connect", () => attack(socket));
     socket.once("close", () => {
       this.#sockets.delete(socket);
-      if (!this.#stopped && this.#opened < MOST_OPENED) void this.#one(attack);
+      if (!this.#stopped && this.#opened < MAX_OPENED) void this.#one(attack);
     });
     await once(socket, "connect").catch(() => undefined);
   }

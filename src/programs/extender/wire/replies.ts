@@ -9,7 +9,7 @@ const scoreTexts = Array.from({ length: 101 }, (_, score) => scoreText(score));
 export function prioritizeReply(candidates: Candidates, scores: Int16Array): Buffer[] {
   const { body, count } = candidates;
   if (count === 0) return [Buffer.from("[]")];
-  const bytes = Buffer.allocUnsafe(1 + candidates.quotedNameBytes + count * (HOST.length + LONGEST_SCORE));
+  const bytes = Buffer.allocUnsafe(1 + candidates.quotedNameBytes + count * (HOST.length + MAX_SCORE_LENGTH));
   bytes[0] = OPEN_ARRAY;
   let at = 1;
   for (let i = 0; i < count; i++) {
@@ -27,7 +27,7 @@ export function prioritizeReply(candidates: Candidates, scores: Int16Array): Buf
 function scoreText(score: number): Buffer {
   return Buffer.from(`,"Score":${score}},`);
 }
-const LONGEST_SCORE = scoreText(-32_768).length;
+const MAX_SCORE_LENGTH = scoreText(-32_768).length;
 
 /** Copies from[start, end) to `to` at `at` and returns the position behind it. For 20 bytes a loop is faster than Buffer.copy. */
 function copyBytes(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {

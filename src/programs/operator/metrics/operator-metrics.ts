@@ -8,7 +8,7 @@ import type { OperatorSettings } from "../settings.ts";
 import { definitions } from "./definitions.ts";
 
 /** What happened in a longer gap is unknown. */
-const LONGEST_GAP = milliseconds(10 * 60_000);
+const MAX_GAP = milliseconds(10 * 60_000);
 
 /** The operator's Prometheus metrics, updated by passes and writes. */
 export class OperatorMetrics {
@@ -73,7 +73,7 @@ export class OperatorMetrics {
   recordEnergy(nodes: Iterable<NodePlan>, at: Instant): void {
     const length = this.#energyUntil === undefined ? 0 : at - this.#energyUntil;
     this.#energyUntil = at;
-    if (!(length > 0 && length <= LONGEST_GAP)) return;
+    if (!(length > 0 && length <= MAX_GAP)) return;
     for (const { name, status, twin, managed } of nodes) {
       const { power: model } = managed.shape;
       const isOff = twin?.status?.power?.state === "off";

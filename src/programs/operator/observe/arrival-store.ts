@@ -21,7 +21,7 @@ const KEY = "arrivals.json";
 const FIRST_SAVE = milliseconds(10_000);
 const SAVE_EVERY = milliseconds(300_000);
 /** A ConfigMap holds at most 1 MiB. */
-const MOST_CHARACTERS = 500_000;
+const MAX_CHARACTERS = 500_000;
 const CALL = { timeout: milliseconds(10_000) } as const;
 
 /** Counts arrivals for sleep decisions per minute. */
@@ -38,7 +38,7 @@ export function storedArrivals(
 }
 
 const dataOf = (arrivals: ArrivalHistory, now: Instant): Readonly<Record<string, string>> => ({
-  [KEY]: encodeArrivals(arrivals.recorded(now), MOST_CHARACTERS),
+  [KEY]: encodeArrivals(arrivals.recorded(now), MAX_CHARACTERS),
 });
 
 /** Keeps the arrivals of pods in a ConfigMap, so that the reserve outlives a restart. Without it the history starts empty. */

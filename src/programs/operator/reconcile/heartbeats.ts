@@ -16,7 +16,7 @@ interface Known extends PublishedTwin {
 
 /** A twin that changed this often without a refresh in between will change again before it needs one. */
 const CHANGES_OF_A_BUSY_NODE = 4;
-const LONGEST_CHECK = 5000;
+const MAX_CHECK = 5000;
 /**
  * A refresh is requested again after this share of the interval if the twin was not written: a request is lost, for example,
  * if the stop annotation comes before its turn.
@@ -25,7 +25,7 @@ const RETRY_AFTER = 0.1;
 
 /** How often the operator looks for due heartbeats. */
 export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
-  milliseconds(Math.min(LONGEST_CHECK, interval / 10));
+  milliseconds(Math.min(MAX_CHECK, interval / 10));
 
 /**
  * Decides when unchanged twins are refreshed: after the interval, or earlier if too many would come due together. So 5,000

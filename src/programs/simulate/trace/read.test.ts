@@ -69,11 +69,11 @@ describe("readTrace", () => {
 
   it("stops at its limit and never throws", async () => {
     const many = `${HEADER}\n${"0,4,0,0,0.5,0,60\n".repeat(3)}`;
-    expect(await readTrace(inPieces(many, 50), { mostJobs: 2 })).toEqual({
+    expect(await readTrace(inPieces(many, 50), { maxJobs: 2 })).toEqual({
       ok: false,
       error: "line 4: more than 2 jobs",
     });
-    const blank = await readTrace(inPieces(`${HEADER}\n${"\n".repeat(1000)}`, 50), { mostJobs: 2 });
+    const blank = await readTrace(inPieces(`${HEADER}\n${"\n".repeat(1000)}`, 50), { maxJobs: 2 });
     expect(blank).toEqual({ ok: false, error: "line 7: more lines than a trace can have" });
     await fc.assert(
       fc.asyncProperty(fc.string(), async (text) => {

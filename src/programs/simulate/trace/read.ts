@@ -3,7 +3,7 @@ import { alibabaJob, alibabaPlaces } from "./alibaba.ts";
 import { readPhilly } from "./philly.ts";
 import { JOB_LIMITS, type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
 
-const LONGEST_LINE = 4096;
+const MAX_LINE_LENGTH = 4096;
 
 interface Column {
   readonly name: keyof JobRow;
@@ -39,11 +39,11 @@ const columns: readonly Column[] = [
 ];
 
 export interface ReadLimits {
-  readonly mostJobs: number;
+  readonly maxJobs: number;
 }
 
 /** A JSON text is read as a whole: the Philly job log has about 100 MB. */
-const LONGEST_JSON = 400e6;
+const MAX_JSON_LENGTH = 400e6;
 
 /**
  * Parses a trace from a stream: our own columns, Alibaba's GPU pod list of 2023, or the Philly job log. The header, or the
@@ -51,9 +51,9 @@ const LONGEST_JSON = 400e6;
  */
 export async function readTrace(
   texts: AsyncIterable<string>,
-  { mostJobs }: ReadLimits = { mostJobs: MAX_JOBS },
+  { maxJobs }: ReadLimits = { maxJobs: MAX_JOBS },
 ): Promise<Result<Trace, string>> {
-  const reader = new TraceReader(mostJobs);
+  const reader = new TraceReader(maxJobs);
   let rest = "";
   let json: string[] | undefined;
   let length = 0;
@@ -61,7 +61,7 @@ export async function readTrace(
     if (length === 0 && text.trimStart().startsWith("[")) json = [];
     length += text.length;
     if (json !== undefined) {
-      if (length > LONGEST_JSON) return fail(`more than ${LONGEST_JSON} characters of JSON`);
+      if (length > MAX_JSON_LENGTH) return fail(`more than ${MAX_JSON_LENGTH} characters of JSON`);
       json.push(text);
       continue;
     }
@@ -71,7 +71,8 @@ export async function readTrace(
       const problem = reader.line(line);
       if (problem !== undefined) return fail(problem);
     }
-    if (rest.length > LONGEST_LINE) return fail(`line ${reader.read + 1}: longer than ${LONGEST_LINE} characters`);
+    if (rest.length > MAX_LINE_LENGTH)
+      return fail(`line ${reader.read + 1}: longer than ${MAX_LINE_LENGTH} characters`);
   }
   if (json !== undefined) return readPhilly(json.join(""));
   const problem = rest === "" ? undefined : reader.line(rest);
@@ -80,7 +81,7 @@ export async function readTrace(
 
 class TraceReader {
   readonly #jobs = new TraceBuilder();
-  readonly #mostJobs: number;
+  readonly #maxJobs: number;
   #places: readonly number[] | undefined;
   #alibaba: ReadonlyMap<string, number> | undefined;
   readonly #pods: JobRow[] = [];
@@ -88,18 +89,18 @@ class TraceReader {
   #lastSubmit = 0;
   read = 0;
 
-  constructor(mostJobs: number) {
-    this.#mostJobs = mostJobs;
+  constructor(maxJobs: number) {
+    this.#maxJobs = maxJobs;
   }
 
   /** Returns the problem of a line, if any. */
   line(text: string): string | undefined {
     this.read++;
     // Blank lines count as well, because a compressed file can contain any number of them.
-    if (this.read > 2 * this.#mostJobs + 2) return this.#wrong("more lines than a trace can have");
+    if (this.read > 2 * this.#maxJobs + 2) return this.#wrong("more lines than a trace can have");
     const line = text.trim();
     if (line === "") return undefined;
-    if (line.length > LONGEST_LINE) return this.#wrong(`longer than ${LONGEST_LINE} characters`);
+    if (line.length > MAX_LINE_LENGTH) return this.#wrong(`longer than ${MAX_LINE_LENGTH} characters`);
     const cells = line.split(",");
     if (this.#alibaba !== undefined) return this.#pod(cells, this.#alibaba);
     return this.#places === undefined ? this.#header(cells) : this.#job(cells, this.#places);
@@ -128,7 +129,7 @@ class TraceReader {
   }
 
   #pod(cells: readonly string[], places: ReadonlyMap<string, number>): string | undefined {
-    if (this.#pods.length === this.#mostJobs) return this.#wrong(`more than ${this.#mostJobs} pods`);
+    if (this.#pods.length === this.#maxJobs) return this.#wrong(`more than ${this.#maxJobs} pods`);
     const job = alibabaJob(cells, places);
     if (job !== undefined) this.#pods.push(job);
     return undefined;
@@ -138,7 +139,7 @@ class TraceReader {
     if (cells.length !== this.#width) {
       return this.#wrong(`${cells.length} columns where the header has ${this.#width}`);
     }
-    if (this.#jobs.length === this.#mostJobs) return this.#wrong(`more than ${this.#mostJobs} jobs`);
+    if (this.#jobs.length === this.#maxJobs) return this.#wrong(`more than ${this.#maxJobs} jobs`);
     const values: Record<string, number> = {};
     for (const [index, { name, allowed, holds }] of columns.entries()) {
       const cell = cells[places[index] ?? -1] ?? "";
