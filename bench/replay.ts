@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../src/platform/random/index.ts";
-import { dropArms } from "../src/programs/simulate/placement/arms.ts";
-import { exp04Cluster } from "../src/programs/simulate/published/cluster.ts";
-import { referenceReplay } from "../src/programs/simulate/published/reference.ts";
-import { type Replay, type ReplayOptions, replay } from "../src/programs/simulate/published/replay.ts";
+import { publishedArms } from "../src/programs/simulate/placement/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/open.ts";
 import type { Trace } from "../src/programs/simulate/trace/trace.ts";
-import { publishedWorkload } from "../src/programs/simulate/workload.ts";
+import { exp04Cluster, publishedWorkload } from "./published/cluster.ts";
+import { referenceReplay } from "./published/reference.ts";
+import { type Replay, type ReplayOptions, replay } from "./published/replay.ts";
 import type { BenchFigure, Scenario } from "./scenario.ts";
 
 const HOURS = 8;
@@ -48,7 +47,7 @@ export const scenario: Scenario = {
   repeats: 1,
   measure: () => {
     const figures: Record<string, BenchFigure> = {};
-    for (const arm of dropArms) {
+    for (const arm of publishedArms) {
       const options = (): ReplayOptions => ({
         trace,
         cluster: exp04Cluster(PUBLISHED_NODES),
@@ -65,7 +64,7 @@ export const scenario: Scenario = {
     return figures;
   },
   goals: [
-    ...dropArms.map((arm) => ({
+    ...publishedArms.map((arm) => ({
       says: `times the reference's speed, ${arm}`,
       of: (figures: Readonly<Record<string, number>>) =>
         (figures[`${arm}, reference`] ?? Number.NaN) / (figures[arm] ?? Number.NaN),

@@ -197,7 +197,6 @@ const contract: Record<string, Record<string, unknown>> = {
     SLEEP_AFTER: unset,
     ARM: unset,
     COMPARE: unset,
-    MODE: "queue",
     POLICY: unset,
     TRACE: unset,
     CLUSTER: "exp04",

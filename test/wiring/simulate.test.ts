@@ -50,7 +50,6 @@ async function printed(variables: RawValues): Promise<unknown> {
 const run = {
   observe: printed,
   byDefault: {
-    mode: "queue",
     cluster: "exp04",
     nodes: 5,
     hours: 0.5,
@@ -68,7 +67,6 @@ const sleeping = {
 const table: VariableTable = {
   ARM: { ...run, value: "least", changed: { runs: "least none 1" } },
   COMPARE: { ...run, value: "least,most", changed: { sameWork: true, runs: "least none 1, most none 1" } },
-  MODE: { ...run, value: "drop", changed: { mode: "drop", submitted: 1, runs: "shipped none 1" } },
   POLICY: { ...run, value: "static_partition", changed: { runs: "joulie static_partition 1" } },
   TRACE: { ...run, value: `${FOLDER}/jobs.csv`, changed: { trace: "jobs.csv", jobs: 2 } },
   CLUSTER: { ...run, value: "mixed", changed: { cluster: "mixed", jobs: 11 } },
@@ -90,7 +88,7 @@ const table: VariableTable = {
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },
   HTML: { ...run, value: "report.html", changed: { report: "<!doctype html>" } },
-  JSON: { ...run, value: "true", beside: { JSON: "false" }, byDefault: { table: "mode" }, changed: run.byDefault },
+  JSON: { ...run, value: "true", beside: { JSON: "false" }, byDefault: { table: "cluster" }, changed: run.byDefault },
 };
 
 describeVariables("simulation", simulateConfig, table);

@@ -23,10 +23,8 @@ import {
   parseContender,
   policies,
 } from "./contenders.ts";
-import { dropArms } from "./placement/arms.ts";
 import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 
-export const modes = ["queue", "drop"] as const;
 export const clusters = ["exp04", "mixed"] as const;
 /** A confidence interval needs a few; 100,000 is probably a typo. */
 const MAX_SEEDS = 1000;
@@ -38,16 +36,11 @@ const members = {
   ...flagsOnly("What is run", {
     ARM: text({
       allowed: CONTENDER,
-      about: `Placement: ${arms.join(", ")}; unset = joulie, in drop mode shipped. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
+      about: `Placement: ${arms.join(", ")}; unset = joulie. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
     }),
     COMPARE: text({
       allowed: `a comma-separated list; the others are compared with the first; each is ${CONTENDER}`,
       about: "Runs several arms on the same jobs and compares them with the first: least,most,joulie.",
-    }),
-    MODE: choice(modes, {
-      default: "queue",
-      about:
-        "queue: jobs wait until they fit, and all complete; drop: jobs that do not fit are dropped, as in the published experiment.",
     }),
     POLICY: choice(policies, {
       about: `Operator policy of the joulie arm; unset = ${DEFAULT_POLICY}. Other arms have an operator only as ARM:POLICY.`,
@@ -63,17 +56,16 @@ const members = {
       about:
         "exp04: per five nodes, four with 96 cores and one with 128 cores and 8 GPUs; mixed: several CPU families, H100, A100 and L40S.",
     }),
-    NODES: integer({ min: 1, max: 100_000, about: "Number of nodes; unset = 2500 in drop mode, 250 in queue mode." }),
+    NODES: integer({ min: 1, max: 100_000, about: "Number of nodes; unset = 250." }),
     LOAD: number({
       above: 0,
       max: 10,
-      about:
-        "Average share of GPUs, and of cores on nodes without GPUs, that generated jobs allocate; unset = 0.6, in drop mode the published rate.",
+      about: "Average share of GPUs, and of cores on nodes without GPUs, that generated jobs allocate; unset = 0.6.",
     }),
     HOURS: number({
       above: 0,
       max: 10_000,
-      about: "Hours in which jobs arrive; unset = length of the trace, otherwise 24, in drop mode 8.",
+      about: "Hours in which jobs arrive; unset = length of the trace, otherwise 24.",
     }),
   }),
   ...flagsOnly("Power and work", {
@@ -147,11 +139,11 @@ const members = {
 
 type Members = z.output<z.ZodObject<typeof members>>;
 
-type Asked = Pick<Members, "ARM" | "COMPARE" | "MODE" | "POLICY">;
+type Asked = Pick<Members, "ARM" | "COMPARE" | "POLICY">;
 
 /** The contenders to run; undefined if one is invalid or listed twice. */
-export const contendersFrom = ({ ARM, COMPARE, MODE, POLICY }: Asked): readonly Contender[] | undefined =>
-  contendersOf(COMPARE ?? ARM ?? (MODE === "drop" ? "shipped" : "joulie"), POLICY);
+export const contendersFrom = ({ ARM, COMPARE, POLICY }: Asked): readonly Contender[] | undefined =>
+  contendersOf(COMPARE ?? ARM ?? "joulie", POLICY);
 
 function contendersOf(list: string, policy: Members["POLICY"]): readonly Contender[] | undefined {
   const contenders = list.split(",").map((item) => parseContender(item, policy ?? DEFAULT_POLICY));
@@ -172,30 +164,16 @@ const takesPolicy = (asked: Asked): boolean => {
   return new Set(names).size > 1;
 };
 
-/** Whether an arm or a policy is not part of the published experiment. */
-const needsQueue = (list: string | undefined, policy: Members["POLICY"]): boolean =>
-  (contendersOf(list ?? "", policy) ?? []).some(
-    (contender) =>
-      !dropArms.some((arm) => arm === contender.arm) || contender.policy !== "none" || contender.sleep === true,
-  );
-
 type SleepFlag = "BOOT_CPU" | "BOOT_GPU" | "BOOT_FAILURES" | "SLEEP_RESERVE_QUANTILE" | "SLEEP_AFTER";
 
 const sleepOnly = (name: SleepFlag): ConfigRule<Members> => ({
-  reads: [name, "ARM", "COMPARE", "MODE", "POLICY"],
+  reads: [name, "ARM", "COMPARE", "POLICY"],
   holds: (asked) =>
     asked[name] === undefined ||
     !isReadable(asked) ||
     (contendersFrom(asked) ?? []).some(({ sleep }) => sleep === true),
   problem: "is set, but nodes sleep in no arm",
   allowed: "with an arm such as energy+sleep",
-});
-
-const queueOnly = (name: "WALL_POWER" | "BOARD_SPEEDS" | "BIND_BOARDS" | "PERFORMANCE_SHARE"): ConfigRule<Members> => ({
-  reads: [name, "MODE"],
-  holds: ({ MODE, [name]: value }) => MODE === "queue" || value === undefined || value === false,
-  problem: "is set, but {MODE} uses the power and the jobs of the published experiment",
-  allowed: "with --mode queue",
 });
 
 const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
@@ -208,22 +186,9 @@ const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
   allowed: name === "ARM" ? CONTENDER : `a comma-separated list of ${CONTENDER}`,
 });
 
-const droppable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
-  reads: [name, "MODE", "POLICY"],
-  holds: ({ MODE, POLICY, [name]: list }) => MODE === "queue" || !needsQueue(list, POLICY),
-  problem: "needs nodes with caps and twins, which {MODE} does not simulate",
-  allowed: "joulie, kube and policies with --mode queue",
-});
-
 export const simulateConfig = configOf(members, [
   readable("ARM"),
   readable("COMPARE"),
-  droppable("ARM"),
-  droppable("COMPARE"),
-  queueOnly("WALL_POWER"),
-  queueOnly("BOARD_SPEEDS"),
-  queueOnly("BIND_BOARDS"),
-  queueOnly("PERFORMANCE_SHARE"),
   sleepOnly("BOOT_CPU"),
   sleepOnly("BOOT_GPU"),
   sleepOnly("BOOT_FAILURES"),
@@ -236,7 +201,7 @@ export const simulateConfig = configOf(members, [
     allowed: "two arms or more, or --arm",
   },
   {
-    reads: ["POLICY", "ARM", "COMPARE", "MODE"],
+    reads: ["POLICY", "ARM", "COMPARE"],
     holds: (asked) => asked.POLICY === undefined || !isReadable(asked) || takesPolicy(asked),
     problem: "is set, but no arm uses it",
     allowed: "with the arm joulie without a policy, or use ARM:POLICY instead",
@@ -258,18 +223,6 @@ export const simulateConfig = configOf(members, [
     holds: ({ SEEDS, TRACE }) => SEEDS === 1 || TRACE === undefined,
     problem: "is set together with {TRACE}, whose jobs are the same for every seed: an interval would be meaningless",
     allowed: "one of the two",
-  },
-  {
-    reads: ["HTML", "MODE"],
-    holds: ({ HTML, MODE }) => HTML === undefined || MODE === "queue",
-    problem: "is set, but {MODE} records nothing to plot",
-    allowed: "with --mode queue",
-  },
-  {
-    reads: ["CLUSTER", "MODE"],
-    holds: ({ CLUSTER, MODE }) => MODE === "queue" || CLUSTER === "exp04",
-    problem: "is not supported by {MODE}",
-    allowed: "exp04 with --mode drop",
   },
 ]);
 

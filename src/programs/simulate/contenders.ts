@@ -1,8 +1,8 @@
 import type { PolicyType } from "../../core/policy/index.ts";
-import { dropArms } from "./placement/arms.ts";
+import { publishedArms } from "./placement/arms.ts";
 
 /** Placement methods: the arms of the published experiment, kube-scheduler's defaults, and the production code. */
-export const arms = [...dropArms, "kube", "joulie", "energy"] as const;
+export const arms = [...publishedArms, "kube", "joulie", "energy"] as const;
 type ArmName = (typeof arms)[number];
 
 /** Operator policies; `none` = no node is ever capped. */

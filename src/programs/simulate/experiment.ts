@@ -3,7 +3,7 @@ import type { Contender } from "./contenders.ts";
 import type { ExperimentRun, ReportFigure } from "./run.ts";
 import type { Trace } from "./trace/trace.ts";
 
-/** One mode on one cluster, run for each arm and seed. */
+/** What is run for each arm and seed: jobs that wait on one cluster, or the published experiment (`bench/published`). */
 export interface Experiment {
   readonly figures: readonly ReportFigure[];
   /** Conditions printed with every result. */
@@ -23,7 +23,6 @@ export interface ExperimentOptions {
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
-  /** Queue mode only. */
   readonly wallPower?: boolean | undefined;
   readonly boardSpeeds?: boolean | undefined;
   readonly bindBoards?: boolean | undefined;

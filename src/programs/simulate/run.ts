@@ -6,9 +6,9 @@ export interface ExperimentRun {
   readonly seed: number;
   /** Undefined figures are omitted, such as energy per job without a job. */
   readonly figures: Readonly<Record<string, number>>;
-  /** 1 for each completed job (in `drop` mode: accepted job). */
+  /** 1 for each completed job; in the published experiment for each accepted job. */
   readonly done: Uint8Array;
-  /** For plots; absent in drop mode. */
+  /** For plots; absent in the published experiment. */
   readonly detail?: RunDetail | undefined;
 }
 

@@ -4,9 +4,8 @@ import { inSeconds, type Result } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
-import { contenderName } from "./contenders.ts";
+import { type Contender, contenderName } from "./contenders.ts";
 import type { Experiment, SleepOptions } from "./experiment.ts";
-import { dropExperiment } from "./published/experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compare } from "./report/compare.ts";
 import { htmlReport } from "./report/html.ts";
@@ -14,7 +13,7 @@ import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/open.ts";
-import { MAX_JOBS, type Trace } from "./trace/trace.ts";
+import { MAX_JOBS } from "./trace/trace.ts";
 
 const TRACE_ERROR: ErrorCode = "JOULIE_E_TRACE";
 const REPORT_ERROR: ErrorCode = "JOULIE_E_REPORT";
@@ -31,26 +30,37 @@ export interface SimulateEnvironment {
   readonly progress?: ProgressOutput | undefined;
 }
 
+/** An experiment to run, and what to print of it. */
+export interface ExperimentRequest {
+  /** The command, for error messages. */
+  readonly command: string;
+  readonly experiment: Experiment;
+  /** Conditions printed before those of the experiment. */
+  readonly conditions: Readonly<Record<string, string>>;
+  readonly trace: string | undefined;
+  readonly contenders: readonly Contender[];
+  /** Compares the other contenders with the first. */
+  readonly compares: boolean;
+  readonly firstSeed: number;
+  readonly seeds: number;
+  readonly json: boolean;
+  /** The file of the report with plots. */
+  readonly html?: string | undefined;
+}
+
 /**
  * Runs `joulie simulate`: reads or generates jobs, runs every arm on every seed, prints the results. Returns the exit
  * code.
  */
 export async function simulate(config: SimulateConfig, world: SimulateEnvironment): Promise<number> {
-  const { TRACE, CLUSTER, NODES, HOURS, LOAD, MODE } = config;
-  let trace: Trace | undefined;
-  if (TRACE !== undefined) {
-    const opened = await openTrace(TRACE);
-    if (!opened.ok) {
-      world.err(printableLine(`joulie simulate: ${opened.error} (${TRACE_ERROR})\n`));
-      return 1;
-    }
-    trace = opened.value;
-  }
-  const options = {
-    trace,
-    nodes: NODES,
-    hours: HOURS,
-    load: LOAD,
+  const { TRACE, CLUSTER } = config;
+  const opened = TRACE === undefined ? undefined : await openTrace(TRACE);
+  if (opened?.ok === false) return traceFailed("joulie simulate", opened.error, world);
+  const experiment = queueExperiment(CLUSTER, {
+    trace: opened?.value,
+    nodes: config.NODES,
+    hours: config.HOURS,
+    load: config.LOAD,
     wallPower: config.WALL_POWER,
     boardSpeeds: config.BOARD_SPEEDS,
     bindBoards: config.BIND_BOARDS,
@@ -59,38 +69,58 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
     ecoClockShare: config.ECO_CLOCK_SHARE,
     sleep: sleepOptionsOf(config),
+  });
+  const request: ExperimentRequest = {
+    command: "joulie simulate",
+    experiment,
+    conditions: { cluster: CLUSTER },
+    trace: TRACE,
+    contenders: contendersFrom(config) ?? [],
+    compares: config.COMPARE !== undefined,
+    firstSeed: config.SEED,
+    seeds: config.SEEDS,
+    json: config.JSON,
+    html: config.HTML,
   };
-  const experiment = MODE === "drop" ? dropExperiment(options) : queueExperiment(CLUSTER, options);
+  return runExperiment(request, world);
+}
+
+/** Reports a trace that cannot be read, and returns the exit code. */
+export function traceFailed(command: string, problem: string, world: SimulateEnvironment): number {
+  world.err(printableLine(`${command}: ${problem} (${TRACE_ERROR})\n`));
+  return 1;
+}
+
+/** Runs every contender on every seed and prints the results. Returns the exit code. */
+export async function runExperiment(request: ExperimentRequest, world: SimulateEnvironment): Promise<number> {
+  const { command, experiment, html } = request;
   const started = world.clock.monotonic();
   const jobs = experiment.expectedJobs;
   if (jobs > MAX_JOBS) {
     world.err(
-      `joulie simulate: about ${Math.round(jobs)} jobs are more than ${MAX_JOBS}; ask for fewer --hours or --nodes (${TOO_MANY_JOBS})\n`,
+      `${command}: about ${Math.round(jobs)} jobs are more than ${MAX_JOBS}; ask for fewer --hours or --nodes (${TOO_MANY_JOBS})\n`,
     );
     return 1;
   }
-  const runs = runAll(config, experiment, new Progress(world.clock, world.progress));
+  const runs = runAll(request, new Progress(world.clock, world.progress));
   const seconds = (world.clock.monotonic() - started) / 1000;
   const conditions = {
-    mode: MODE,
-    cluster: CLUSTER,
+    ...request.conditions,
     ...experiment.conditions,
-    ...(TRACE === undefined ? {} : { trace: basename(TRACE) }),
+    ...(request.trace === undefined ? {} : { trace: basename(request.trace) }),
   };
   const sleeps = runs.some(({ contender }) => contender.sleep === true);
   const figures = experiment.figures.filter(({ ofSleep }) => sleeps || ofSleep !== true);
-  const comparison = config.COMPARE === undefined ? undefined : compare(runs, figures);
-  if (config.HTML !== undefined) {
+  const comparison = request.compares ? compare(runs, figures) : undefined;
+  if (html !== undefined) {
     const page = htmlReport({ conditions, runs, figures, comparison });
-    const written = await world.writeFile(config.HTML, page);
+    const written = await world.writeFile(html, page);
     if (!written.ok) {
-      world.err(
-        printableLine(`joulie simulate: ${config.HTML} cannot be written: ${written.error} (${REPORT_ERROR})\n`),
-      );
+      world.err(printableLine(`${command}: ${html} cannot be written: ${written.error} (${REPORT_ERROR})\n`));
       return 1;
     }
   }
-  if (config.JSON) {
+  if (request.json) {
     // `seconds` is wall time: the only value that differs between runs.
     world.out(
       `${JSON.stringify({ ...conditions, ...comparison, ...reported(runs, comparison !== undefined), seconds })}\n`,
@@ -113,9 +143,8 @@ const sleepOptionsOf = (config: SimulateConfig): SleepOptions => ({
 });
 
 /** Seed by seed, so that paired runs follow each other. */
-function runAll(config: SimulateConfig, experiment: Experiment, progress: Progress): readonly ExperimentRun[] {
-  const { SEED: first, SEEDS: seeds } = config;
-  const contenders = contendersFrom(config) ?? [];
+function runAll(request: ExperimentRequest, progress: Progress): readonly ExperimentRun[] {
+  const { experiment, contenders, firstSeed: first, seeds } = request;
   const runs: ExperimentRun[] = [];
   const all = contenders.length * seeds;
   for (let index = 0; index < seeds; index++) {
@@ -136,6 +165,6 @@ const legible = (value: string | number): string =>
 
 /** A single run is printed flat, several as a list. */
 function reported(runs: readonly ExperimentRun[], compared: boolean): object {
-  const told = runs.map(({ contender, seed, figures }) => ({ ...contender, seed, ...figures }));
-  return told.length === 1 && !compared ? { ...told[0] } : { runs: told };
+  const listed = runs.map(({ contender, seed, figures }) => ({ ...contender, seed, ...figures }));
+  return listed.length === 1 && !compared ? { ...listed[0] } : { runs: listed };
 }

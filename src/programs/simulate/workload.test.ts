@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../platform/random/index.ts";
 import { generateTrace } from "./trace/generate.ts";
-import { publishedWorkload, workloadOfLoad } from "./workload.ts";
+import { workloadOfLoad } from "./workload.ts";
 
 const HOURS = 200;
 
@@ -25,12 +25,5 @@ describe("workloadOfLoad", () => {
     const trace = generateTrace(workloadOfLoad(0.5, { nodes: 4, cores: 384, gpus: 0 }, 5), seededRandom(1));
     expect(trace.length).toBeGreaterThan(20);
     expect(trace.gpus.every((gpus) => gpus === 0)).toBe(true);
-  });
-});
-
-describe("publishedWorkload", () => {
-  it("generates a tenth of the jobs for a tenth of the nodes", () => {
-    const small = generateTrace(publishedWorkload(250, 40), seededRandom(2)).length;
-    expect(Math.abs(small / ((147_069 / 8) * 4) - 1)).toBeLessThan(0.1);
   });
 });

@@ -10,13 +10,6 @@ export interface Capacity {
   readonly gpus: number;
 }
 
-/** The published arrival rate, scaled to the number of nodes. It exceeds the GPU capacity by far. */
-export const publishedWorkload = (nodes: number, hours: number): Workload => ({
-  mix: publishedMix,
-  arrivals: { ...publishedArrivals, perHour: (publishedArrivals.perHour * nodes) / PUBLISHED_NODES },
-  hours,
-});
-
 /**
  * The published job kinds at a rate that keeps this share of the cores and of the GPUs allocated on average. CPU and
  * GPU jobs each keep their mix. Bursts scale with the cluster size.

@@ -1,8 +1,8 @@
 import type { MachineShape } from "./node-shape.ts";
 
 /** Arms of the published experiment, plus random placement. */
-export const dropArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;
-export type Arm = (typeof dropArms)[number];
+export const publishedArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;
+export type Arm = (typeof publishedArms)[number];
 export type ScoredArm = Exclude<Arm, "random">;
 
 /** Node state that contributes to the score of every job. */

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../platform/random/index.ts";
-import { openTrace } from "../trace/open.ts";
+import { seededRandom } from "../../src/platform/random/index.ts";
+import { openTrace } from "../../src/programs/simulate/trace/open.ts";
 import { exp04Cluster } from "./cluster.ts";
-import { dropRunFigures } from "./drop-figures.ts";
 import { replay } from "./replay.ts";
+import { dropRunFigures } from "./run.ts";
 
 /** Published results for 8 hours of seed 42, with the published precision. */
 const published = {

@@ -1,13 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../platform/random/index.ts";
-import { dropArms } from "../placement/arms.ts";
-import { nodeShape as shape } from "../placement/node-shape.ts";
-import { generateTrace } from "../trace/generate.ts";
-import { type Arrivals, publishedArrivals, publishedMix } from "../trace/mix.ts";
-import { type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
-import { publishedWorkload } from "../workload.ts";
-import { type Cluster, exp04Cluster } from "./cluster.ts";
+import { seededRandom } from "../../src/platform/random/index.ts";
+import { publishedArms } from "../../src/programs/simulate/placement/arms.ts";
+import { nodeShape as shape } from "../../src/programs/simulate/placement/node-shape.ts";
+import { generateTrace } from "../../src/programs/simulate/trace/generate.ts";
+import { type Arrivals, publishedArrivals, publishedMix } from "../../src/programs/simulate/trace/mix.ts";
+import { type JobRow, type Trace, TraceBuilder } from "../../src/programs/simulate/trace/trace.ts";
+import { type Cluster, exp04Cluster, publishedWorkload } from "./cluster.ts";
 import { referenceReplay } from "./reference.ts";
 import { type ReplayOptions, replay } from "./replay.ts";
 import { runDrop } from "./run.ts";
@@ -35,7 +34,7 @@ const traceOf = (jobs: readonly JobRow[]): Trace => {
  */
 const busy: Arrivals = { ...publishedArrivals, perHour: 3000 };
 
-describe.each(dropArms)("the fast replay of %s", (arm) => {
+describe.each(publishedArms)("the fast replay of %s", (arm) => {
   it("SCH-58 places every job on the same node as an exhaustive search over 2,500 nodes, for 8 seeds", () => {
     const cluster = exp04Cluster();
     for (let seed = 1; seed <= 8; seed++) {
@@ -140,5 +139,12 @@ describe("the fast replay", () => {
     });
     expect(submitted).toBe(1);
     expect([...placedOn]).toEqual([0, -1]);
+  });
+});
+
+describe("publishedWorkload", () => {
+  it("generates a tenth of the jobs for a tenth of the nodes", () => {
+    const small = generateTrace(publishedWorkload(250, 40), seededRandom(2)).length;
+    expect(Math.abs(small / ((147_069 / 8) * 4) - 1)).toBeLessThan(0.1);
   });
 });

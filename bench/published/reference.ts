@@ -1,13 +1,13 @@
 // The rules of the published experiment, written for clarity and not for speed. The fast replay must give the same
 // results.
-import type { RandomSource } from "../../../core/units/index.ts";
-import type { Arm } from "../placement/arms.ts";
-import type { MachineShape } from "../placement/node-shape.ts";
-import { HISTORY, slope } from "../placement/slope.ts";
-import { roundToMillicores } from "../trace/millicores.ts";
-import type { Trace } from "../trace/trace.ts";
+import type { RandomSource } from "../../src/core/units/index.ts";
+import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
+import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
+import { HISTORY, slope } from "../../src/programs/simulate/placement/slope.ts";
+import { roundToMillicores } from "../../src/programs/simulate/trace/millicores.ts";
+import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
+import { STEP_SEC } from "./cluster.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
-import { STEP_SEC } from "./step.ts";
 
 interface RunningJob {
   readonly cores: number;

@@ -1,14 +1,16 @@
-import { seededRandom } from "../../../platform/random/index.ts";
-import type { Contender } from "../contenders.ts";
-import type { Experiment, ExperimentOptions } from "../experiment.ts";
-import type { Arm } from "../placement/arms.ts";
-import { expectedJobs, generateTrace } from "../trace/generate.ts";
-import { PUBLISHED_NODES } from "../trace/mix.ts";
-import type { Trace } from "../trace/trace.ts";
-import { publishedWorkload, workloadOfLoad } from "../workload.ts";
-import { exp04Cluster } from "./cluster.ts";
+import { seededRandom } from "../../src/platform/random/index.ts";
+import type { Contender } from "../../src/programs/simulate/contenders.ts";
+import type { Experiment, ExperimentOptions } from "../../src/programs/simulate/experiment.ts";
+import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
+import { expectedJobs, generateTrace } from "../../src/programs/simulate/trace/generate.ts";
+import { PUBLISHED_NODES } from "../../src/programs/simulate/trace/mix.ts";
+import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
+import { workloadOfLoad } from "../../src/programs/simulate/workload.ts";
+import { exp04Cluster, publishedWorkload, STEP_SEC } from "./cluster.ts";
 import { dropFigures, runDrop } from "./run.ts";
-import { STEP_SEC } from "./step.ts";
+
+/** Absent = the values of the published experiment. */
+type DropOptions = Pick<ExperimentOptions, "trace" | "nodes" | "hours" | "load">;
 
 /** The duration covered by the published table. */
 const DEFAULT_HOURS = 8;
@@ -22,7 +24,7 @@ const stepsIn = (hours: number): number => Math.max(1, Math.ceil((hours * 3600) 
 const stepsOf = ({ length, submitSec }: Trace): number => Math.floor((submitSec[length - 1] ?? 0) / STEP_SEC) + 1;
 
 /** The published experiment: no queue, and jobs that do not fit are dropped. */
-export function dropExperiment({ trace, nodes = PUBLISHED_NODES, hours, load }: ExperimentOptions): Experiment {
+export function dropExperiment({ trace, nodes = PUBLISHED_NODES, hours, load }: DropOptions): Experiment {
   const cluster = exp04Cluster(nodes);
   const steps = hours === undefined && trace !== undefined ? stepsOf(trace) : stepsIn(hours ?? DEFAULT_HOURS);
   const lasts = hours ?? (steps * STEP_SEC) / 3600;

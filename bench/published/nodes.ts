@@ -1,10 +1,9 @@
-import type { MachineShape } from "../placement/node-shape.ts";
-import type { PlacementNodes } from "../placement/placement-nodes.ts";
-import { roundToMillicores } from "../trace/millicores.ts";
-import type { Trace } from "../trace/trace.ts";
+import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
+import type { PlacementNodes } from "../../src/programs/simulate/placement/placement-nodes.ts";
+import { roundToMillicores } from "../../src/programs/simulate/trace/millicores.ts";
+import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
-import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf } from "./power.ts";
-import { STEP_SEC } from "./step.ts";
+import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf, STEP_SEC } from "./cluster.ts";
 
 const NONE = -1;
 

@@ -1,12 +1,12 @@
-import type { Contender } from "../contenders.ts";
-import type { Arm } from "../placement/arms.ts";
-import { placementRandom } from "../placement/random-candidates.ts";
-import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../run.ts";
-import type { Trace } from "../trace/trace.ts";
+import type { Contender } from "../../src/programs/simulate/contenders.ts";
+import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
+import { placementRandom } from "../../src/programs/simulate/placement/random-candidates.ts";
+import { quantile } from "../../src/programs/simulate/report/quantile.ts";
+import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../../src/programs/simulate/run.ts";
+import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
-import { dropRunFigures } from "./drop-figures.ts";
+import { STEP_SEC } from "./cluster.ts";
 import { type Replay, replay } from "./replay.ts";
-import { STEP_SEC } from "./step.ts";
 
 export const dropFigures: readonly ReportFigure[] = [
   { key: "dropped", title: "dropped", digits: 0 },
@@ -71,4 +71,35 @@ function workOf(trace: Trace, { placedOn, submitted }: Replay, steps: number): {
     gpuSeconds += (trace.gpus[job] as number) * ran;
   }
   return { coreHours: coreSeconds / 3600, gpuHours: gpuSeconds / 3600 };
+}
+
+/** Results of a replay, from the power at the end of each step. */
+interface DropFigures {
+  readonly accepted: number;
+  readonly dropped: number;
+  readonly itKWh: number;
+  readonly peakKW: number;
+  readonly stdKW: number;
+  readonly p99RampKW: number;
+}
+
+export function dropRunFigures({ submitted, placedOn, watts }: Replay): DropFigures {
+  const accepted = placedOn.reduce((count, node) => (node === -1 ? count : count + 1), 0);
+  const kilowatts = watts.map((power) => power / 1000);
+  const ramps = kilowatts.subarray(1).map((power, index) => Math.abs(power - (kilowatts[index] as number)));
+  return {
+    accepted,
+    dropped: submitted - accepted,
+    itKWh: kilowatts.reduce((sum, power) => sum + power / (3600 / STEP_SEC), 0),
+    peakKW: kilowatts.reduce((most, power) => Math.max(most, power), 0),
+    stdKW: sampleDeviation(kilowatts),
+    p99RampKW: quantile(ramps, 0.99),
+  };
+}
+
+/** Sample standard deviation (n − 1); 0 for fewer than two values. */
+function sampleDeviation(values: Float64Array): number {
+  if (values.length < 2) return 0;
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }

@@ -1,2 +1,0 @@
-/** The experiment has steps of one minute. */
-export const STEP_SEC = 60;
