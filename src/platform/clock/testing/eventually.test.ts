@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../virtual.ts";
@@ -63,6 +63,15 @@ describe("waiting for a condition", () => {
     void readFile(import.meta.filename, "utf8").then((text) => (read = text));
     await realWork();
     expect(read).toContain("realWork");
+  });
+
+  it("lets files be closed before virtual time goes on", async () => {
+    vi.useRealTimers();
+    const files = await Promise.all(Array.from({ length: 500 }, async () => open(import.meta.filename)));
+    let closed = 0;
+    for (const file of files) void file.close().then(() => (closed += 1));
+    await realWork();
+    expect(closed).toBe(files.length);
   });
 
   it("refuses a bound below three minutes, which a busy machine would miss", async () => {

@@ -7,7 +7,7 @@ const MIN_BOUND_MS = 180_000;
 const FIRST_PAUSE_MS = 1;
 const MAX_PAUSE_MS = 200;
 /** Node's names of requests that end by themselves. */
-const PENDING_WORK = /^(FSReq|FileHandleCloseReq|TCPConnect|PipeConnect|GetAddrInfo|Zlib|.*Job$|.*Request$)/;
+const PENDING_WORK = /^(FSReq|CloseReq|TCPConnect|PipeConnect|GetAddrInfo|Zlib|.*Job$|.*Request$)/;
 
 interface EventuallyOptions {
   /** At least three minutes. */
