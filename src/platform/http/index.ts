@@ -4,7 +4,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 
-export { isLoopbackAddress, isLoopbackHost } from "./loopback.ts";
+export { isLoopbackAddress, isLoopbackHost, sendsInTheClear } from "./loopback.ts";
 export type { Dispatcher };
 /**
  * The parts of undici that every program needs, imported by file. undici's index also loads fetch, caches, cookies, WebSockets,
@@ -20,4 +20,25 @@ export async function send(
   options: Dispatcher.RequestOptions,
 ): Promise<Dispatcher.ResponseData> {
   return request.call(over, options);
+}
+
+/** The text of a body; undefined if it is larger than `maxBytes`. */
+export async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Undefined if the text is not JSON. Drops the parser's error, which quotes the text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

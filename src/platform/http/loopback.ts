@@ -13,3 +13,7 @@ export function isLoopbackAddress(address: string): boolean {
 /** Whether the host of a URL or a Host header is loopback: an address or `localhost`. Names are not resolved. */
 export const isLoopbackHost = (host: string): boolean =>
   host.toLowerCase() === "localhost" || isLoopbackAddress(host.replace(/^\[(.*)\]$/, "$1"));
+
+/** Whether the network can read what is sent to this address, such as a password. */
+export const sendsInTheClear = ({ protocol, hostname }: URL): boolean =>
+  protocol !== "https:" && !isLoopbackHost(hostname);

@@ -1,7 +1,6 @@
 export { FileValue } from "./auth/file-value.ts";
 export type { Identity, TlsMaterial } from "./auth/identity.ts";
 export { type IdentityOptions, loadIdentity } from "./auth/load-identity.ts";
-export type { PermissionRule } from "./auth/permission-rule.ts";
 export {
   TokenAuthorizer,
   type TokenAuthorizerOptions,
@@ -23,7 +22,13 @@ export { ApiError, type ApiErrorKind, isApiError, plainReason } from "./client/e
 export { HttpTransport, type HttpTransportOptions } from "./client/http-transport.ts";
 export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
 export type { ListPage } from "./client/pages.ts";
-export { missingDefinition, pathOf, type Resource, remedyOfMissingDefinition } from "./client/resource.ts";
+export {
+  missingDefinition,
+  type PermissionRule,
+  pathOf,
+  type Resource,
+  remedyOfMissingDefinition,
+} from "./client/resource.ts";
 export { apiVersionOf, resources } from "./client/resources.ts";
 export type { ApiRequest, ApiResponse, Transport } from "./client/transport.ts";
 export type { EventNote, EventSubject } from "./events/event-object.ts";

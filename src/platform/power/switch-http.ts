@@ -1,6 +1,6 @@
 import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../clock/index.ts";
-import { Agent, buildConnector, isLoopbackHost, send } from "../http/index.ts";
+import { Agent, boundedText, buildConnector, parsedJson, send } from "../http/index.ts";
 import { type ConfirmSwitching, PowerSwitchError } from "./power-switch.ts";
 
 export interface SwitchHttpOptions {
@@ -121,33 +121,12 @@ export class SwitchHttp {
       signal,
     });
     const { statusCode: status } = answer;
-    const text = await boundedText(answer.body);
+    const text = await boundedText(answer.body, MAX_BODY_BYTES);
+    if (text === undefined)
+      throw new PowerSwitchError("too_large", `the response is larger than ${MAX_BODY_BYTES} bytes`);
     if (status >= 300 && status < 400)
       throw new PowerSwitchError("redirect", `status ${status}; redirects are not followed`, status);
-    return { status, headers: single(answer.headers), json: parsed(text) };
-  }
-}
-
-/** A password over http:// can be read by the network. */
-export const sendsInTheClear = (url: URL): boolean => url.protocol !== "https:" && !isLoopbackHost(url.hostname);
-
-async function boundedText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES)
-      throw new PowerSwitchError("too_large", `the response is larger than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return { status, headers: single(answer.headers), json: parsedJson(text) };
   }
 }
 

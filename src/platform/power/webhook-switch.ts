@@ -1,6 +1,7 @@
 import type { SwitchState, WebhookEndpoint } from "../../core/api/index.ts";
+import { sendsInTheClear } from "../http/index.ts";
 import { type ConfirmSwitching, type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
-import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, sendsInTheClear } from "./switch-http.ts";
+import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions } from "./switch-http.ts";
 
 export interface WebhookSwitchOptions extends Pick<SwitchHttpOptions, "clock" | "timeout"> {
   readonly endpoint: WebhookEndpoint;

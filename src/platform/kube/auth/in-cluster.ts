@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { JoulieError } from "../../../core/api/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { FileValue } from "./file-value.ts";
-import type { Identity, TlsMaterial } from "./identity.ts";
-import { cachedUntilChanged } from "./tls-material.ts";
+import { cachedUntilChanged, type Identity, type TlsMaterial } from "./identity.ts";
 
 /** Where the kubelet mounts a pod's service account. */
 export const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";

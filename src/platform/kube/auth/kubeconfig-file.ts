@@ -14,6 +14,13 @@ const cluster = z.looseObject({
   "proxy-url": text,
 });
 
+const exec = z.looseObject({
+  apiVersion: text,
+  command: z.string(),
+  args: z.array(z.string()).nullish(),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
+});
+
 const user = z.looseObject({
   token: text,
   tokenFile: text,
@@ -28,14 +35,15 @@ const user = z.looseObject({
   /** These need repeated headers, which this client does not support, so it rejects them instead of ignoring them. */
   "as-groups": z.undefined("impersonating groups is not supported").optional(),
   "as-user-extra": z.undefined("impersonating with extra fields is not supported").optional(),
-  exec: z.looseObject({ command: z.string() }).optional(),
-  "auth-provider": z.looseObject({ name: z.string() }).optional(),
+  exec: exec.optional(),
+  "auth-provider": z.looseObject({ name: z.string(), config: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
 const context = z.looseObject({ cluster: z.string(), user: text, namespace: text });
 
 export type ClusterEntry = z.infer<typeof cluster>;
 export type UserEntry = z.infer<typeof user>;
+export type ExecEntry = z.infer<typeof exec>;
 type ContextEntry = z.infer<typeof context>;
 
 const listOf = (field: string, schema: z.ZodType) =>

@@ -1,12 +1,13 @@
 import { dirname, resolve } from "node:path";
 import { JoulieError } from "../../../core/api/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { isLoopbackHost } from "../../http/index.ts";
+import { sendsInTheClear } from "../../http/index.ts";
+import { execPlugin } from "./exec-plugin.ts";
 import { FileValue } from "./file-value.ts";
-import type { Credentials, Identity, TlsMaterial } from "./identity.ts";
+import { type Credentials, cachedUntilChanged, type Identity, type TlsMaterial } from "./identity.ts";
 import { type ClusterEntry, type Entry, readKubeconfig, type UserEntry } from "./kubeconfig-file.ts";
-import { pluginCredentials } from "./plugin-credentials.ts";
-import { cachedUntilChanged } from "./tls-material.ts";
+import { oidcProvider } from "./oidc-provider.ts";
+import { type CredentialPlugin, pluginCredentials } from "./plugin-credentials.ts";
 
 interface KubeconfigOptions {
   readonly clock: Clock;
@@ -15,7 +16,7 @@ interface KubeconfigOptions {
   readonly allowInsecureToken?: boolean | undefined;
 }
 
-/** An identity from kubeconfig files. Users with a credential plugin go through @kubernetes/client-node. */
+/** An identity from kubeconfig files. */
 export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Identity> {
   const { clock, files, context, allowInsecureToken = false } = options;
   const config = readKubeconfig(files);
@@ -31,17 +32,16 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
       : found(files, "user", chosen.value.user, config.users);
   const server = serverOf(cluster);
   const certificates = certificatesOf(cluster, user, clock);
-  const credentials = isPlain(user.value)
-    ? plainCredentials(user, clock)
-    : await pluginCredentials(cluster, user, clock);
-  const inClear = isInClear(new URL(server));
+  const plugin = pluginOf(user, clock);
+  const credentials = plugin === undefined ? plainCredentials(user, clock) : pluginCredentials(plugin, clock);
+  const inClear = sendsInTheClear(new URL(server));
   const headers = async () => {
     const own = await credentials.headers();
     if (inClear && !allowInsecureToken && own["authorization"] !== undefined) throw unencrypted(cluster);
     return own;
   };
   // Calls a plugin only when needed, because it may open a browser.
-  if (isPlain(user.value)) await headers();
+  if (plugin === undefined) await headers();
   const material = cachedUntilChanged((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
     server,
@@ -56,8 +56,6 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
   };
 }
 
-const isInClear = ({ protocol, hostname }: URL): boolean => protocol === "http:" && !isLoopbackHost(hostname);
-
 /** The text avoids `…_TOKEN=true`: the log's redaction would hide the value as a token. */
 const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
   refusal(
@@ -65,7 +63,14 @@ const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
     `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN to true`,
   );
 
-const isPlain = (user: UserEntry): boolean => user.exec === undefined && user["auth-provider"] === undefined;
+function pluginOf({ name, file, value: user }: Entry<UserEntry>, clock: Clock): CredentialPlugin | undefined {
+  const { exec, "auth-provider": provider } = user;
+  if (exec !== undefined) return execPlugin(exec, name, file);
+  if (provider === undefined) return undefined;
+  if (provider.name === "oidc") return oidcProvider(provider.config ?? {}, name, file, clock);
+  const why = `user "${name}" has the auth-provider ${provider.name}, which Joulie does not support: use an exec plugin`;
+  throw refusal([file], why);
+}
 
 function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock): Credentials {
   const tokenFile = user.tokenFile === undefined ? undefined : new FileValue(beside(file, user.tokenFile), clock);

@@ -33,3 +33,14 @@ function named(what: string, given: string): string {
   if (/^\.*$/.test(given)) throw new TypeError(`${JSON.stringify(given)} is not a valid object ${what}`);
   return given;
 }
+
+/** An RBAC rule. */
+export interface PermissionRule {
+  /** Absent: cluster-wide. */
+  readonly namespace?: string;
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  /** Absent: all objects. */
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}

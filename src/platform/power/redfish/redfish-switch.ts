@@ -1,12 +1,7 @@
 import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
+import { sendsInTheClear } from "../../http/index.ts";
 import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
-import {
-  type SwitchAnswer,
-  type SwitchCall,
-  SwitchHttp,
-  type SwitchHttpOptions,
-  sendsInTheClear,
-} from "../switch-http.ts";
+import { type SwitchAnswer, type SwitchCall, SwitchHttp, type SwitchHttpOptions } from "../switch-http.ts";
 import { uuidIn } from "../system-uuid.ts";
 import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
 

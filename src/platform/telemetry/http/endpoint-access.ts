@@ -1,5 +1,5 @@
 import { EndpointList, type EndpointRange, originOf } from "../../config/index.ts";
-import { isLoopbackHost } from "../../http/index.ts";
+import { sendsInTheClear } from "../../http/index.ts";
 
 export interface EndpointAccessOptions {
   /** URLs of the endpoint variables, which may contain `{node}`. These endpoints are always allowed. */
@@ -41,9 +41,9 @@ export class EndpointAccess {
 
   /** `url` is complete: `{node}` has been replaced by this node's name. */
   of(url: URL, node: string): EndpointPermission {
-    const { origin, protocol, hostname } = url;
+    const { origin } = url;
     if (this.#endpoints.hasOrigin(url, node)) {
-      const inClear = this.#hasToken && protocol === "http:" && !isLoopbackHost(hostname);
+      const inClear = this.#hasToken && sendsInTheClear(url);
       if (!inClear || this.#insecureToken) return { token: this.#hasToken };
       return {
         token: false,

@@ -1,6 +1,6 @@
 import { formatDuration, type Milliseconds } from "../../../core/units/index.ts";
 import { type Clock, Deadline } from "../../clock/index.ts";
-import { Agent, buildConnector, send } from "../../http/index.ts";
+import { Agent, boundedText, buildConnector, send } from "../../http/index.ts";
 import { FileValue } from "../../kube/index.ts";
 import { errorMessage, TelemetryError } from "../errors.ts";
 import type { EndpointAccess } from "./endpoint-access.ts";
@@ -126,6 +126,8 @@ export class HttpClient {
     const status = answer.statusCode;
     if (status === 401) this.#token?.forget();
     const text = await boundedText(answer.body, this.#maxBodyBytes);
+    if (text === undefined)
+      throw new TelemetryError("too_large", `the response is larger than ${this.#maxBodyBytes} bytes`);
     if (status >= 300 && status < 400)
       throw new TelemetryError("redirect", `status ${status}; redirects are not followed`, { status });
     return { status, text };
@@ -146,17 +148,6 @@ const credential = (file: string, clock: Clock): FileValue =>
 const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.origin}${url.pathname}`;
 
 const statusOf = ({ status }: TelemetryError): { status?: number } => (status === undefined ? {} : { status });
-
-async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > maxBytes) throw new TelemetryError("too_large", `the response is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
 
 /**
  * Opens connections with the CA file's current content. The time limit closes half-open connections that an aborted call leaves
