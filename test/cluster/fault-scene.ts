@@ -77,7 +77,7 @@ export class Scene {
     const { ioClock = systemClock, network = (transport) => transport } = own;
     const tap = new TappedTransport(network(reach(who.server, who.token, who.ca)));
     const stop = new AbortController();
-    const world = { transport: tap, clock: systemClock, ioClock, random: systemRandom, log };
+    const world = { transport: tap, clock: systemClock, ioClock, leaderClock: systemClock, random: systemRandom, log };
     const done = runOperator(parsed.value.values, world, stop.signal);
     const logged = (message: string) =>
       lines.map((line) => JSON.parse(line) as { msg: string; url: string }).filter(({ msg }) => msg === message);

@@ -25,7 +25,6 @@ import { runPower } from "../../src/programs/power/start.ts";
 import { reach } from "../contract/reach.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
-import { fastClock } from "./fast-clock.ts";
 import { LateReports } from "./late-reports.ts";
 import { judgeBindings } from "./sleep-history.ts";
 import { agentVariables, configured, fleetFlags, operatorVariables, powerVariables } from "./sleep-settings.ts";
@@ -37,9 +36,6 @@ export const HALF = NODES / 2;
 const NAMESPACE = "joulie-system";
 const twins = `/apis/${apiVersion}/nodetwins`;
 const endpoints = `/apis/${apiVersion}/powerendpoints`;
-/** Leases expire in three seconds instead of fifteen. */
-const ioClock = fastClock(5);
-
 type ProgramName = "fleet" | "agent" | "operator" | "power";
 
 export interface Program {
@@ -289,7 +285,7 @@ const fleetEnded = (): never => {
 
 const worldOf = (program: string) => ({
   clock: systemClock,
-  ioClock,
+  ioClock: systemClock,
   random: systemRandom,
   log: createLogger({ level: "fatal", program }),
 });
