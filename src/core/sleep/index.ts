@@ -9,6 +9,18 @@ export {
   type SleepVerdict,
   type WaitForWake,
 } from "./plan-sleep.ts";
+export {
+  DEFAULT_STEP_LIMITS,
+  nextSleepMove,
+  nextWakeMove,
+  type PowerCut,
+  type Sent,
+  type SleepFacts,
+  type SleepMove,
+  type StepLimits,
+  WAKE_ATTEMPTS,
+  type WakeFacts,
+} from "./power-steps.ts";
 export type { Need } from "./reasons.ts";
 export { type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
 export { SleepMemory } from "./sleep-memory.ts";

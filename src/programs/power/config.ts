@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { milliseconds } from "../../core/units/index.ts";
+import { DEFAULT_STEP_LIMITS } from "../../core/sleep/index.ts";
+import { formatDuration, milliseconds } from "../../core/units/index.ts";
 import {
   address,
   configOf,
@@ -17,28 +18,28 @@ export const powerConfig = configOf(
   {
     ...group("The power program", {
       SLEEP_SETTLE: duration({
-        default: "10s",
+        default: formatDuration(DEFAULT_STEP_LIMITS.settle),
         min: milliseconds(1000),
         about: "Pause between the taint and the count of pods, in which schedulers notice the taint.",
       }),
       SHUTDOWN_TIMEOUT: duration({
-        default: "5m",
+        default: formatDuration(DEFAULT_STEP_LIMITS.shutdownTimeout),
         min: milliseconds(10_000),
         about: "How long a machine may take to shut down; then its power is cut.",
       }),
       WAKE_TIMEOUT: duration({
-        default: "15m",
+        default: formatDuration(DEFAULT_STEP_LIMITS.wakeTimeout),
         about:
           "How long a node may take from power on until it is Ready and its agent reports; a wake that takes longer is retried once, then it has failed.",
       }),
       AWAKE_AT_LEAST: duration({
-        default: "5m",
+        default: formatDuration(DEFAULT_STEP_LIMITS.awakeAtLeast),
         about: "How long a node stays awake after a wake, or after a sleep that was given up.",
       }),
       SWITCH_TIMEOUT: duration({ default: "20s", about: "Time limit of one call of a power switch." }),
       SWITCH_CONCURRENCY: integer({ default: "16", min: 1, about: "How many nodes are worked on at the same time." }),
       SWITCH_POLL_INTERVAL: duration({
-        default: "10s",
+        default: formatDuration(DEFAULT_STEP_LIMITS.pollInterval),
         about: "How often the switch of a node is read that is on its way to off or on.",
       }),
       SWITCH_REFRESH_INTERVAL: duration({

@@ -1,4 +1,5 @@
 import type { PowerEndpointStatus, SwitchState } from "../../core/api/index.ts";
+import type { PowerCut } from "../../core/sleep/index.ts";
 import {
   type Instant,
   isoTime,
@@ -23,8 +24,6 @@ import type { StatusWriter } from "./status-writer.ts";
 
 type CallerOptions = GuardOptions &
   Pick<NodeReconcilerOptions, "openSwitch" | "clock" | "random" | "reports" | "settings">;
-
-export type PowerCut = "shutdown" | "forceOff";
 
 const SWITCH_BACKOFF: Backoff = { first: milliseconds(5000), longest: milliseconds(300_000), jitter: 0.2 };
 

@@ -1,8 +1,5 @@
-import type { PowerCut } from "./machine-caller.ts";
+import type { PowerCut, Sent } from "../../core/sleep/index.ts";
 import type { NodeCase } from "./node-case.ts";
-
-/** `maybe`: the answer was lost, or another process has sent it. */
-type Sent = "no" | "maybe" | "yes";
 
 interface Requests {
   /** The sleep to which they belong. */
@@ -27,19 +24,15 @@ export class PowerRequests {
   }
 
   note(one: NodeCase, how: PowerCut, sent: Sent): void {
-    this.#requests.set(one.name, { startedAt: startOf(one), sent: { ...this.#known(one), [how]: sent } });
-  }
-
-  sent(one: NodeCase, how: PowerCut): Sent {
-    return this.#known(one)[how];
+    this.#requests.set(one.name, { startedAt: startOf(one), sent: { ...this.all(one), [how]: sent } });
   }
 
   isNothingSent(one: NodeCase): boolean {
-    const { shutdown, forceOff } = this.#known(one);
+    const { shutdown, forceOff } = this.all(one);
     return shutdown === "no" && forceOff === "no";
   }
 
-  #known(one: NodeCase): Requests["sent"] {
+  all(one: NodeCase): Requests["sent"] {
     const known = this.#requests.get(one.name);
     return known?.startedAt === startOf(one) && known !== undefined ? known.sent : UNKNOWN;
   }

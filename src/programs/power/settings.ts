@@ -1,18 +1,12 @@
+import type { StepLimits } from "../../core/sleep/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import type { PowerConfig } from "./config.ts";
 
-export interface PowerSettings {
-  /** Between the observed taint and the count of pods. */
-  readonly settle: Milliseconds;
-  readonly shutdownTimeout: Milliseconds;
-  readonly wakeTimeout: Milliseconds;
+export interface PowerSettings extends StepLimits {
   readonly switchTimeout: Milliseconds;
-  readonly pollInterval: Milliseconds;
   readonly refreshInterval: Milliseconds;
   /** How many switches are read at the same time without a sleep or wake. */
   readonly refreshConcurrency: number;
-  /** After a wake or a sleep that was given up, a node stays awake at least this long, so that it does not flap. */
-  readonly awakeAtLeast: Milliseconds;
 }
 
 export const settingsOf = (config: PowerConfig): PowerSettings => ({

@@ -1,7 +1,7 @@
 import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
-import { formatDuration, isoTime, milliseconds, seconds } from "../../core/units/index.ts";
-import { PowerSwitchError } from "../../platform/power/index.ts";
-import { isRefused, isRejected, type MachineCaller, type PowerCut, WrongMachine } from "./machine-caller.ts";
+import { nextSleepMove, type PowerCut, type SleepFacts, type SleepMove } from "../../core/sleep/index.ts";
+import { isoTime, milliseconds, seconds } from "../../core/units/index.ts";
+import { isRefused, isRejected, type MachineCaller, WrongMachine } from "./machine-caller.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
 import { endAfter } from "./phase.ts";
 import { NotEmpty, occupiedBecause } from "./power-loss-guard.ts";
@@ -20,7 +20,7 @@ export interface SleepParts {
   readonly wake: WakeSteps;
 }
 
-/** A sleep: taint → taint observed → pods counted at a version that is not older → off, if need be by force. */
+/** Takes the steps of sleeps that `nextSleepMove` chooses. */
 export class SleepSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: SleepParts;
@@ -40,57 +40,78 @@ export class SleepSteps {
     return NOW;
   }
 
-  async continue(one: NodeCase, operation: PowerOperation): Promise<Next> {
-    const { api, settings } = this.#options;
-    const { status, wake } = this.#parts;
-    const { name, node, wanted, signal } = one;
-    const { step } = operation;
-    const hasSent = step === "shutdown" || step === "force";
-    if (node === undefined && !hasSent) return wake.begin(one);
-    if (wanted.state === "on" && !hasSent) return this.#giveUp(one, wanted.reason, false);
-    // The machine of a Node that was deleted may still go down. Another one of its name gets the taint as well.
-    if (node !== undefined && !node.tainted) {
-      // Another writer may have removed it. Nothing is counted or sent before the watch shows it again.
-      if (step === "count" || (hasSent && this.#requests.isNothingSent(one)))
-        await status.continue(one, { step: "taint" });
-      await api.setTaint(name, true, signal);
-      return WATCH_DELAY;
+  async continue(one: NodeCase, { step }: PowerOperation): Promise<Next> {
+    const { settings } = this.#options;
+    let facts = this.#factsOf(one);
+    let next = nextSleepMove(step, facts, settings);
+    while (next.move === "countPods" || next.move === "readSwitch") {
+      const observed =
+        next.move === "countPods" ? await this.#countPods(one) : await this.#readSwitch(one, next.optional);
+      facts = { ...facts, ...observed };
+      next = nextSleepMove(step, facts, settings);
     }
-    if (step === "shutdown") return this.#shutdown(one);
-    if (step === "force") return this.#force(one);
-    if (node === undefined) return NOW;
-    if (step !== "count") {
-      await status.continue(one, { step: "count" });
-      return NOW;
-    }
-    const rest = settings.settle - one.sinceStep;
-    if (rest > 0) return milliseconds(rest);
-    const promised = await api.podsPromisedTo(name, signal);
-    const occupied = occupiedBecause(promised, await api.podsOn(name, node.resourceVersion, signal));
-    if (occupied !== undefined) return this.#giveUp(one, occupied, true);
-    await status.continue(one, { step: "shutdown" });
-    this.#requests.begin(one);
-    return NOW;
+    return this.#make(one, next);
   }
 
-  /** A shutdown that was sent is awaited even if the node is wanted again: the machine would go down later anyway. */
+  #factsOf(one: NodeCase): SleepFacts {
+    const { node, wanted, sinceStep } = one;
+    return {
+      exists: node !== undefined,
+      tainted: node?.tainted === true,
+      wanted: wanted.state,
+      reason: wanted.reason,
+      sinceStep,
+      sent: this.#requests.all(one),
+    };
+  }
+
+  async #countPods(one: NodeCase): Promise<Pick<SleepFacts, "pods">> {
+    const { api } = this.#options;
+    const { name, node, signal } = one;
+    const promised = await api.podsPromisedTo(name, signal);
+    const pods = await api.podsOn(name, node?.resourceVersion ?? "", signal);
+    return { pods: { occupied: occupiedBecause(promised, pods) } };
+  }
+
+  async #readSwitch(one: NodeCase, isOptional: boolean): Promise<Pick<SleepFacts, "machine">> {
+    try {
+      return { machine: await this.#parts.machines.read(one) };
+    } catch (error) {
+      if (!isOptional) throw error;
+      return { machine: "unknown" };
+    }
+  }
+
+  async #make(one: NodeCase, next: Exclude<SleepMove, { move: "countPods" | "readSwitch" }>): Promise<Next> {
+    const { api } = this.#options;
+    const { status, wake } = this.#parts;
+    switch (next.move) {
+      case "wait":
+        return next.time;
+      case "taint":
+        // Nothing is counted or sent before the watch shows the taint again.
+        if (next.startsAgain) await status.continue(one, { step: "taint" });
+        await api.setTaint(one.name, true, one.signal);
+        return WATCH_DELAY;
+      case "goTo":
+        await status.continue(one, { step: next.step });
+        if (next.step === "shutdown") this.#requests.begin(one);
+        if (next.step === "force") this.#requests.note(one, "forceOff", "no");
+        return NOW;
+      case "send":
+        return next.request === "shutdown" ? this.#shutdown(one) : this.#force(one);
+      case "finish":
+        return this.#finish(one);
+      case "giveUp":
+        return this.#giveUp(one, next.reason, next.failed);
+      case "wake":
+        return next.failed === undefined ? wake.begin(one) : this.#wakeAgain(one, next.failed);
+    }
+  }
+
   async #shutdown(one: NodeCase): Promise<Next> {
     const { settings } = this.#options;
-    const { machines, wake } = this.#parts;
-    const { wanted } = one;
     const isUnsent = this.#requests.isNothingSent(one);
-    const isLate = one.sinceStep >= settings.shutdownTimeout;
-    if (isLate && isUnsent) return this.#giveUpUnsent(one);
-    if (isLate && wanted.state === "on") return wake.begin(one);
-    if (isLate) return this.#beginForce(one);
-    const state = await machines.read(one).catch((error: unknown) => {
-      // A node that is wanted again, and was sent nothing, does not wait for its switch.
-      if (isUnsent && wanted.state === "on" && error instanceof PowerSwitchError) return "unknown" as const;
-      throw error;
-    });
-    if (state === "off") return this.#finish(one);
-    if (wanted.state === "on") return isUnsent ? this.#giveUpUnsent(one) : settings.pollInterval;
-    if (this.#requests.sent(one, "shutdown") === "yes") return settings.pollInterval;
     try {
       await this.#takePower(one, "shutdown");
     } catch (error) {
@@ -99,19 +120,24 @@ export class SleepSteps {
       // The answer may have been lost, not the shutdown.
       if (!isRefused(error)) throw error;
       // The machine offers no graceful shutdown.
-      return this.#beginForce(one);
+      return this.#make(one, { move: "goTo", step: "force" });
     }
     return settings.pollInterval;
   }
 
-  async #beginForce(one: NodeCase): Promise<Next> {
-    await this.#parts.status.continue(one, { step: "force" });
-    this.#requests.note(one, "forceOff", "no");
-    return NOW;
+  async #force(one: NodeCase): Promise<Next> {
+    try {
+      await this.#takePower(one, "forceOff");
+    } catch (error) {
+      if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
+      const { message } = error;
+      return this.#requests.isNothingSent(one) ? this.#giveUp(one, message, true) : this.#wakeAgain(one, message);
+    }
+    return this.#options.settings.pollInterval;
   }
 
   async #takePower(one: NodeCase, how: PowerCut): Promise<void> {
-    const before = this.#requests.sent(one, how);
+    const before = this.#requests.all(one)[how];
     const onSending = (isSending: boolean) => this.#requests.note(one, how, isSending ? "maybe" : before);
     try {
       await this.#parts.machines.takePower(one, how, onSending);
@@ -120,33 +146,6 @@ export class SleepSteps {
       if (isRejected(error)) onSending(false);
       throw error;
     }
-  }
-
-  async #force(one: NodeCase): Promise<Next> {
-    const { settings } = this.#options;
-    const { machines, wake } = this.#parts;
-    const isUnsent = this.#requests.sent(one, "forceOff") === "no";
-    const state = await machines.read(one).catch((error: unknown) => {
-      // A node that is wanted again does not wait for its switch.
-      if (one.wanted.state === "off" && one.sinceStep < settings.shutdownTimeout) throw error;
-      return "unknown" as const;
-    });
-    if (state === "off") return this.#finish(one);
-    const isLate = one.sinceStep >= settings.shutdownTimeout;
-    if (this.#requests.isNothingSent(one) && (isLate || one.wanted.state === "on")) return this.#giveUpUnsent(one);
-    // A switch may say `on` for a while after the cut. A wake would then end before the machine is off.
-    if (one.wanted.state === "on") return isUnsent || isLate ? wake.begin(one) : settings.pollInterval;
-    if (isLate)
-      return this.#wakeAgain(one, `it is still on ${formatDuration(settings.shutdownTimeout)} after its power was cut`);
-    try {
-      await this.#takePower(one, "forceOff");
-    } catch (error) {
-      if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
-      return this.#requests.isNothingSent(one)
-        ? this.#giveUp(one, error.message, true)
-        : this.#wakeAgain(one, error.message);
-    }
-    return settings.pollInterval;
   }
 
   /** The machine was asked to shut down and is still on. A try counts as a cycle: the limit per day ends a series of them. */
@@ -176,11 +175,6 @@ export class SleepSteps {
     await status.publish(one, "off");
     this.#options.reports.asleep(one, took);
     return NOW;
-  }
-
-  async #giveUpUnsent(one: NodeCase): Promise<Next> {
-    const { state, reason } = one.wanted;
-    return state === "on" ? this.#giveUp(one, reason, false) : this.#giveUp(one, "nothing could be sent in time", true);
   }
 
   /** Nothing was sent to the switch: the node stays on and only loses its taint. */

@@ -1,4 +1,5 @@
-import type { PowerOperation } from "../../core/api/index.ts";
+import type { PowerOperation, SwitchState } from "../../core/api/index.ts";
+import { nextWakeMove, WAKE_ATTEMPTS, type WakeFacts } from "../../core/sleep/index.ts";
 import { formatDuration, seconds } from "../../core/units/index.ts";
 import { lastReport, type ObservedNode } from "./cluster-view.ts";
 import { type ConditionText, withConditions } from "./conditions.ts";
@@ -9,15 +10,13 @@ import { NotEmpty } from "./power-loss-guard.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import type { WakeTest } from "./wake-test.ts";
 
-const ATTEMPTS = 2;
-
 export interface WakeParts {
   readonly status: StatusWriter;
   readonly machines: MachineCaller;
   readonly test: WakeTest;
 }
 
-/** A wake: on → the node is Ready and its agent reports → the taint is removed. */
+/** Takes the steps of wakes that `nextWakeMove` chooses. */
 export class WakeSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: WakeParts;
@@ -38,28 +37,48 @@ export class WakeSteps {
 
   async continue(one: NodeCase, operation: PowerOperation): Promise<Next> {
     const { settings } = this.#options;
-    const { node } = one;
-    if (operation.step === "untaint") return this.#finish(one, operation);
-    if (operation.step === "ready" && node !== undefined && isBack(one, operation)) {
-      await this.#parts.status.continue(one, { step: "untaint" });
-      return NOW;
+    const { status, machines } = this.#parts;
+    let facts: WakeFacts = {
+      exists: one.node !== undefined,
+      sinceStep: one.sinceStep,
+      attempt: operation.attempt ?? 1,
+      hasBooted: hasBooted(one.node, operation),
+      isBack: isBack(one, operation),
+    };
+    let next = nextWakeMove(operation.step, facts, settings);
+    if (next.move === "readSwitch") {
+      facts = { ...facts, machine: await machines.read(one) };
+      next = nextWakeMove(operation.step, facts, settings);
     }
-    if (one.sinceStep >= settings.wakeTimeout) return this.#timedOut(one, operation);
-    return operation.step === "ready" ? this.#awaitReady(one, operation) : this.#switchOn(one, operation);
+    switch (next.move) {
+      case "readSwitch":
+        throw new Error("the switch was read already");
+      case "wait":
+        return next.time;
+      case "goTo":
+        await status.continue(one, { step: next.step });
+        return NOW;
+      case "cutPower":
+        return (await this.#cutPower(one)) ? settings.pollInterval : this.#switchOn(one, operation, facts.machine);
+      case "switchOn":
+        if (operation.step !== "ready") return this.#switchOn(one, operation, facts.machine);
+        await machines.on(one);
+        return settings.pollInterval;
+      case "tryAgain":
+        this.#options.reports.wakeRetried(one);
+        await status.continue(one, { step: "on", attempt: facts.attempt + 1 });
+        return NOW;
+      case "fail":
+        return this.#fail(one);
+      case "finish":
+        return this.#finish(one, operation);
+    }
   }
 
-  async #switchOn(one: NodeCase, operation: PowerOperation): Promise<Next> {
-    const { settings } = this.#options;
+  /** The first switch-on of an attempt. What it can prove is written before the call. */
+  async #switchOn(one: NodeCase, operation: PowerOperation, state: SwitchState | undefined): Promise<Next> {
     const { status, machines } = this.#parts;
     const { node, twin, endpoint } = one;
-    const state = await machines.read(one);
-    const isRetry = (operation.attempt ?? 1) > 1;
-    if (isRetry && !hasBooted(node, operation)) {
-      if (state === "on" && (await this.#cutPower(one))) return settings.pollInterval;
-      // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
-      const longest = Math.min(settings.shutdownTimeout, settings.wakeTimeout / 2);
-      if (state === "unknown" && one.sinceStep < longest) return settings.pollInterval;
-    }
     // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
@@ -82,7 +101,7 @@ export class WakeSteps {
     const marked = await status.continue(one, { ...before, ...(isProof && proofOf(one)) }, false);
     if (state !== "on") await machines.on(one);
     await status.continue(marked, { step: "ready" });
-    return settings.pollInterval;
+    return this.#options.settings.pollInterval;
   }
 
   /** The retry of a wake: a machine that hangs while it boots is switched off first. Returns whether it was. */
@@ -96,26 +115,12 @@ export class WakeSteps {
     }
   }
 
-  async #awaitReady(one: NodeCase, operation: PowerOperation): Promise<Next> {
-    const { machines } = this.#parts;
-    const state = await machines.read(one);
-    // A Node that was deleted cannot be awaited; its kubelet registers it again.
-    if (one.node === undefined && state === "on") return this.#finish(one, operation);
-    if (state === "off") await machines.on(one);
-    return this.#options.settings.pollInterval;
-  }
-
-  async #timedOut(one: NodeCase, { attempt = 1 }: PowerOperation): Promise<Next> {
+  async #fail(one: NodeCase): Promise<Next> {
     const { reports, settings } = this.#options;
     const { status, test } = this.#parts;
     const { endpoint, now, node } = one;
-    if (attempt < ATTEMPTS) {
-      reports.wakeRetried(one);
-      await status.continue(one, { step: "on", attempt: attempt + 1 });
-      return NOW;
-    }
     const what = node?.ready === true ? "its agent does not report" : "it is not Ready";
-    const message = `the wake failed after ${ATTEMPTS} attempts of ${formatDuration(settings.wakeTimeout)}: ${what}`;
+    const message = `the wake failed after ${WAKE_ATTEMPTS} attempts of ${formatDuration(settings.wakeTimeout)}: ${what}`;
     const proven: ConditionText = { type: "WakeProven", holds: false, reason: "WakeFailed", message };
     await status.write(one, {
       operation: undefined,

@@ -1,11 +1,20 @@
 import {
   asleepTaint,
+  cyclesOn,
   type NodePowerState,
+  type OperationStep,
   type PowerEndpoint,
   type WantedPowerState,
 } from "../../../core/api/index.ts";
 import { POWER_STATES } from "../../../core/power/index.ts";
-import { isoTime, type RandomSource, seconds } from "../../../core/units/index.ts";
+import {
+  DEFAULT_STEP_LIMITS,
+  nextSleepMove,
+  nextWakeMove,
+  type SleepFacts,
+  type StepLimits,
+} from "../../../core/sleep/index.ts";
+import { isoTime, milliseconds, type RandomSource, seconds } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { ClusterMachine } from "./machines.ts";
 import { instantAt } from "./settings.ts";
@@ -14,19 +23,13 @@ import type { SimulatedSnapshot } from "./simulated-snapshot.ts";
 
 /** From a written target to the power program's first action, and for each of its writes. */
 const ACT_SEC = 1;
-/** SLEEP_SETTLE and SWITCH_POLL_INTERVAL of the power program. */
-const SETTLE_SEC = 10;
-const POLL_SEC = 10;
 /** From a Ready node to the first report of its agent. */
 const REPORT_SEC = 20;
-/** WAKE_TIMEOUT of the power program. Users whose machines boot more slowly set a longer one. */
-const WAKE_TIMEOUT_SEC = 900;
+/** Users whose machines boot slowly set a WAKE_TIMEOUT of at least this many boots. */
 const TIMEOUT_BOOTS = 2;
-/** A sleep that was given up because a pod was there is tried again after this time. */
-const RETRY_SLEEP_SEC = 300;
 
-/** What the program does next with a node. */
-type Action = "taint" | "count" | "observeOff" | "switchOn" | "timeout" | "untaint" | "repair";
+const LIMITS = DEFAULT_STEP_LIMITS;
+const POLL_SEC = LIMITS.pollInterval / 1000;
 
 interface PoweredNode {
   readonly index: number;
@@ -34,11 +37,14 @@ interface PoweredNode {
   readonly boots: RandomSource;
   wanted: WantedPowerState;
   state: NodePowerState;
-  /** Infinity = nothing to do. */
+  step: OperationStep;
+  stepAt: number;
+  /** When the program looks at the node next; Infinity = when the machine has switched. */
   at: number;
-  action: Action;
   startedAt: number;
   attempt: number;
+  /** Whether the shutdown was sent. */
+  isSent: boolean;
   notBefore: number;
   endpoint: PowerEndpoint;
 }
@@ -52,8 +58,7 @@ export interface SimulatedPowerOptions {
 }
 
 /**
- * The steps of `joulie power` with its latencies: taint, settle, count pods, shut down; switch on, Ready, report of the agent,
- * untaint. Whether the n-th boot of a node fails depends on the seed alone, so all arms have the same failures.
+ * The steps of `joulie power` (`core/sleep/power-steps.ts`) with its latencies. Whether the n-th boot of a node fails depends on the seed alone, so all arms have the same failures.
  */
 export class SimulatedPowerProgram {
   readonly #nodes: readonly PoweredNode[];
@@ -86,9 +91,11 @@ export class SimulatedPowerProgram {
       wanted: "on",
       state: "on",
       at: Number.POSITIVE_INFINITY,
-      action: "taint",
+      step: "taint",
+      stepAt: 0,
       startedAt: 0,
       attempt: 1,
+      isSent: false,
       notBefore: 0,
       // As `joulie power test` leaves it.
       endpoint: provenEndpoint(name, model.states.bootTime + REPORT_SEC + ACT_SEC),
@@ -115,16 +122,16 @@ export class SimulatedPowerProgram {
     const node = this.#byName.get(name);
     if (node === undefined || node.wanted === wanted) return;
     node.wanted = wanted;
-    if (node.state === "on") this.#plan(node, "taint", Math.max(now + ACT_SEC, node.notBefore));
-    // The machine still runs: it only loses its taint.
-    else if (node.state === "stopping" && node.action === "count") this.#plan(node, "untaint", now + ACT_SEC);
-    else if (node.state === "off") this.#plan(node, "switchOn", now + ACT_SEC);
+    if (node.state === "on") this.#lookAt(node, Math.max(now + ACT_SEC, node.notBefore));
+    // A machine that was sent nothing still runs: it only loses its taint.
+    else if (node.state === "off" || (node.state === "stopping" && !node.isSent)) this.#lookAt(node, now + ACT_SEC);
   }
 
   /** Takes all steps that are due. */
   advance(now: number): void {
-    for (const node of this.#nodes) if (node.at <= now) this.#act(node, now);
-    this.#refresh();
+    for (const node of this.#nodes) if (node.at <= now) this.#look(node, now);
+    this.#nextAt = Number.POSITIVE_INFINITY;
+    for (const { at } of this.#nodes) if (at < this.#nextAt) this.#nextAt = at;
   }
 
   /** The machine ended its shutdown or its boot. */
@@ -132,116 +139,157 @@ export class SimulatedPowerProgram {
     const node = this.#nodes[index] as PoweredNode;
     if (power === "off") {
       this.#setReady(node, false);
-      this.#plan(node, "observeOff", now + POLL_SEC);
+      this.#lookAt(node, now + POLL_SEC);
     } else if (power === "on") {
       this.#setReady(node, true);
-      this.#plan(node, "untaint", now + REPORT_SEC + ACT_SEC);
+      this.#lookAt(node, now + REPORT_SEC + ACT_SEC);
     } else {
       this.failures++;
-      this.#plan(node, "timeout", Math.max(now, node.startedAt + this.#wakeTimeout(node)));
+      this.#lookAt(node, Math.max(now, node.stepAt + this.#limitsOf(node).wakeTimeout / 1000));
     }
   }
 
-  #wakeTimeout({ index }: PoweredNode): number {
-    return Math.max(WAKE_TIMEOUT_SEC, TIMEOUT_BOOTS * this.#site.bootSecondsOf(index));
+  #limitsOf({ index }: PoweredNode): StepLimits {
+    const boots = TIMEOUT_BOOTS * this.#site.bootSecondsOf(index);
+    return { ...LIMITS, wakeTimeout: milliseconds(Math.max(LIMITS.wakeTimeout, boots * 1000)) };
   }
 
-  #act(node: PoweredNode, now: number): void {
-    const { action } = node;
+  #look(node: PoweredNode, now: number): void {
     node.at = Number.POSITIVE_INFINITY;
-    if (action === "taint") this.#taint(node, now);
-    else if (action === "count") this.#shutDown(node, now);
-    else if (action === "observeOff") this.#observeOff(node, now);
-    else if (action === "switchOn") this.#switchOn(node, now);
-    else if (action === "untaint") this.#finishWake(node, now);
-    else if (action === "timeout") this.#timeOut(node, now);
-    else this.#repair(node, now);
+    if (node.state === "on" && node.wanted === "off") this.#begin(node, "stopping", "taint", now);
+    if (node.state === "off" && node.wanted === "on") this.#begin(node, "waking", "on", now);
+    if (node.state === "stopping") this.#sleep(node, now);
+    else if (node.state === "waking") this.#wake(node, now);
+    else if (node.state === "failed") this.#afterFailure(node, now);
   }
 
-  #taint(node: PoweredNode, now: number): void {
-    if (node.wanted !== "off") return;
-    this.#setTaint(node, true);
-    this.#setState(node, "stopping");
+  #begin(node: PoweredNode, state: "stopping" | "waking", step: OperationStep, now: number): void {
+    if (state === "stopping") this.#setTaint(node, true);
+    this.#setState(node, state);
     node.startedAt = now;
-    this.#plan(node, "count", now + SETTLE_SEC);
+    node.attempt = 1;
+    node.isSent = false;
+    this.#goTo(node, step, now);
   }
 
-  #shutDown(node: PoweredNode, now: number): void {
-    if (this.#site.jobsOn(node.index) > 0) {
-      node.notBefore = now + RETRY_SLEEP_SEC;
-      this.#setTaint(node, false);
-      this.#setState(node, "on");
-      if (node.wanted === "off") this.#plan(node, "taint", node.notBefore);
-      return;
-    }
-    this.#site.switchPower(node.index, "shutDown", now);
-    // From now on the machine cannot be called back before it is off.
-    node.action = "observeOff";
-    this.#onChange(node.index, false);
+  #goTo(node: PoweredNode, step: OperationStep, now: number): void {
+    node.step = step;
+    node.stepAt = now;
   }
 
-  #observeOff(node: PoweredNode, now: number): void {
+  /** What the power program would observe of a node: its switch answers at once, and its watches are never late. */
+  #factsOf({ index, stepAt }: PoweredNode, now: number) {
+    const power = this.#site.powerOf(index);
+    return {
+      exists: true,
+      sinceStep: milliseconds(Math.round((now - stepAt) * 1000)),
+      machine: power === "off" ? ("off" as const) : ("on" as const),
+      isOn: power === "on",
+    };
+  }
+
+  #sleep(node: PoweredNode, now: number): void {
+    const occupied = this.#site.jobsOn(node.index) > 0 ? "jobs run on it" : undefined;
+    const facts: SleepFacts = {
+      ...this.#factsOf(node, now),
+      wanted: node.wanted,
+      reason: "the operator wants it",
+      tainted: true,
+      sent: { shutdown: node.isSent ? "yes" : "no", forceOff: "no" },
+      pods: { occupied },
+    };
+    const next = nextSleepMove(node.step, facts, LIMITS);
+    if (next.move === "goTo") {
+      this.#goTo(node, next.step, now);
+      this.#sleep(node, now);
+    } else if (next.move === "wait" && !node.isSent) this.#lookAt(node, now + next.time / 1000);
+    else if (next.move === "send") {
+      node.isSent = true;
+      this.#site.switchPower(node.index, "shutDown", now);
+      this.#onChange(node.index, false);
+    } else if (next.move === "giveUp") this.#giveUp(node, next.failed, now);
+    else if (next.move === "finish") this.#fallAsleep(node, now);
+  }
+
+  #giveUp(node: PoweredNode, failed: boolean, now: number): void {
+    if (failed) node.notBefore = now + LIMITS.awakeAtLeast / 1000;
+    this.#setTaint(node, false);
+    this.#setState(node, "on");
+    if (node.wanted === "off") this.#lookAt(node, Math.max(now + ACT_SEC, node.notBefore));
+  }
+
+  #fallAsleep(node: PoweredNode, now: number): void {
     this.sleeps++;
     const at = isoTime(instantAt(now));
-    const { lastSleep, cyclesToday = 0 } = node.endpoint.status ?? {};
-    const isSameDay = lastSleep?.at.slice(0, 10) === at.slice(0, 10);
     this.#report(node, {
       lastSleep: { at, seconds: seconds(now - node.startedAt), result: "succeeded" },
-      cyclesToday: (isSameDay ? cyclesToday : 0) + 1,
+      cyclesToday: cyclesOn(at, node.endpoint.status) + 1,
     });
     this.#setState(node, "off");
-    node.attempt = 1;
-    if (node.wanted === "on") this.#plan(node, "switchOn", now + ACT_SEC);
+    if (node.wanted === "on") this.#lookAt(node, now + ACT_SEC);
+  }
+
+  #wake(node: PoweredNode, now: number): void {
+    const { attempt } = node;
+    const { isOn, ...facts } = this.#factsOf(node, now);
+    const next = nextWakeMove(node.step, { ...facts, attempt, hasBooted: isOn, isBack: isOn }, this.#limitsOf(node));
+    if (next.move === "goTo") {
+      this.#goTo(node, next.step, now);
+      this.#wake(node, now);
+    } else if (next.move === "switchOn") this.#switchOn(node, now);
+    else if (next.move === "cutPower") {
+      this.#site.switchPower(node.index, "cutPower", now);
+      this.#lookAt(node, now + POLL_SEC);
+    } else if (next.move === "tryAgain") {
+      node.attempt++;
+      this.#goTo(node, "on", now);
+      this.#wake(node, now);
+    } else if (next.move === "fail") this.#fail(node, now);
+    else if (next.move === "finish") {
+      const took = seconds(now - node.startedAt);
+      this.#report(node, { lastWake: { at: isoTime(instantAt(now)), seconds: took, result: "succeeded" } });
+      this.#useAgain(node, now);
+    }
   }
 
   #switchOn(node: PoweredNode, now: number): void {
+    // As a boot of this attempt takes.
     node.startedAt = now;
     const fails = node.boots.next() < this.#failedBoots;
     this.#site.switchPower(node.index, fails ? "failToSwitchOn" : "switchOn", now);
-    this.#setState(node, "waking");
+    this.#onChange(node.index, false);
+    this.#goTo(node, "ready", now);
   }
 
-  #finishWake(node: PoweredNode, now: number): void {
-    const isWake = node.state === "waking";
-    const at = isoTime(instantAt(now));
-    // A node that came back after a failed wake is used, but its wake is not proven.
-    if (isWake) this.#report(node, { lastWake: { at, seconds: seconds(now - node.startedAt), result: "succeeded" } });
-    this.#setTaint(node, false);
-    this.#setState(node, "on");
-    if (node.wanted === "off") this.#plan(node, "taint", now + ACT_SEC);
-  }
-
-  /** The wake is tried once more with a power cycle. Then it has failed. */
-  #timeOut(node: PoweredNode, now: number): void {
-    if (node.attempt === 1) {
-      node.attempt = 2;
-      this.#site.switchPower(node.index, "cutPower", now);
-      this.#plan(node, "switchOn", now + POLL_SEC);
-      return;
-    }
+  #fail(node: PoweredNode, now: number): void {
     const at = isoTime(instantAt(now));
     this.#report(node, {
       wakeProven: false,
       lastWake: { at, seconds: seconds(now - node.startedAt), result: "failed" },
     });
     this.#setState(node, "failed");
-    this.#plan(node, "repair", now + POWER_STATES.repair.value);
+    this.#lookAt(node, now + POWER_STATES.repair.value);
   }
 
-  #repair(node: PoweredNode, now: number): void {
+  /** A person repairs the machine. Then the node is used again, but its wake is not proven. */
+  #afterFailure(node: PoweredNode, now: number): void {
+    if (this.#site.powerOf(node.index) === "on") {
+      this.#useAgain(node, now);
+      return;
+    }
     this.#site.switchPower(node.index, "cutPower", now);
     this.#site.switchPower(node.index, "switchOn", now);
   }
 
-  #plan(node: PoweredNode, action: Action, at: number): void {
-    node.action = action;
-    node.at = at;
-    this.#nextAt = Math.min(this.#nextAt, at);
+  #useAgain(node: PoweredNode, now: number): void {
+    this.#setTaint(node, false);
+    this.#setState(node, "on");
+    if (node.wanted === "off") this.#lookAt(node, now + ACT_SEC);
   }
 
-  #refresh(): void {
-    this.#nextAt = Number.POSITIVE_INFINITY;
-    for (const { at } of this.#nodes) if (at < this.#nextAt) this.#nextAt = at;
+  #lookAt(node: PoweredNode, at: number): void {
+    node.at = at;
+    this.#nextAt = Math.min(this.#nextAt, at);
   }
 
   #report(node: PoweredNode, status: NonNullable<PowerEndpoint["status"]>): void {

@@ -232,9 +232,13 @@ describe("arms with sleep", () => {
         onChange: () => {},
       });
       const results = new Map<number, string>();
-      const spy = vi.spyOn(site, "switchPower").mockImplementation((node, how) => {
-        if (how === "shutDown") program.switched(node, "off", now);
-        else results.set(node, how);
+      const off = new Set<number>();
+      const powers = vi.spyOn(site, "powerOf").mockImplementation((node) => (off.has(node) ? "off" : "on"));
+      const switches = vi.spyOn(site, "switchPower").mockImplementation((node, how) => {
+        if (how === "shutDown") {
+          off.add(node);
+          program.switched(node, "off", now);
+        } else results.set(node, how);
       });
       let now = 0;
       for (const node of order) {
@@ -243,7 +247,8 @@ describe("arms with sleep", () => {
         program.want((machines[node] as ClusterMachine).name, "on", now);
         for (let step = 0; step < 5; step++) program.advance(++now);
       }
-      spy.mockRestore();
+      powers.mockRestore();
+      switches.mockRestore();
       return [...results].toSorted(([a], [b]) => a - b).map(([, how]) => how);
     };
     expect(outcomes(7, [0, 1, 2, 3, 4])).toEqual(outcomes(7, [4, 2, 0, 3, 1]));
