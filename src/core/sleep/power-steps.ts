@@ -61,7 +61,7 @@ export interface WakeFacts extends OperationFacts {
 }
 
 /** What the power program does next. */
-export type PowerMove<Step extends OperationStep> =
+type PowerMove<Step extends OperationStep> =
   /** Read the switch, and ask again. A switch that does not answer counts as `unknown` if it is optional. */
   | { readonly move: "readSwitch"; readonly optional: boolean }
   | { readonly move: "wait"; readonly time: Milliseconds }
@@ -101,9 +101,14 @@ const giveUpUnsent = ({ wanted, reason }: SleepFacts): SleepMove =>
     ? { move: "giveUp", reason, failed: false }
     : { move: "giveUp", reason: "nothing could be sent in time", failed: true };
 
+const awaitTaint: Step<SleepStep, SleepFacts, SleepMove> = {
+  name: "taint",
+  next: () => ({ move: "goTo", step: "count" }),
+};
+
 /** A sleep: taint → pods counted, at a version that is not older → off, if need be by force. */
 const SLEEP_STEPS: readonly Step<SleepStep, SleepFacts, SleepMove>[] = [
-  { name: "taint", next: () => ({ move: "goTo", step: "count" }) },
+  awaitTaint,
   {
     name: "count",
     next: ({ sinceStep, pods }, { settle }) => {
@@ -156,23 +161,25 @@ export function nextSleepMove(step: OperationStep, facts: SleepFacts, limits: St
   // The machine of a Node that was deleted may still go down. Another one of its name gets the taint as well.
   if (exists && !tainted) return { move: "taint", startsAgain: step === "count" || (maySend && isNothingSent(facts)) };
   // A step that is no step of a sleep begins it again.
-  const { next } = SLEEP_STEPS.find(({ name }) => name === step) ?? (SLEEP_STEPS[0] as (typeof SLEEP_STEPS)[number]);
+  const { next } = SLEEP_STEPS.find(({ name }) => name === step) ?? awaitTaint;
   return next(facts, limits);
 }
 
+const switchOn: Step<WakeStep, WakeFacts, WakeMove> = {
+  name: "on",
+  next: ({ machine, attempt, hasBooted, sinceStep }, limits) => {
+    if (machine === undefined) return { move: "readSwitch", optional: false };
+    if (attempt === 1 || hasBooted) return { move: "switchOn" };
+    if (machine === "on") return { move: "cutPower" };
+    // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
+    const longest = Math.min(limits.shutdownTimeout, limits.wakeTimeout / 2);
+    return machine === "unknown" && sinceStep < longest ? pollIn(limits) : { move: "switchOn" };
+  },
+};
+
 /** A wake: on → the node is Ready and its agent reports → the taint is removed. */
 const WAKE_STEPS: readonly Step<WakeStep, WakeFacts, WakeMove>[] = [
-  {
-    name: "on",
-    next: ({ machine, attempt, hasBooted, sinceStep }, limits) => {
-      if (machine === undefined) return { move: "readSwitch", optional: false };
-      if (attempt === 1 || hasBooted) return { move: "switchOn" };
-      if (machine === "on") return { move: "cutPower" };
-      // The switch may be taking the power away. One that does not report `off` in time is switched on anyway.
-      const longest = Math.min(limits.shutdownTimeout, limits.wakeTimeout / 2);
-      return machine === "unknown" && sinceStep < longest ? pollIn(limits) : { move: "switchOn" };
-    },
-  },
+  switchOn,
   {
     name: "ready",
     next: ({ machine, exists }, limits) => {
@@ -191,6 +198,6 @@ export function nextWakeMove(step: OperationStep, facts: WakeFacts, limits: Step
   if (step === "ready" && exists && isBack) return { move: "goTo", step: "untaint" };
   if (step !== "untaint" && sinceStep >= limits.wakeTimeout)
     return attempt < WAKE_ATTEMPTS ? { move: "tryAgain" } : { move: "fail" };
-  const { next } = WAKE_STEPS.find(({ name }) => name === step) ?? (WAKE_STEPS[0] as (typeof WAKE_STEPS)[number]);
+  const { next } = WAKE_STEPS.find(({ name }) => name === step) ?? switchOn;
   return next(facts, limits);
 }

@@ -105,8 +105,9 @@ export class SleepSteps {
       case "giveUp":
         return this.#giveUp(one, next.reason, next.failed);
       case "wake":
-        return next.failed === undefined ? wake.begin(one) : this.#wakeAgain(one, next.failed);
+        break;
     }
+    return next.failed === undefined ? wake.begin(one) : this.#wakeAgain(one, next.failed);
   }
 
   async #shutdown(one: NodeCase): Promise<Next> {

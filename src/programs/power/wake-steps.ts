@@ -71,8 +71,9 @@ export class WakeSteps {
       case "fail":
         return this.#fail(one);
       case "finish":
-        return this.#finish(one, operation);
+        break;
     }
+    return this.#finish(one, operation);
   }
 
   /** The first switch-on of an attempt. What it can prove is written before the call. */
