@@ -11,7 +11,7 @@ import {
   type SnapshotNode,
   statusToPublish,
 } from "../src/core/planning/index.ts";
-import { ArrivalHistory, profileCaps } from "../src/core/policy/index.ts";
+import { ArrivalHistory, capLimits } from "../src/core/policy/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../src/core/twin/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
 import type { BenchFigure, Scenario } from "./scenario.ts";
@@ -34,7 +34,7 @@ const settings: PlanningSettings = {
   },
   minDwell: milliseconds(300_000),
   guard: { drainingCaps: "performance" },
-  capsOf: profileCaps({
+  limitsOf: capLimits({
     cpu: {
       absolute: false,
       watts: { performance: watts(5000), eco: watts(120) },

@@ -14,7 +14,7 @@ import {
   withReadFallback,
 } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
-import { powerTarget } from "./power-target.ts";
+import { powerTarget, profiles } from "./power-target.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
 
 export const schedulableClasses = ["performance", "eco", "draining", "asleep", "unknown"] as const;
@@ -36,6 +36,23 @@ const wantedPower = block(
     reason: text(1024, "Why the operator wants this state, one sentence.").optional(),
   },
 );
+
+/** A reader that knows fewer names still shows them, so they are plain text. */
+const limitName = (device: string) =>
+  text(
+    64,
+    `Name of the limit that the ${device} cap comes from, the lowest of all: profile (settings), slowdown (ECO_MAX_SLOWDOWN_PCT) or pin (NodePowerProfile); absent without a cap.`,
+  ).optional();
+
+const capsOrigin = block("What the caps of this target stand for; absent if an older operator wrote it.", {
+  // An invalid profile reads as performance: the operator then lowers caps only after it has counted pods.
+  profile: withReadFallback(
+    choice(profiles, "Profile whose caps these are; a node on its way to eco has the caps of performance for a while."),
+    "performance",
+  ),
+  cpu: limitName("CPU"),
+  gpu: limitName("GPU"),
+});
 
 const nodePower = block("Where the node is between on and off; absent means on. Written by the power program.", {
   // An invalid state reads as failed: the scheduler places nothing on such a node, and nothing switches it off.
@@ -135,7 +152,9 @@ const status = block(
   },
 );
 
-const spec = powerTarget().extend({ power: wantedPower.optional() }).describe("The power target of the node.");
+const spec = powerTarget()
+  .extend({ caps: capsOrigin.optional(), power: wantedPower.optional() })
+  .describe("The power target of the node.");
 
 export const nodeTwinSchema = withRules(
   z.object({ ...header("NodeTwin"), spec, status: status.optional() }),

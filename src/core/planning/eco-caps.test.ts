@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cpuCapIntent, gpuCapIntent, raplStep, resolveCap, withLowestCap } from "../control/index.ts";
-import { noQueues } from "../demand/index.ts";
+import { noQueues, type QueuedPools } from "../demand/index.ts";
 import { builtinCatalogue, type HardwareView, hardwareView } from "../inventory/index.ts";
-import { type CapSettings, profileCaps } from "../policy/index.ts";
+import { type CapSettings, capLimits, profileCaps } from "../policy/index.ts";
 import { fittingClock, leastEnergyClock, nodePowerModelOf, powerAt, restOfServerOf } from "../power/index.ts";
 import { effectiveCaps } from "../twin/index.ts";
-import { percent, watts } from "../units/index.ts";
+import { type Percent, percent, watts } from "../units/index.ts";
 
 const settings: CapSettings = {
   cpu: {
@@ -17,7 +17,12 @@ const settings: CapSettings = {
   },
   gpu: { absolute: false, percent: { performance: percent(100), eco: percent(60) }, modelCaps: {} },
 };
-const capsAt = (bound: number, clockShare = 1) => profileCaps(settings, percent(bound), clockShare);
+type Bound = readonly [maxSlowdown?: Percent, clockShare?: number];
+const capsWith =
+  (own: CapSettings, ...bound: Bound) =>
+  (hardware: HardwareView, queued: QueuedPools) =>
+    profileCaps(capLimits(own, ...bound)(hardware, queued), undefined, hardware);
+const capsAt = (bound: number, clockShare = 1) => capsWith(settings, percent(bound), clockShare);
 const node = { metadata: { name: "n" } };
 const cpuNode = (rawModel: string, sockets = 2): HardwareView => hardwareView(node, { cpu: { rawModel, sockets } });
 const gpuNode = (rawModel: string, count = 8): HardwareView =>
@@ -65,8 +70,9 @@ function boardCap(hardware: HardwareView, bound: number, queued = noQueues, cloc
 
 describe("eco caps with a bounded slowdown", () => {
   it("X-111 without a bound the percentages of the settings apply", () => {
-    expect(profileCaps(settings)(cpuNode("AMD EPYC 9654"), noQueues).eco).toEqual({
+    expect(capsWith(settings)(cpuNode("AMD EPYC 9654"), noQueues).eco).toEqual({
       cpu: { packagePowerCapPctOfMax: 60 },
+      caps: { profile: "eco", cpu: "profile" },
     });
   });
 
@@ -123,7 +129,7 @@ describe("eco caps with a bounded slowdown", () => {
       }),
     );
     const low = { ...settings, gpu: { ...settings.gpu, percent: { performance: percent(50), eco: percent(40) } } };
-    const caps = profileCaps(low, percent(1))(gpuNode("NVIDIA H100 80GB HBM3"), noQueues);
+    const caps = capsWith(low, percent(1))(gpuNode("NVIDIA H100 80GB HBM3"), noQueues);
     expect(caps.eco.gpu?.powerCap?.capPctOfMax).toBe(50);
   });
 
@@ -156,14 +162,6 @@ describe("eco caps with a bounded slowdown", () => {
     expect(boardCap(gpu, 10, waiting.gpu)).toBeGreaterThan(boardCap(gpu, 10));
   });
 
-  it("X-112 both caps count as eco caps, so a queue starts no downgrade", () => {
-    const hardware = cpuNode("Intel(R) Xeon(R) Platinum 8480+");
-    const { eco, ecoCeiling } = capsAt(10)(hardware, noQueues);
-    const { eco: queued } = capsAt(10)(hardware, { cpu: true, gpu: true });
-    expect(ecoCeiling).toEqual(queued);
-    expect(eco).not.toEqual(queued);
-  });
-
   it("X-113 CPUs of nodes with GPUs stay uncapped, so that the boards do not wait for their host", () => {
     const { eco } = capsAt(10)(gpuNode("NVIDIA H100 80GB HBM3"), noQueues);
     expect(eco.cpu).toBeUndefined();
@@ -172,10 +170,11 @@ describe("eco caps with a bounded slowdown", () => {
 
   it("X-111 writes watts if configured, and leaves a package of an unknown maximum open", () => {
     const absolute = { ...settings, cpu: { ...settings.cpu, absolute: true } };
-    const capped = profileCaps(absolute, percent(10))(cpuNode("Intel(R) Xeon(R) Platinum 8480+"), noQueues);
+    const capped = capsWith(absolute, percent(10))(cpuNode("Intel(R) Xeon(R) Platinum 8480+"), noQueues);
     expect(capped.eco.cpu?.packagePowerCapWatts).toBeLessThan(350);
-    expect(profileCaps(absolute, percent(10))(cpuNode("Mystery CPU"), noQueues).eco).toEqual({
+    expect(capsWith(absolute, percent(10))(cpuNode("Mystery CPU"), noQueues).eco).toEqual({
       cpu: { packagePowerCapWatts: 5000 },
+      caps: { profile: "eco", cpu: "profile" },
     });
   });
 
@@ -183,8 +182,8 @@ describe("eco caps with a bounded slowdown", () => {
     const hardware = gpuNode("NVIDIA H100 80GB HBM3");
     const modelCaps = { "NVIDIA H100 80GB HBM3": { maxCapWatts: watts(500) } };
     const limited = { ...settings, gpu: { ...settings.gpu, absolute: true, modelCaps } };
-    const caps = profileCaps(limited, percent(10))(hardware, noQueues);
-    const ours = profileCaps({ ...limited, gpu: { ...limited.gpu, modelCaps: {} } }, percent(10))(hardware, noQueues);
+    const caps = capsWith(limited, percent(10))(hardware, noQueues);
+    const ours = capsWith({ ...limited, gpu: { ...limited.gpu, modelCaps: {} } }, percent(10))(hardware, noQueues);
     expect(caps.eco.gpu?.powerCap?.capWattsPerGpu).toBeCloseTo(
       Math.min(500, ours.eco.gpu?.powerCap?.capWattsPerGpu ?? 0),
       0,

@@ -1,7 +1,7 @@
 import type { NodeHardware } from "../api/index.ts";
 import type { QueuedPools } from "../demand/index.ts";
 import { densityOf, hardwareView } from "../inventory/index.ts";
-import { eligibilityOf, pinFrom } from "../policy/index.ts";
+import { eligibilityOf, pinFrom, profileCaps } from "../policy/index.ts";
 import { nodePowerModelOf } from "../power/index.ts";
 import { idleAtWall } from "../twin/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
@@ -34,7 +34,8 @@ function managedNodeOf(
   const eligibility = eligibilityOf(node, settings.eligibility);
   if (eligibility === "unmanaged") return undefined;
   const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings, queued);
-  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin });
+  const caps = profileCaps(shape.limits, pin, shape.hardware);
+  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin, caps });
 }
 
 function shapeOf(
@@ -50,7 +51,7 @@ function shapeOf(
     hardware,
     power,
     density: densityOf(hardware),
-    caps: settings.capsOf(hardware, queued),
+    limits: settings.limitsOf(hardware, queued),
     queued,
     idle: idleAtWall(power),
   };

@@ -1,6 +1,6 @@
 import type { ResourceList } from "../api/index.ts";
 import { podRequests, type ResourceTotals } from "../demand/index.ts";
-import { capsUnder, type NodeFit } from "../policy/index.ts";
+import type { NodeFit } from "../policy/index.ts";
 import { cappedPower, effectiveCaps } from "../twin/index.ts";
 import { isPositive, parseQuantity, watts } from "../units/index.ts";
 import type { ManagedNode } from "./node-plan.ts";
@@ -36,8 +36,7 @@ export function totalsOf(list: ResourceList | undefined): ResourceTotals {
   return totals;
 }
 
-function liftedWattsOf({ shape: { hardware, caps }, pin }: ManagedNode): NodeFit["liftedWatts"] {
-  const { performance, eco } = capsUnder(pin, caps);
+function liftedWattsOf({ shape: { hardware }, caps: { performance, eco } }: ManagedNode): NodeFit["liftedWatts"] {
   const high = cappedPower(hardware, effectiveCaps(performance, hardware));
   const low = cappedPower(hardware, effectiveCaps(eco, hardware));
   const between = (device: "cpu" | "gpu") => {

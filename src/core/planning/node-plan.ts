@@ -20,6 +20,7 @@ import {
   type PlannedNode,
   type PowerState,
   type ProfileCaps,
+  type ProfileLimits,
 } from "../policy/index.ts";
 import type { NodePowerModel } from "../power/index.ts";
 import type { EffectiveCaps, PowerReading, TwinOutput } from "../twin/index.ts";
@@ -33,7 +34,7 @@ export interface NodeShape {
   readonly hardware: HardwareView;
   readonly power: NodePowerModel;
   readonly density: Density;
-  readonly caps: ProfileCaps;
+  readonly limits: ProfileLimits;
   readonly queued: QueuedPools;
   /** What the empty node draws at the wall. */
   readonly idle: Watts;
@@ -48,6 +49,8 @@ export interface ManagedNode {
   readonly eligibility: Eligibility;
   readonly shape: NodeShape;
   readonly pin: NodePowerProfileSpec | undefined;
+  /** What each profile allows it now. */
+  readonly caps: ProfileCaps;
 }
 
 /** The policy's decision for every eligible node. */

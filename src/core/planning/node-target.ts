@@ -1,16 +1,14 @@
 import type { NodeTwin, NodeTwinSpec, WantedPower } from "../api/index.ts";
 import {
   blockingTaintOf,
-  capsUnder,
+  capsIn,
   guard,
   hasConfirmedCaps,
-  hasSameCaps,
   lastTargetProfile,
   type ObservedState,
   observedStateOf,
   type PlannedNode,
   type PowerState,
-  type ProfileCaps,
   publishedStateOf,
   shownUntilConfirmed,
   targetOf,
@@ -77,17 +75,19 @@ function targetFor(
   { managed, planned, twin, performancePods, power }: TargetInput,
   settings: PlanningSettings,
 ): NodeTarget {
-  const { name, node, eligibility, shape, pin } = managed;
-  const seen = observedStateOf(node, twin, { caps: shape.caps, pin, powerProfileLabel: settings.labels.powerProfile });
+  const { name, node, eligibility, shape, pin, caps: profileCaps } = managed;
+  const seen = observedStateOf(node, twin, { caps: profileCaps, powerProfileLabel: settings.labels.powerProfile });
   const decision = guard(seen, { planned: planned.profile, performancePods }, settings.guard);
   // The class can be published only after the NodeTwin exists, and eco caps only after the class.
   const next: PowerState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
   const published = publishedStateOf(next);
+  const keepsCaps = next.caps === "eco" && decision.keepsEcoCaps === true;
+  const targetCaps = twin !== undefined && keepsCaps ? capsIn(twin.spec) : profileCaps[next.caps];
   const keepsTarget = eligibility !== "eligible" || power.asleep;
   const { power: _, ...target }: NodeTwinSpec =
-    twin !== undefined && keepsTarget && keepsSpec(twin.spec, seen, next, capsUnder(pin, shape.caps))
+    twin !== undefined && keepsTarget && keepsSpec(seen, next)
       ? twin.spec
-      : { nodeName: name, ...targetOf(published, pin, shape.caps, settings.policy.type) };
+      : { nodeName: name, ...targetOf(published, pin, targetCaps, settings.policy.type) };
   const spec = power.wanted === undefined ? target : { ...target, power: power.wanted };
   const caps = effectiveCaps(spec, shape.hardware);
   const awaitsAgent = next.state === "ActivePerformance" && !hasConfirmedCaps(twin, spec);
@@ -119,8 +119,7 @@ function targetFor(
  * A node that is not eligible keeps its spec unchanged, with one exception: a change to eco that has started is completed, so
  * its eco caps still follow.
  */
-function keepsSpec(spec: NodeTwinSpec, seen: ObservedState, next: PowerState, { performance }: ProfileCaps): boolean {
-  if (next.state !== seen.state) return false;
-  const waitsForEcoCaps = next.caps === "eco" && hasSameCaps(spec, performance);
-  return !waitsForEcoCaps;
+function keepsSpec(seen: ObservedState, next: PowerState): boolean {
+  const waitsForEcoCaps = next.caps === "eco" && seen.caps !== "eco";
+  return next.state === seen.state && !waitsForEcoCaps;
 }

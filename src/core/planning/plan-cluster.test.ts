@@ -12,7 +12,7 @@ import {
 import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
 import { ArrivalHistory } from "../fit/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
-import { capIntents } from "../policy/index.ts";
+import { capLimits } from "../policy/index.ts";
 import { SleepMemory } from "../sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel, type MeterReading } from "../twin/index.ts";
 import { type Instant, instant, milliseconds, percent, seconds, watts } from "../units/index.ts";
@@ -42,7 +42,7 @@ const settings: PlanningSettings = {
   },
   minDwell: milliseconds(0),
   guard: { drainingCaps: "performance" },
-  capsOf: capIntents({
+  limitsOf: capLimits({
     cpu: {
       absolute: false,
       watts: { performance: watts(5000), eco: watts(120) },

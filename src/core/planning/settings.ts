@@ -1,5 +1,5 @@
 import type { Catalogue } from "../inventory/index.ts";
-import type { CapsOf, EligibilitySettings, GuardOptions, PolicySettings } from "../policy/index.ts";
+import type { EligibilitySettings, GuardOptions, LimitsOf, PolicySettings } from "../policy/index.ts";
 import type { SleepSettings } from "../sleep/index.ts";
 import type { PowerSourceMode, TwinModel } from "../twin/index.ts";
 import type { Milliseconds } from "../units/index.ts";
@@ -10,7 +10,7 @@ export interface PlanningSettings {
   /** The minimum time that a promoted node keeps the performance profile. */
   readonly minDwell: Milliseconds;
   readonly guard: GuardOptions;
-  readonly capsOf: CapsOf;
+  readonly limitsOf: LimitsOf;
   /** The keys of the labels on Nodes. */
   readonly labels: { readonly powerProfile: string; readonly draining: string };
   readonly gpuProductLabels: readonly string[];

@@ -4,12 +4,6 @@ import { type Percent, percent, percentOf, type Watts, watts } from "../units/in
 
 /** The caps of a NodeTwin's spec; an absent cap means uncapped. */
 export type CapIntents = Pick<NodeTwinSpec, "cpu" | "gpu">;
-/** The caps of a node under each profile. */
-export interface ProfileCaps extends Readonly<Record<Profile, CapIntents>> {
-  /** If eco caps change with the queues: the highest of them. Published caps up to these count as eco caps. */
-  readonly ecoCeiling?: CapIntents | undefined;
-}
-
 export interface CapSettings {
   readonly cpu: {
     /** Watts per package instead of percent. */
@@ -39,31 +33,55 @@ export interface CapHardware {
   readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;
 }
 
+/** A cap of the CPUs and of the GPUs, before it is written in the unit of the settings. */
+export interface CapFigures {
+  /** Undefined: the CPUs stay uncapped. */
+  readonly cpu: { readonly watts: Watts; readonly percent: Percent } | undefined;
+  readonly gpu: Percent;
+}
+
 /**
  * Takes the settings first, because they are read once, and then the hardware, because caps depend on nothing else. A cap
  * that the API would reject is left out.
  */
-export function capIntents({ cpu, gpu }: CapSettings): (hardware: CapHardware) => ProfileCaps {
+export function capIntents(settings: CapSettings): (hardware: CapHardware) => Readonly<Record<Profile, CapIntents>> {
+  const { cpu, gpu } = settings;
+  const write = capWriter(settings);
+  const figuresOf = (profile: Profile, hardware: CapHardware): CapFigures => ({
+    cpu:
+      hasGpus(hardware) && !cpu.onGpuNodes ? undefined : { watts: cpu.watts[profile], percent: cpu.percent[profile] },
+    gpu: gpu.percent[profile],
+  });
+  return (hardware) => ({
+    performance: write(hardware, figuresOf("performance", hardware)),
+    eco: write(hardware, figuresOf("eco", hardware)),
+  });
+}
+
+/** Writes caps in the unit of the settings, within the range of the device. */
+export function capWriter({ cpu, gpu }: CapSettings): (hardware: CapHardware, figures: CapFigures) => CapIntents {
   const rangeOf = gpu.absolute ? gpuRanges(gpu.modelCaps) : () => undefined;
-  return (hardware) => {
-    const board = hardware.gpu && hardware.gpu.count > 0 ? hardware.gpu : undefined;
-    const range = board && rangeOf(board);
-    const intent = (profile: Profile): CapIntents => {
-      const cpuIntent = board && !cpu.onGpuNodes ? undefined : cpuCap(profile, hardware.cpu, cpu);
-      const powerCap = board && gpuCap(gpu.percent[profile], range);
-      return { ...(cpuIntent && { cpu: cpuIntent }), ...(powerCap && { gpu: { powerCap } }) };
-    };
-    return { performance: intent("performance"), eco: intent("eco") };
+  return (hardware, figures) => {
+    const cpuIntent = figures.cpu && cpuCap(figures.cpu, hardware.cpu, cpu.absolute);
+    const board = hasGpus(hardware) ? hardware.gpu : undefined;
+    const powerCap = board && gpuCap(figures.gpu, rangeOf(board));
+    return { ...(cpuIntent && { cpu: cpuIntent }), ...(powerCap && { gpu: { powerCap } }) };
   };
 }
 
-function cpuCap(profile: Profile, cpu: CapHardware["cpu"], settings: CapSettings["cpu"]): CpuCap | undefined {
-  if (settings.absolute) {
+const hasGpus = ({ gpu }: CapHardware): boolean => gpu !== undefined && gpu.count > 0;
+
+function cpuCap(
+  figures: NonNullable<CapFigures["cpu"]>,
+  cpu: CapHardware["cpu"],
+  absolute: boolean,
+): CpuCap | undefined {
+  if (absolute) {
     const most = isItsOwn(cpu.from.maxWatts, cpu.match) ? cpu.maxWattsPerSocket : undefined;
-    const packagePowerCapWatts = within(settings.watts[profile], cpu.minWattsPerSocket, most);
+    const packagePowerCapWatts = within(figures.watts, cpu.minWattsPerSocket, most);
     return packagePowerCapWatts && { packagePowerCapWatts };
   }
-  const packagePowerCapPctOfMax = capPercent(settings.percent[profile]);
+  const packagePowerCapPctOfMax = capPercent(figures.percent);
   return packagePowerCapPctOfMax && { packagePowerCapPctOfMax };
 }
 

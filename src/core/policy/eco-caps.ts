@@ -8,30 +8,33 @@ import {
   powerAt,
   restOfServerOf,
 } from "../power/index.ts";
-import { type Percent, percent, percentOf, type Watts } from "../units/index.ts";
-import { type CapIntents, type CapSettings, capIntents, gpuMaximum, type ProfileCaps } from "./caps.ts";
+import { type Percent, percent, percentOf, type Watts, watts } from "../units/index.ts";
+import type { CapLimit, ProfileLimits } from "./cap-limits.ts";
+import { type CapFigures, type CapIntents, type CapSettings, capIntents, capWriter, gpuMaximum } from "./caps.ts";
 
-/** The caps of a node under each profile; eco caps may depend on the queues. */
-export type CapsOf = (hardware: HardwareView, queued: QueuedPools) => ProfileCaps;
+/** The limits of a node under each profile; those of eco may depend on the queues. */
+export type LimitsOf = (hardware: HardwareView, queued: QueuedPools) => ProfileLimits;
 
 /**
  * Without `maxSlowdown` the eco caps are the percentages of the settings. `clockShare`: the share of its run time that follows
  * the clock, of the work whose energy the caps minimise; the bound is for compute-bound work in any case.
  */
-export const profileCaps = (
-  settings: CapSettings,
-  maxSlowdown?: Percent,
-  clockShare: number = COMPUTE_BOUND,
-): CapsOf => (maxSlowdown === undefined ? capIntents(settings) : boundedCaps(settings, maxSlowdown, clockShare));
-
-/** The eco caps of a model: percent of the maximum of each device. */
-interface EcoShares {
-  readonly cpu: Percent;
-  readonly gpu: Percent;
+export function capLimits(settings: CapSettings, maxSlowdown?: Percent, clockShare: number = COMPUTE_BOUND): LimitsOf {
+  const capsOf = capIntents(settings);
+  const limit = (caps: CapIntents): CapLimit => ({ name: "profile", caps });
+  if (maxSlowdown === undefined) {
+    return (hardware) => {
+      const { performance, eco } = capsOf(hardware);
+      return { performance: [limit(performance)], eco: [limit(eco)] };
+    };
+  }
+  const slowdownOf = slowdownLimit(settings, maxSlowdown, clockShare);
+  const openHosts = capIntents({ ...settings, cpu: { ...settings.cpu, onGpuNodes: false } });
+  return (hardware, queued) => ({
+    performance: [limit(capsOf(hardware).performance)],
+    eco: [limit(openHosts(hardware).performance), slowdownOf(hardware, queued)],
+  });
 }
-
-/** Clusters have few models. A table that large means that the hardware differs from node to node; it starts empty again. */
-const MAX_MODELS = 1024;
 
 /**
  * Eco caps with a bounded cost: compute-bound work at full load takes at most `maxSlowdown` percent longer, and so does all
@@ -39,66 +42,41 @@ const MAX_MODELS = 1024;
  *
  * CPUs of nodes with GPUs stay uncapped: a GPU that waits for its host draws idle power for longer than the CPU saves.
  */
-function boundedCaps(settings: CapSettings, maxSlowdown: Percent, clockShare: number): CapsOf {
+function slowdownLimit(settings: CapSettings, maxSlowdown: Percent, clockShare: number) {
   const calm = maxSlowdown / 100;
-  const intents = new Map<string, ReturnType<typeof capIntents>>();
-  const intentsFor = ({ cpu, gpu }: EcoShares, cpuWatts: Watts) => {
-    const key = `${cpu} ${cpuWatts} ${gpu}`;
-    let known = intents.get(key);
-    if (known === undefined) {
-      if (intents.size >= MAX_MODELS) intents.clear();
-      known = capIntents({
-        cpu: {
-          ...settings.cpu,
-          percent: { ...settings.cpu.percent, eco: cpu },
-          watts: { ...settings.cpu.watts, eco: cpuWatts },
-          onGpuNodes: false,
-        },
-        gpu: { ...settings.gpu, percent: { ...settings.gpu.percent, eco: gpu } },
-      });
-      intents.set(key, known);
-    }
-    return known;
-  };
+  const write = capWriter(settings);
   const maximumOf = gpuMaximum(settings);
-  const ecoAt = (hardware: HardwareView, bounds: Readonly<Record<"cpu" | "gpu", number>>): CapIntents => {
-    const shares = ecoShares(hardware, bounds, maximumOf, clockShare);
-    const cpu = percent(Math.min(shares.cpu, settings.cpu.percent.performance));
-    const gpu = percent(Math.min(shares.gpu, settings.gpu.percent.performance));
-    // Watts of an unknown maximum would be a guess, so such a package stays open.
-    const isKnown = hardware.cpu.from.maxWatts !== "fallback";
-    const cpuWatts = isKnown ? percentOf(cpu, hardware.cpu.maxWattsPerSocket) : settings.cpu.watts.performance;
-    return intentsFor({ cpu, gpu }, cpuWatts)(hardware).eco;
+  return (hardware: HardwareView, queued: QueuedPools): CapLimit => {
+    const bounds = { cpu: queued.cpu ? calm / 2 : calm, gpu: queued.gpu ? calm / 2 : calm };
+    return { name: "slowdown", caps: write(hardware, ecoFigures(hardware, bounds, maximumOf, clockShare)) };
   };
-  const flat = capIntents(settings);
-  return (hardware, queued) => ({
-    performance: flat(hardware).performance,
-    eco: ecoAt(hardware, { cpu: queued.cpu ? calm / 2 : calm, gpu: queued.gpu ? calm / 2 : calm }),
-    ecoCeiling: ecoAt(hardware, { cpu: calm / 2, gpu: calm / 2 }),
-  });
 }
 
 /** RAPL rounds a cap down by up to this much. The cap is that much higher, so that the bound still holds. */
 const LIMIT_STEP = 1 / 8;
 
-function ecoShares(
+function ecoFigures(
   hardware: HardwareView,
   bounds: Readonly<Record<"cpu" | "gpu", number>>,
   maximumOf: ReturnType<typeof gpuMaximum>,
   clockShare: number,
-): EcoShares {
+): CapFigures {
   const model = nodePowerModelOf(hardware);
   const rest = restOfServerOf(model);
   const { cpu, gpu } = hardware;
   if (gpu === undefined || model.gpu === undefined) {
     const beside = { constant: rest.idle / model.packages, slope: rest.slope };
     const cap = capAt(model.cpu, Math.max(clockWithin(bounds.cpu), leastEnergyClock(model.cpu, beside, clockShare)));
-    return { cpu: shareOf(Math.max(cap, packageCapFloor(cpu)), cpu.maxWattsPerSocket), gpu: OPEN };
+    const share = shareOf(Math.max(cap, packageCapFloor(cpu)), cpu.maxWattsPerSocket);
+    // Watts of an unknown maximum would be a guess, so such a package stays open.
+    const isKnown = cpu.from.maxWatts !== "fallback";
+    const capWatts = isKnown ? percentOf(share, cpu.maxWattsPerSocket) : watts(Number.POSITIVE_INFINITY);
+    return { cpu: { percent: share, watts: capWatts }, gpu: OPEN };
   }
   // All packages idle at least for as long as the boards work.
   const beside = { constant: (rest.idle + model.packages * model.cpu.idle) / model.boards, slope: rest.slope };
   const cap = capAt(model.gpu, Math.max(clockWithin(bounds.gpu), leastEnergyClock(model.gpu, beside, clockShare)));
-  return { cpu: OPEN, gpu: shareOf(Math.max(cap, gpu.minWatts), maximumOf(gpu)) };
+  return { cpu: undefined, gpu: shareOf(Math.max(cap, gpu.minWatts), maximumOf(gpu)) };
 }
 
 const OPEN = percent(100);

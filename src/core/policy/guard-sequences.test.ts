@@ -2,11 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Node, NodePowerProfileSpec, NodeTwinSpec, Profile, SchedulableClass } from "../api/index.ts";
 import { percent, watts } from "../units/index.ts";
-import type { CapIntents, ProfileCaps } from "./caps.ts";
+import { type ProfileCaps, profileCaps } from "./cap-limits.ts";
+import type { CapHardware, CapIntents } from "./caps.ts";
 import { type GuardDecision, guard } from "./guard.ts";
 import { observedStateOf } from "./observed-state.ts";
 import { publishedStateOf } from "./published-state.ts";
-import { capsUnder, targetOf } from "./target.ts";
+import { capsIn, targetOf } from "./target.ts";
 import { transitions } from "./transitions.ts";
 
 /** The stored state of one node: three objects, written one by one. */
@@ -21,7 +22,7 @@ interface Pass {
   readonly planned: Profile;
   readonly performancePods: number | undefined;
   /** Settings and hardware of this pass. */
-  readonly caps: ProfileCaps;
+  readonly caps: Caps;
   readonly drainingCaps: Profile;
   readonly pin: NodePowerProfileSpec | undefined;
   /** Which writes succeed. */
@@ -35,7 +36,8 @@ const cpuWatts = (power: number): CapIntents => ({ cpu: { packagePowerCapWatts: 
 const gpu = (share: number, power?: number): CapIntents => ({
   gpu: { powerCap: { capPctOfMax: percent(share), ...(power !== undefined && { capWattsPerGpu: watts(power) }) } },
 });
-const anyCaps: fc.Arbitrary<ProfileCaps> = fc.constantFrom<ProfileCaps>(
+type Caps = Readonly<Record<Profile, CapIntents>>;
+const anyCaps = fc.constantFrom<Caps>(
   { performance: cpu(100), eco: cpu(60) },
   { performance: cpu(90), eco: cpu(50) },
   { performance: cpuWatts(400), eco: cpuWatts(120) },
@@ -68,17 +70,34 @@ const anySpell = fc
   .map(([{ caps, pin, drainingCaps }, passes]) => passes.map((each) => ({ ...each, caps, pin, drainingCaps })));
 const anySequence = fc.array(anySpell, { maxLength: 8 }).map((spells) => spells.flat());
 
-const seenIn = ({ spec, schedulableClass, label }: Cluster, { caps, pin }: Pass) => {
+const hardware: CapHardware = {
+  cpu: { match: "exact", maxWattsPerSocket: watts(400), from: {} },
+};
+const capsUnder = (pin: NodePowerProfileSpec | undefined, { performance, eco }: Caps): ProfileCaps =>
+  profileCaps(
+    { performance: [{ name: "profile", caps: performance }], eco: [{ name: "profile", caps: eco }] },
+    pin,
+    hardware,
+  );
+
+const seenIn = ({ spec, schedulableClass, label }: Cluster, pass: Pass) => {
   const node: Node = { metadata: { name: "n", labels: { ...(label && { power: label }) } } };
   const status = { ...(schedulableClass && { schedulableClass }) };
-  return observedStateOf(node, spec && { spec, status }, { caps, pin, powerProfileLabel: "power" });
+  return observedStateOf(node, spec && { spec, status }, {
+    caps: capsUnder(pass.pin, pass.caps),
+    powerProfileLabel: "power",
+  });
 };
 const plannedIn = ({ pin, planned }: Pass): Profile => pin?.profile ?? planned;
 
+const targetCaps = ({ spec }: Cluster, { pin, caps }: Pass, { keepsEcoCaps, next }: GuardDecision) =>
+  next.caps === "eco" && keepsEcoCaps === true && spec !== undefined ? capsIn(spec) : capsUnder(pin, caps)[next.caps];
+
 function run(cluster: Cluster, pass: Pass): { readonly decision: GuardDecision; readonly after: Cluster } {
-  const { performancePods, drainingCaps, caps, pin } = pass;
+  const { performancePods, drainingCaps, pin } = pass;
   const decision = guard(seenIn(cluster, pass), { planned: plannedIn(pass), performancePods }, { drainingCaps });
   const now = publishedStateOf(decision.next);
+  const caps = targetCaps(cluster, pass, decision);
   return {
     decision,
     after: {
@@ -111,7 +130,8 @@ function lowers(one: CapIntents, other: CapIntents): boolean {
 }
 
 /** Every invariant that one pass can break. Caps are compared by value, not by the name the guard gives them. */
-function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: GuardDecision): string[] {
+function brokenPromises(cluster: Cluster, pass: Pass, decision: GuardDecision): string[] {
+  const { next, transition } = decision;
   const { performancePods, drainingCaps, pin } = pass;
   const planned = plannedIn(pass);
   const caps = capsUnder(pin, pass.caps);
@@ -120,7 +140,8 @@ function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: Guar
   const edge = transitions.find(({ from, to }) => from === before.state && to === next.state);
   const mayHavePods = performancePods !== 0;
   // The caps of the performance profile are allowed even if new settings lowered them.
-  const slowsDown = now.caps === "eco" && lowers(cluster.spec ?? {}, caps.eco) && lowers(caps.performance, caps.eco);
+  const target = targetCaps(cluster, pass, decision);
+  const slowsDown = next.caps === "eco" && lowers(cluster.spec ?? {}, target) && lowers(caps.performance, target);
   const askedTo = drainingCaps === "eco" && now.draining && performancePods !== undefined;
   const showedEco = cluster.schedulableClass === "eco" && cluster.label === "eco" && cluster.spec?.profile === "eco";
   const becameEco = now.schedulableClass === "eco" && before.state !== "ActiveEco";
@@ -134,7 +155,7 @@ function brokenPromises(cluster: Cluster, pass: Pass, { next, transition }: Guar
     "slows down before eco is shown": slowsDown && !showedEco && !askedTo,
     "drains without saying eco": now.draining && now.profile !== "eco",
     "performance is planned and not given":
-      planned === "performance" && (now.schedulableClass !== "performance" || now.caps !== "performance"),
+      planned === "performance" && (now.schedulableClass !== "performance" || next.caps !== "performance"),
     "changed while pods could not be read": unread && (next.state !== before.state || next.caps !== before.caps),
   };
   return Object.entries(broken).flatMap(([promise, isBroken]) => (isBroken ? [promise] : []));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Profile } from "../api/index.ts";
 import { percent } from "../units/index.ts";
-import type { ProfileCaps } from "./caps.ts";
+import type { ProfileCaps } from "./cap-limits.ts";
 import { guard } from "./guard.ts";
 import { observedStateOf } from "./observed-state.ts";
 import { type PowerState, publishedStateOf } from "./published-state.ts";
@@ -9,19 +9,20 @@ import { targetOf } from "./target.ts";
 import { type NodeState, transitions } from "./transitions.ts";
 
 const caps: ProfileCaps = {
-  performance: { cpu: { packagePowerCapPctOfMax: percent(100) } },
-  eco: { cpu: { packagePowerCapPctOfMax: percent(60) } },
+  performance: { cpu: { packagePowerCapPctOfMax: percent(100) }, caps: { profile: "performance", cpu: "profile" } },
+  eco: { cpu: { packagePowerCapPctOfMax: percent(60) }, caps: { profile: "eco", cpu: "profile" } },
 };
+const keepsEcoCaps = true;
 const at = (state: NodeState, whose: Profile): PowerState => ({ state, caps: whose });
 
 /** A node whose state was fully written and is read back. */
 function seen(state: PowerState, shown = publishedStateOf(state)) {
   const node: Node = { metadata: { name: "n", labels: { "joulie.io/power-profile": shown.profile } } };
-  const spec = { nodeName: "n", ...targetOf(publishedStateOf(state), undefined, caps, "static_partition") };
+  const spec = { nodeName: "n", ...targetOf(publishedStateOf(state), undefined, caps[state.caps], "static_partition") };
   return observedStateOf(
     node,
     { spec, status: { schedulableClass: shown.schedulableClass } },
-    { caps, pin: undefined, powerProfileLabel: "joulie.io/power-profile" },
+    { caps, powerProfileLabel: "joulie.io/power-profile" },
   );
 }
 const pass = (
@@ -66,7 +67,7 @@ describe("downgrade guard", () => {
   });
 
   it("OPR-22 allows the downgrade if the node has no performance pod", () => {
-    expect(pass(active, "eco", 0)).toEqual({ next: ecoUncapped, transition: transitions[1] });
+    expect(pass(active, "eco", 0)).toEqual({ next: ecoUncapped, keepsEcoCaps, transition: transitions[1] });
   });
 
   it("OPR-23 stays draining while blocked, and reports the deferral once", () => {
@@ -77,7 +78,7 @@ describe("downgrade guard", () => {
   });
 
   it("OPR-24 completes the downgrade when the last performance pod is gone", () => {
-    expect(pass(draining, "eco", 0)).toEqual({ next: ecoUncapped, transition: transitions[3] });
+    expect(pass(draining, "eco", 0)).toEqual({ next: ecoUncapped, keepsEcoCaps, transition: transitions[3] });
   });
 
   it("OPR-25 OPR-26 upgrades as soon as performance is planned, whatever pods run on the node", () => {
@@ -91,16 +92,16 @@ describe("downgrade guard", () => {
   });
 
   it("OPR-27 an eco node never drains: performance pods that land there are reported", () => {
-    expect(pass(eco, "eco", 2)).toEqual({ next: eco, intruders: 2 });
-    expect(pass(ecoUncapped, "eco", 1)).toEqual({ next: ecoUncapped, intruders: 1 });
+    expect(pass(eco, "eco", 2)).toEqual({ next: eco, keepsEcoCaps, intruders: 2 });
+    expect(pass(ecoUncapped, "eco", 1)).toEqual({ next: ecoUncapped, keepsEcoCaps, intruders: 1 });
     expect(pass(eco, "eco", 0)).toEqual({ next: eco });
   });
 
   it("sets eco caps one pass after the eco class, and only if that pass counts no performance pod", () => {
     const allowed = pass(active, "eco", 0).next;
-    expect(publishedStateOf(allowed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
+    expect(allowed).toEqual(ecoUncapped);
     const landed = pass(allowed, "eco", 1).next;
-    expect(publishedStateOf(landed)).toMatchObject({ profile: "eco", draining: false, caps: "performance" });
+    expect(landed).toEqual(ecoUncapped);
     expect(pass(landed, "eco", 0)).toEqual({ next: eco });
     expect(pass(pass(draining, "eco", 0).next, "eco", 0)).toEqual({ next: eco });
   });
@@ -112,8 +113,8 @@ describe("downgrade guard", () => {
         { planned: "eco", performancePods: 0 },
         { drainingCaps: "performance" },
       );
-    expect(decide(active)).toEqual({ next: ecoUncapped });
-    expect(decide(draining)).toEqual({ next: ecoUncapped });
+    expect(decide(active)).toEqual({ next: ecoUncapped, keepsEcoCaps });
+    expect(decide(draining)).toEqual({ next: ecoUncapped, keepsEcoCaps });
     expect(decide(ecoUncapped)).toEqual({ next: eco });
     // Caps already in force are kept, not raised.
     expect(
@@ -122,7 +123,7 @@ describe("downgrade guard", () => {
         { planned: "eco", performancePods: 0 },
         { drainingCaps: "performance" },
       ),
-    ).toEqual({ next: eco });
+    ).toEqual({ next: eco, keepsEcoCaps });
   });
 
   it("keeps performance caps while draining, unless configured to lower them at once", () => {
@@ -140,8 +141,8 @@ describe("downgrade guard", () => {
     "changes nothing while the count is %s and eco is planned",
     (pods) => {
       for (const state of [active, draining, drainingUnderEco, ecoUncapped, eco]) {
-        expect(pass(state, "eco", pods)).toEqual({ next: state });
-        expect(pass(state, "eco", pods, "eco")).toEqual({ next: state });
+        expect(pass(state, "eco", pods)).toEqual({ next: state, keepsEcoCaps });
+        expect(pass(state, "eco", pods, "eco")).toEqual({ next: state, keepsEcoCaps });
       }
     },
   );

@@ -17,6 +17,8 @@ export interface GuardOptions {
 
 export interface GuardDecision {
   readonly next: PowerState;
+  /** Eco caps in the spec stay as they are: a performance pod is on the node, or may be. */
+  readonly keepsEcoCaps?: true;
   /** The transition to `next`. It takes effect when the spec is written; until then every pass returns it again. */
   readonly transition?: Transition;
   /** Performance pods that started on a node published as eco. They are reported; the node stays eco. */
@@ -26,9 +28,9 @@ export interface GuardDecision {
 /**
  * Lets a node change to eco only after its last performance-sensitive pod has left.
  *
- * It fails closed: while pods cannot be read, no node is downgraded and nothing else changes. Eco caps are set only on a node
- * that already publishes eco and still has no such pod, because a pod may be bound between the first count and the
- * publication. Eco caps then stay until performance is planned.
+ * It fails closed: while pods cannot be read, no node is downgraded and nothing else changes. Eco caps are set or changed only on
+ * a node that already publishes eco and still has no such pod, because a pod may be bound between the first count and the
+ * publication. Otherwise eco caps stay as they are until performance is planned.
  */
 export function guard(
   { state, caps, showsEco }: ObservedState,
@@ -36,15 +38,15 @@ export function guard(
   { drainingCaps }: GuardOptions,
 ): GuardDecision {
   if (planned === "performance") return moved(state, planned, false, "performance");
-  if (!isNonNegative(performancePods)) return { next: { state, caps } };
+  if (!isNonNegative(performancePods)) return { next: { state, caps }, keepsEcoCaps: true };
 
   const blocked = performancePods > 0;
   if (state === "ActiveEco") {
-    return blocked
-      ? { next: { state, caps }, intruders: performancePods }
-      : { next: { state, caps: showsEco ? "eco" : caps } };
+    if (blocked) return { next: { state, caps }, keepsEcoCaps: true, intruders: performancePods };
+    return showsEco ? { next: { state, caps: "eco" } } : { next: { state, caps }, keepsEcoCaps: true };
   }
-  return moved(state, planned, blocked, blocked ? drainingCaps : caps);
+  if (blocked) return moved(state, planned, blocked, drainingCaps);
+  return { ...moved(state, planned, blocked, caps), keepsEcoCaps: true };
 }
 
 function moved(state: NodeState, planned: Profile, blocked: boolean, caps: Profile): GuardDecision {

@@ -1,15 +1,9 @@
 export { ArrivalHistory } from "../fit/index.ts";
-export {
-  type CapHardware,
-  type CapIntents,
-  type CapSettings,
-  capIntents,
-  type ModelCaps,
-  type ProfileCaps,
-} from "./caps.ts";
+export { type ProfileCaps, type ProfileLimits, type PublishedCaps, profileCaps } from "./cap-limits.ts";
+export { type CapHardware, type CapIntents, type CapSettings, capIntents, type ModelCaps } from "./caps.ts";
 export { hasConfirmedCaps } from "./confirmed-caps.ts";
 export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
-export { type CapsOf, profileCaps } from "./eco-caps.ts";
+export { capLimits, type LimitsOf } from "./eco-caps.ts";
 export {
   blockingTaintOf,
   type Eligibility,
@@ -32,5 +26,5 @@ export type { PlanNode, PlannedNode } from "./plan-node.ts";
 export type { FitResult } from "./promotions.ts";
 export { type PowerState, type PublishedState, publishedStateOf, shownUntilConfirmed } from "./published-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
-export { capsUnder, pinFrom, pinnedUntil, targetOf } from "./target.ts";
+export { capsIn, pinFrom, pinnedUntil, targetOf } from "./target.ts";
 export { type NodeState, type Transition, transitions } from "./transitions.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Node, NodePowerProfileSpec, NodeTwinSpec, SchedulableClass } from "../api/index.ts";
+import type { Node, NodeTwinSpec, SchedulableClass } from "../api/index.ts";
 import { percent, watts } from "../units/index.ts";
-import type { CapIntents, ProfileCaps } from "./caps.ts";
-import { isTwinOf, observedStateOf } from "./observed-state.ts";
+import type { CapIntents } from "./caps.ts";
+import { isTwinOf, type ObservationSettings, observedStateOf } from "./observed-state.ts";
 
 const label = "joulie.io/power-profile";
 const node = (labels?: Record<string, string>): Node => ({ metadata: { name: "n", ...(labels && { labels }) } });
@@ -11,18 +11,14 @@ const cpuWatts = (power: number): CapIntents => ({ cpu: { packagePowerCapWatts: 
 const gpu = (share: number, power?: number): CapIntents => ({
   gpu: { powerCap: { capPctOfMax: percent(share), ...(power !== undefined && { capWattsPerGpu: watts(power) }) } },
 });
+type ProfileCaps = ObservationSettings["caps"];
 const percentCaps: ProfileCaps = { performance: cpu(100), eco: cpu(60) };
 
-const seen = (
-  spec: Partial<NodeTwinSpec>,
-  caps: ProfileCaps = percentCaps,
-  pin?: NodePowerProfileSpec,
-  schedulableClass?: SchedulableClass,
-) =>
+const seen = (spec: Partial<NodeTwinSpec>, caps: ProfileCaps = percentCaps, schedulableClass?: SchedulableClass) =>
   observedStateOf(
     node(),
     { spec: { nodeName: "n", profile: "eco", ...spec }, status: { ...(schedulableClass && { schedulableClass }) } },
-    { caps, pin, powerProfileLabel: label },
+    { caps, powerProfileLabel: label },
   );
 
 describe("observed state", () => {
@@ -47,13 +43,11 @@ describe("observed state", () => {
   });
 
   it("OPR-20 a node without a NodeTwin starts in ActivePerformance", () => {
-    expect(observedStateOf(node(), undefined, { caps: percentCaps, pin: undefined, powerProfileLabel: label })).toEqual(
-      {
-        state: "ActivePerformance",
-        caps: "performance",
-        showsEco: false,
-      },
-    );
+    expect(observedStateOf(node(), undefined, { caps: percentCaps, powerProfileLabel: label })).toEqual({
+      state: "ActivePerformance",
+      caps: "performance",
+      showsEco: false,
+    });
   });
 
   it("OPR-20 is derived from profile and draining of the spec", () => {
@@ -70,7 +64,7 @@ describe("observed state", () => {
       observedStateOf(
         node(labels),
         { spec: { nodeName: "n", profile: "eco" }, status: { ...(schedulableClass && { schedulableClass }) } },
-        { caps: percentCaps, pin: undefined, powerProfileLabel: "example.com/power" },
+        { caps: percentCaps, powerProfileLabel: "example.com/power" },
       ).showsEco;
     const eco = { "example.com/power": "eco" };
     expect(shows("eco", eco)).toBe(true);
@@ -85,7 +79,6 @@ describe("observed state", () => {
       { spec: { nodeName: "n", profile: "eco" } },
       {
         caps: percentCaps,
-        pin: undefined,
         powerProfileLabel: "example.com/power",
       },
     );
@@ -93,7 +86,7 @@ describe("observed state", () => {
   });
 });
 
-describe("the profile of the caps in a spec", () => {
+describe("the profile of the caps in a spec, of an older operator unless it is published", () => {
   it("is performance on a performance node, whatever the caps", () => {
     expect(seen({ profile: "performance", ...cpu(60) }).caps).toBe("performance");
   });
@@ -167,11 +160,9 @@ describe("the profile of the caps in a spec", () => {
     expect(seen(spec, caps).caps).toBe("eco");
   });
 
-  it("is the profile of the pin for the caps of the pin", () => {
-    const pin: NodePowerProfileSpec = { nodeName: "n", profile: "eco", ...cpu(80) };
-    expect(seen(cpu(80), percentCaps, pin).caps).toBe("eco");
-    expect(seen({ ...cpu(100), scheduling: { draining: true } }, percentCaps, pin).caps).toBe("performance");
-    // The caps of an earlier pin are above the current eco caps.
-    expect(seen({ ...cpu(80), scheduling: { draining: true } }, percentCaps).caps).toBe("performance");
+  it("is the published one, whatever the caps and today's settings are", () => {
+    const underEco = { profile: "eco", cpu: "profile" } as const;
+    expect(seen({ ...cpu(90), caps: underEco }).caps).toBe("eco");
+    expect(seen({ ...cpu(60), caps: { ...underEco, profile: "performance" } }).caps).toBe("performance");
   });
 });

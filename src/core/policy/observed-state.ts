@@ -1,7 +1,6 @@
-import type { Node, NodePowerProfileSpec, NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
-import type { CapIntents, ProfileCaps } from "./caps.ts";
+import type { Node, NodeTwin, NodeTwinSpec, Profile } from "../api/index.ts";
+import type { CapIntents } from "./caps.ts";
 import type { PowerState } from "./published-state.ts";
-import { capsUnder } from "./target.ts";
 
 declare const readBack: unique symbol;
 
@@ -16,8 +15,8 @@ export interface ObservedState extends PowerState {
 }
 
 export interface ObservationSettings {
-  readonly caps: ProfileCaps;
-  readonly pin: NodePowerProfileSpec | undefined;
+  /** Today's caps of the node. They matter only for a twin of an older operator. */
+  readonly caps: Readonly<Record<Profile, CapIntents>>;
   /** POWER_PROFILE_LABEL. */
   readonly powerProfileLabel: string;
 }
@@ -29,12 +28,12 @@ export interface ObservationSettings {
 export function observedStateOf(
   node: Node,
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
-  { caps, pin, powerProfileLabel }: ObservationSettings,
+  { caps, powerProfileLabel }: ObservationSettings,
 ): ObservedState {
   // The filter rejects a sleeping node for every pod, so its profile does not matter.
   const publishesEco = twin?.status?.schedulableClass === "eco" || twin?.status?.schedulableClass === "asleep";
   const showsEco = publishesEco && node.metadata.labels?.[powerProfileLabel] === "eco";
-  return { ...powerStateOf(twin?.spec, capsUnder(pin, caps)), showsEco } as ObservedState;
+  return { ...powerStateOf(twin?.spec, caps), showsEco } as ObservedState;
 }
 
 /**
@@ -56,21 +55,21 @@ export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTw
 const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
 
 /** A performance node has performance caps by definition. */
-function powerStateOf(spec: NodeTwinSpec | undefined, caps: ProfileCaps): PowerState {
+function powerStateOf(spec: NodeTwinSpec | undefined, caps: ObservationSettings["caps"]): PowerState {
   if (spec === undefined || spec.profile === "performance") return initial;
   return {
     state: spec.scheduling?.draining === true ? "DrainingPerformance" : "ActiveEco",
-    caps: profileOfCaps(spec, caps),
+    caps: spec.caps?.profile ?? inferredProfile(spec, caps),
   };
 }
 
 /**
- * Settings and hardware may have changed since the caps were written, so the caps may match neither profile. They count as
- * eco caps only if they are at most today's eco caps, or the eco caps of a queue. Otherwise performance is the safe assumption.
+ * The profile of caps that an older operator wrote, without spec.caps. Settings and hardware may have changed since, so the caps
+ * may match neither profile. They count as eco caps only if they are at most today's eco caps: performance is the safe assumption.
  */
-function profileOfCaps(spec: CapIntents, { performance, eco, ecoCeiling = eco }: ProfileCaps): Profile {
+function inferredProfile(spec: CapIntents, { performance, eco }: ObservationSettings["caps"]): Profile {
   if (hasSameCaps(spec, performance)) return "performance";
-  return isWithin(cpuOf(spec), cpuOf(ecoCeiling)) && isWithin(gpuOf(spec), gpuOf(ecoCeiling)) ? "eco" : "performance";
+  return isWithin(cpuOf(spec), cpuOf(eco)) && isWithin(gpuOf(spec), gpuOf(eco)) ? "eco" : "performance";
 }
 
 interface Cap {

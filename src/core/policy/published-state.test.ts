@@ -7,7 +7,6 @@ describe("published state", () => {
       profile: "performance",
       draining: false,
       schedulableClass: "performance",
-      caps: "performance",
     });
   });
 
@@ -16,7 +15,6 @@ describe("published state", () => {
       profile: "eco",
       draining: true,
       schedulableClass: "draining",
-      caps: "performance",
     });
   });
 
@@ -25,7 +23,6 @@ describe("published state", () => {
       profile: "eco",
       draining: false,
       schedulableClass: "eco",
-      caps: "eco",
     });
   });
 });

@@ -13,18 +13,16 @@ export interface PublishedState {
   readonly profile: Profile;
   readonly draining: boolean;
   readonly schedulableClass: SchedulableClass;
-  /** The profile of the caps in the spec. */
-  readonly caps: Profile;
 }
 
-const publishedStates: Readonly<Record<NodeState, Omit<PublishedState, "caps">>> = {
+const publishedStates: Readonly<Record<NodeState, PublishedState>> = {
   ActivePerformance: { profile: "performance", draining: false, schedulableClass: "performance" },
   DrainingPerformance: { profile: "eco", draining: true, schedulableClass: "draining" },
   ActiveEco: { profile: "eco", draining: false, schedulableClass: "eco" },
 };
 
-export const publishedStateOf = ({ state, caps }: PowerState): PublishedState => ({ ...publishedStates[state], caps });
+export const publishedStateOf = ({ state }: PowerState): PublishedState => publishedStates[state];
 
 /** What schedulers see of a promoted node whose caps are not raised yet: the class that it has, draining or eco. */
-export const shownUntilConfirmed = (current: SchedulableClass | undefined): Omit<PublishedState, "caps"> =>
+export const shownUntilConfirmed = (current: SchedulableClass | undefined): PublishedState =>
   publishedStates[current === "draining" ? "DrainingPerformance" : "ActiveEco"];

@@ -1,21 +1,34 @@
 import { describe, expect, it } from "vitest";
 import type { NodePowerProfile, NodePowerProfileSpec, Profile } from "../api/index.ts";
-import { instant, percent } from "../units/index.ts";
-import type { ProfileCaps } from "./caps.ts";
+import { instant, percent, watts } from "../units/index.ts";
+import { type ProfileLimits, profileCaps } from "./cap-limits.ts";
+import type { CapHardware } from "./caps.ts";
 import { publishedStateOf } from "./published-state.ts";
-import { capsUnder, pinFrom, targetOf } from "./target.ts";
+import { pinFrom, targetOf } from "./target.ts";
 import type { NodeState } from "./transitions.ts";
 
 const cpu = (share: number) => ({ packagePowerCapPctOfMax: percent(share) });
 const gpu = (share: number) => ({ powerCap: { scope: "perGpu" as const, capPctOfMax: percent(share) } });
-const caps: ProfileCaps = { performance: { cpu: cpu(100), gpu: gpu(100) }, eco: { cpu: cpu(60), gpu: gpu(60) } };
+const limits: ProfileLimits = {
+  performance: [{ name: "profile", caps: { cpu: cpu(100), gpu: gpu(100) } }],
+  eco: [{ name: "profile", caps: { cpu: cpu(60), gpu: gpu(60) } }],
+};
+const hardware: CapHardware = {
+  cpu: { match: "exact", maxWattsPerSocket: watts(400), from: {} },
+  gpu: { count: 8, model: "H100", key: "h100", match: "exact", maxWatts: watts(700), minWatts: watts(200), from: {} },
+};
 const pin = (profile: Profile, more: Partial<NodePowerProfileSpec> = {}): NodePowerProfileSpec => ({
   nodeName: "n",
   profile,
   ...more,
 });
 const target = (state: NodeState, whose: Profile, asked?: NodePowerProfileSpec) =>
-  targetOf(publishedStateOf({ state, caps: whose }), asked, caps, "queue_aware_v1");
+  targetOf(
+    publishedStateOf({ state, caps: whose }),
+    asked,
+    profileCaps(limits, asked, hardware)[whose],
+    "queue_aware_v1",
+  );
 
 describe("target", () => {
   it("carries profile, caps, draining and the policy that decided", () => {
@@ -23,6 +36,7 @@ describe("target", () => {
       profile: "performance",
       cpu: cpu(100),
       gpu: gpu(100),
+      caps: { profile: "performance", cpu: "profile", gpu: "profile" },
       policy: { name: "queue_aware_v1" },
       scheduling: { draining: false },
     });
@@ -30,6 +44,7 @@ describe("target", () => {
       profile: "eco",
       cpu: cpu(100),
       gpu: gpu(100),
+      caps: { profile: "performance", cpu: "profile", gpu: "profile" },
       policy: { name: "queue_aware_v1" },
       scheduling: { draining: true },
     });
@@ -41,12 +56,14 @@ describe("target", () => {
     expect(target("ActiveEco", "eco", asked)).toEqual({
       profile: "eco",
       cpu: cpu(80),
+      caps: { profile: "eco", cpu: "pin" },
       policy: { name: "pinned" },
       scheduling: { draining: false },
     });
     expect(target("ActivePerformance", "performance", pin("performance", { gpu: gpu(70) }))).toEqual({
       profile: "performance",
       gpu: gpu(70),
+      caps: { profile: "performance", gpu: "pin" },
       policy: { name: "pinned" },
       scheduling: { draining: false },
     });
@@ -61,19 +78,12 @@ describe("target", () => {
 
   it("uses the caps of the profile for a pin without caps", () => {
     for (const asked of [pin("eco"), pin("eco", { gpu: {} })]) {
-      expect(target("ActiveEco", "eco", asked)).toMatchObject({ ...caps.eco, policy: { name: "pinned" } });
+      expect(target("ActiveEco", "eco", asked)).toMatchObject({
+        cpu: cpu(60),
+        gpu: gpu(60),
+        policy: { name: "pinned" },
+      });
     }
-  });
-});
-
-describe("caps under a pin", () => {
-  it("are those of the pin for its profile, and the current settings for the other", () => {
-    expect(capsUnder(undefined, caps)).toBe(caps);
-    expect(capsUnder(pin("performance"), caps)).toBe(caps);
-    expect(capsUnder(pin("eco", { cpu: cpu(80) }), caps)).toEqual({ ...caps, eco: { cpu: cpu(80) } });
-    expect(capsUnder(pin("performance", { gpu: gpu(80) }), caps)).toEqual({ ...caps, performance: { gpu: gpu(80) } });
-    const twice = capsUnder(pin("eco", { cpu: cpu(80) }), capsUnder(pin("eco", { cpu: cpu(80) }), caps));
-    expect(twice.eco).toEqual({ cpu: cpu(80) });
   });
 });
 

@@ -8,7 +8,6 @@ import {
   pinnedPolicyName,
 } from "../api/index.ts";
 import { type Instant, instant } from "../units/index.ts";
-import type { ProfileCaps } from "./caps.ts";
 import type { PublishedState } from "./published-state.ts";
 import type { PolicyType } from "./settings.ts";
 
@@ -30,31 +29,23 @@ export function pinnedUntil({ metadata }: NodePowerProfile): Instant | undefined
   return Number.isNaN(time) ? undefined : instant(time);
 }
 
-/**
- * The caps of a node that may be pinned. The caps of the pin replace those of the pinned profile; a device without a cap in
- * the pin is uncapped. A pin without any cap sets only the profile. The other profile keeps its caps, for a node that is
- * still changing to the pinned one.
- */
-export function capsUnder(pin: NodePowerProfileSpec | undefined, caps: ProfileCaps): ProfileCaps {
-  if (pin === undefined) return caps;
-  const { profile, cpu, gpu } = pin;
-  if ((cpu ?? gpu?.powerCap) === undefined) return caps;
-  return {
-    ...caps,
-    [profile]: { ...(cpu && { cpu }), ...(gpu && { gpu }) },
-    ...(profile === "eco" && { ecoCeiling: undefined }),
-  };
-}
+/** The caps in the spec of a NodeTwin. An older operator did not write what they stand for. */
+export type SpecCaps = Pick<NodeTwinSpec, "cpu" | "gpu" | "caps">;
+export const capsIn = ({ cpu, gpu, caps }: NodeTwinSpec): SpecCaps => ({
+  ...(cpu && { cpu }),
+  ...(gpu && { gpu }),
+  ...(caps && { caps }),
+});
 
 /** The spec of a node's NodeTwin. */
 export const targetOf = (
-  { profile, draining, caps }: PublishedState,
+  { profile, draining }: PublishedState,
   pin: NodePowerProfileSpec | undefined,
-  profileCaps: ProfileCaps,
+  caps: SpecCaps,
   policy: PolicyType,
 ): Omit<NodeTwinSpec, "nodeName"> => ({
   profile,
-  ...capsUnder(pin, profileCaps)[caps],
+  ...caps,
   policy: { name: pin === undefined ? policy : pinnedPolicyName },
   scheduling: { draining },
 });

@@ -42,6 +42,8 @@ export interface ControlReceipt {
 export interface DeviceCap {
   readonly watts?: Watts | undefined;
   readonly percent?: Percent | undefined;
+  /** The limit that it comes from: profile, slowdown, pin; undefined if an older operator wrote it. */
+  readonly limit?: string | undefined;
 }
 
 export interface NodePin {
@@ -159,8 +161,8 @@ export function summarizeNode(
     draining: spec?.scheduling?.draining === true,
     policy: spec?.policy?.name,
     pin: pinOf(objects, name),
-    cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax),
-    gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax),
+    cpuCap: capOf(spec?.cpu?.packagePowerCapWatts, spec?.cpu?.packagePowerCapPctOfMax, spec?.caps?.cpu),
+    gpuCap: capOf(spec?.gpu?.powerCap?.capWattsPerGpu, spec?.gpu?.powerCap?.capPctOfMax, spec?.caps?.gpu),
     drawn,
     budget,
     uncapped: measured?.nodeTdpW,
@@ -196,8 +198,14 @@ function pinOf({ profiles, now }: Pick<ClusterObjects, "profiles" | "now">, name
   return { profile: object.spec.profile, until: pinnedUntil(object), expired: pinFrom(object, now) === undefined };
 }
 
-const capOf = (watts: Watts | undefined, percent: Percent | undefined): DeviceCap | undefined =>
-  watts === undefined && percent === undefined ? undefined : watts === undefined ? { percent } : { watts };
+function capOf(
+  watts: Watts | undefined,
+  percent: Percent | undefined,
+  limit: string | undefined,
+): DeviceCap | undefined {
+  if (watts !== undefined) return { watts, limit };
+  return percent === undefined ? undefined : { percent, limit };
+}
 
 function receiptsOf(twin: NodeTwin | undefined, now: Instant): ControlReceipt[] {
   const { controlStatus } = twin?.status ?? {};

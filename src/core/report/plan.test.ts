@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gpuProductLabels, labels, type NodePowerProfile, type NodeTwin, type NodeTwinStatus } from "../api/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
 import type { NodePlan, PlanningSettings } from "../planning/index.ts";
-import { capIntents } from "../policy/index.ts";
+import { capLimits } from "../policy/index.ts";
 import type { SleepDecision } from "../sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
 import { milliseconds, percent, watts } from "../units/index.ts";
@@ -25,7 +25,7 @@ const settings: PlanningSettings = {
   },
   minDwell: milliseconds(0),
   guard: { drainingCaps: "performance" },
-  capsOf: capIntents({
+  limitsOf: capLimits({
     cpu: {
       absolute: false,
       watts: { performance: watts(5000), eco: watts(120) },

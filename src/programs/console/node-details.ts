@@ -3,6 +3,7 @@ import { hardwareView } from "../../core/inventory/index.ts";
 import {
   ageText,
   type ClusterObjects,
+  type DeviceCap,
   defaultReportSettings,
   findProblems,
   type NodeSummary,
@@ -137,6 +138,10 @@ export function nodeDetailsOf(
   };
 }
 
+/** `60 % (profile)`: a cap and the limit that it comes from. */
+const limitedCapText = (cap: DeviceCap | undefined): string =>
+  cap?.limit === undefined ? capText(cap) : `${capText(cap)} (${cap.limit})`;
+
 /** What the operator wants of the node, what it expects, and what the agent did. */
 function printTwin(print: DetailsText, summary: NodeSummary): void {
   print.heading("TARGET");
@@ -144,7 +149,7 @@ function printTwin(print: DetailsText, summary: NodeSummary): void {
     "profile",
     `${summary.profile ?? "none yet"}${summary.draining ? ", draining" : ""} (${summary.policy ?? "no policy"})`,
   );
-  print.line("caps", `CPU ${capText(summary.cpuCap)}, GPU ${capText(summary.gpuCap)}`);
+  print.line("caps", `CPU ${limitedCapText(summary.cpuCap)}, GPU ${limitedCapText(summary.gpuCap)}`);
   if (summary.pin !== undefined) print.line("pin", pinText(summary.pin));
   print.heading("TWIN");
   print.line(

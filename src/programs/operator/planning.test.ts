@@ -363,6 +363,20 @@ describe("planCluster", () => {
   });
 });
 
+describe("eco caps in force", () => {
+  it("OPR-27 stay as they are while a performance pod is on the node or pods are unknown, then follow the settings", () => {
+    const view = new Values().add("a").add("b");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const lower = configured({ CPU_ECO_CAP_PCT_OF_MAX: "40" });
+    const cap = () => passOver(view, { settings: lower }).nodes.get("b")?.spec.cpu?.packagePowerCapPctOfMax;
+    expect(cap()).toBe(40);
+    view.pod("b");
+    expect(cap()).toBe(60);
+    view.current = false;
+    expect(cap()).toBe(60);
+  });
+});
+
 describe("diffNode", () => {
   const settings = configured();
   const context = { now: NOW, settings, heartbeatDue: false, failure: undefined };
@@ -393,6 +407,18 @@ describe("diffNode", () => {
       expect(kindsFor(planned, view, name)).toEqual([]);
       expect(kindsFor(planned, view, name, { heartbeatDue: true })).toEqual(["status"]);
     }
+  });
+
+  it("X-22 writes spec.caps over an older operator's spec with the heartbeat, so that an older CRD causes no write in every pass", () => {
+    const view = new Values().add("a").add("b");
+    for (let pass = 0; pass < 3; pass++) view.show(passOver(view));
+    const twin = view.twin("b") as NodeTwin;
+    expect(twin.spec.caps).toEqual({ profile: "eco", cpu: "profile" });
+    const { caps: _, ...spec } = twin.spec;
+    view.twins.set("b", { ...twin, spec });
+    const planned = passOver(view);
+    expect(kindsFor(planned, view, "b")).toEqual([]);
+    expect(kindsFor(planned, view, "b", { heartbeatDue: true })).toEqual(["status", "spec"]);
   });
 
   it("X-22 lowers no caps of a node that no longer publishes eco", () => {

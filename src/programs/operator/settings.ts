@@ -1,6 +1,6 @@
 import type { Catalogue } from "../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../core/planning/index.ts";
-import { profileCaps } from "../../core/policy/index.ts";
+import { capLimits } from "../../core/policy/index.ts";
 import type { SleepSettings } from "../../core/sleep/index.ts";
 import { agentHeartbeat, type CoolingModel, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
@@ -42,7 +42,7 @@ export const settingsOf = (
   },
   minDwell: config.PROFILE_MIN_DWELL,
   guard: { drainingCaps: config.DRAINING_CAPS },
-  capsOf: profileCaps(
+  limitsOf: capLimits(
     {
       cpu: {
         absolute: config.CPU_WRITE_ABSOLUTE_CAPS,

@@ -80,7 +80,11 @@ export const nodeHardware = {
 const twinReport = { backend: "text", result, message: "text", observedPowerWatts: watts, updatedAt: "timestamp" };
 
 export const nodeTwin = {
-  "spec!": { ...powerTarget, power: { "state!": "on|off", reason: "text" } },
+  "spec!": {
+    ...powerTarget,
+    caps: { "profile!": "performance|eco", cpu: "text", gpu: "text" },
+    power: { "state!": "on|off", reason: "text" },
+  },
   status: {
     schedulableClass: "performance|eco|draining|asleep|unknown",
     predictedPowerHeadroomScore: score,

@@ -78,6 +78,8 @@ function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line
     cap?.capWattsPerGpu === undefined
       ? line("GPU cap", cap?.capPctOfMax, "% of the maximum")
       : line("GPU cap", cap.capWattsPerGpu, "W each"),
+    line("CPU cap set by", spec?.caps?.cpu),
+    line("GPU cap set by", spec?.caps?.gpu),
     line("Power source", measured?.source && sourceText(measured)),
     line("Power at the wall, read by a meter", measured?.serverPowerW, "W"),
     line("Trend", measured?.powerTrendWPerMin, "W per minute"),

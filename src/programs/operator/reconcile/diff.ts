@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../../core/api/index.ts";
 import { type ClusterSnapshot, isMirror, type NodePlan, statusToPublish } from "../../../core/planning/index.ts";
-import { observedStateOf } from "../../../core/policy/index.ts";
+import { hasSameCaps, observedStateOf } from "../../../core/policy/index.ts";
 import { isWorthPublishing } from "../../../core/twin/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { OperatorSettings } from "../settings.ts";
@@ -66,17 +66,16 @@ export function diffNode(plan: NodePlan, snapshot: ClusterSnapshot, context: Dif
   if (node === undefined) return noDiff;
   const twin = snapshot.twin(plan.name);
   const observed = observedStateOf(node, twin, {
-    caps: plan.managed.shape.caps,
-    pin: plan.managed.pin,
+    caps: plan.managed.caps,
     powerProfileLabel: settings.labels.powerProfile,
   });
   const moves = observed.state !== plan.next.state;
   const isDowngrade = plan.next.state !== "ActivePerformance";
 
   const owned = twin?.metadata.ownerReferences?.some(({ uid }) => uid === node.metadata.uid) === true;
-  const specDiffers = twin === undefined || !owned || !isDeepStrictEqual(twin.spec, plan.spec);
-  // If both profiles have the same caps, the caps never count as eco, and there is nothing to lower.
+  const specDiffers = twin === undefined || !owned || !isSameSpec(twin.spec, plan.spec, context);
   const lowers = specDiffers && plan.next.caps === "eco" && observed.caps !== "eco";
+  const changesEcoCaps = plan.next.caps === "eco" && twin !== undefined && !hasSameCaps(twin.spec, plan.spec);
   const tooEarly = lowers && plan.next.state === "ActiveEco" && !observed.showsEco;
   const spec: WriteStep[] =
     specDiffers && !tooEarly ? [{ kind: "spec", spec: plan.spec, nodeUid: node.metadata.uid }] : [];
@@ -88,13 +87,23 @@ export function diffNode(plan: NodePlan, snapshot: ClusterSnapshot, context: Dif
     isDowngrade && twin !== undefined ? [...status, ...labels, ...spec] : [...failure, ...spec, ...status, ...labels];
   return {
     steps: [...ordered, ...mirrorStep(plan, snapshot, node.metadata.uid, settings)],
-    needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers),
+    needsNoPerformancePods: plan.next.state === "ActiveEco" && (moves || lowers || changesEcoCaps),
     lowersCaps: lowers && spec.length > 0,
     changesState: moves && spec.length > 0,
     needsAnotherPass:
       isDowngrade &&
       (spec.length > 0 || labels.length > 0 || twin?.status?.schedulableClass !== plan.status.schedulableClass),
   };
+}
+
+/**
+ * A spec of an older operator has no `caps`. It gets them with its next heartbeat: an older CRD drops the field again, and then no
+ * pass may write it.
+ */
+function isSameSpec(published: NodeTwinSpec, wanted: NodeTwinSpec, { heartbeatDue }: DiffContext): boolean {
+  if (published.caps !== undefined || heartbeatDue) return isDeepStrictEqual(published, wanted);
+  const { caps: _, ...rest } = wanted;
+  return isDeepStrictEqual(published, rest);
 }
 
 function labelStep({ labels }: NodePlan, present: Readonly<Record<string, string>>): WriteStep[] {
@@ -131,8 +140,8 @@ function mirrorStep(
   if (profile !== undefined && !isMirror(profile)) return [];
   const { uid = "", resourceVersion } = profile?.metadata ?? {};
   if (!settings.mirrors) return profile === undefined ? [] : [{ kind: "unmirror", uid }];
-  // A pin cannot switch a node off, so its mirror says nothing about that.
-  const { power: _, ...spec } = plan.spec;
+  // What a pin cannot set is not mirrored.
+  const { power: _power, caps: _caps, ...spec } = plan.spec;
   if (profile !== undefined && isDeepStrictEqual(profile.spec, spec)) return [];
   return [{ kind: "mirror", spec, nodeUid, resourceVersion }];
 }

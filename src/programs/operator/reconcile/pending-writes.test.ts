@@ -82,7 +82,7 @@ describe("pending writes", () => {
     await harness.user.mergePatch(
       resources.nodeTwins,
       { name: "n" },
-      { spec: { cpu: { packagePowerCapPctOfMax: 60 } } },
+      { spec: { cpu: { packagePowerCapPctOfMax: 60 }, caps: { profile: "eco" } } },
     );
     frozen = false;
     await harness.advance(60);

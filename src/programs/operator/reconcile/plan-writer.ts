@@ -1,5 +1,5 @@
 import { type ClusterPlan, isNodeOccupied, type NodePlan, performancePodsOn } from "../../../core/planning/index.ts";
-import { capsUnder, type ObservedState, observedStateOf } from "../../../core/policy/index.ts";
+import { type ObservedState, observedStateOf } from "../../../core/policy/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { comesAfter, isApiError } from "../../../platform/kube/index.ts";
@@ -148,12 +148,12 @@ export class PlanWriter {
   }
 
   /** Writes the same target with performance caps. The next plan decides about the profile. */
-  async #withdrawEcoCaps({ name, managed: { pin, shape } }: NodePlan, signal: AbortSignal): Promise<void> {
+  async #withdrawEcoCaps({ name, managed }: NodePlan, signal: AbortSignal): Promise<void> {
     const { state, metrics, api, requestPass } = this.#options;
     const [node, twin] = [state.node(name), state.twin(name)];
     if (node === undefined || twin === undefined) return;
     const { cpu: _cpu, gpu: _gpu, ...rest } = twin.spec;
-    const spec = { ...rest, ...capsUnder(pin, shape.caps).performance };
+    const spec = { ...rest, ...managed.caps.performance };
     try {
       await api.send(name, { kind: "spec", spec, nodeUid: node.metadata.uid }, { signal });
     } catch (error) {
@@ -179,10 +179,10 @@ export class PlanWriter {
     if (node !== undefined && observed !== undefined) metrics.recordState(node, observed.state, settings);
   }
 
-  #observedState({ name, managed: { shape, pin } }: NodePlan): ObservedState | undefined {
+  #observedState({ name, managed: { caps } }: NodePlan): ObservedState | undefined {
     const { state, settings } = this.#options;
     const node = state.node(name);
     const powerProfileLabel = settings.labels.powerProfile;
-    return node && observedStateOf(node, state.twin(name), { caps: shape.caps, pin, powerProfileLabel });
+    return node && observedStateOf(node, state.twin(name), { caps, powerProfileLabel });
   }
 }

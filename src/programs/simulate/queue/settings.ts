@@ -1,7 +1,7 @@
 import { gpuProductLabels, labels } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
-import { type PolicySettings, profileCaps } from "../../../core/policy/index.ts";
+import { capLimits, type PolicySettings } from "../../../core/policy/index.ts";
 import type { SleepSettings } from "../../../core/sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
 import { type Instant, instant, milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
@@ -44,7 +44,7 @@ export const planningSettings = (
   policy: policyOf(policy),
   minDwell: milliseconds(300_000),
   guard: { drainingCaps: "performance" },
-  capsOf: profileCaps(
+  limitsOf: capLimits(
     {
       cpu: {
         absolute: false,
