@@ -18,7 +18,6 @@ const sources = new Map(
 
 /** Error classes that no user sees: a caller handles them, or they become the status of an HTTP response. */
 const INTERNAL_CLASSES = new Set([
-  "AmbiguousKeyError", // the extender reads the request again, by other rules
   "BadRequest", // an HTTP answer of the dashboard
   "ClientGoneError", // the client closed the connection
   "HostFileError", // becomes the message of a blocked or failed cap

@@ -146,9 +146,6 @@ it("SCH-07 filters a node without a twin by POWER_PROFILE_LABEL and DRAINING_LAB
   const itemsOf = ({ Nodes }: FilterResult) =>
     ((Nodes?.items ?? []) as typeof items).map(({ metadata }) => metadata.name);
   for (const _ of ["walked", "known"]) expect(itemsOf(await custom.filterNodes(performance, items))).toEqual(left);
-  // A request with an escaped key is read again, with the same labels.
-  const escaped = JSON.stringify({ Pod: performance, Nodes: { items } }).replace("site.example", "site\\u002eexample");
-  expect(itemsOf((await custom.post<FilterResult>("/filter", escaped)).body)).toEqual(left);
   expect((await usual.filter(performance, names)).NodeNames).toEqual(["eco", "draining", "fine"]);
   const page = await custom.get("/debug/scoring?node=draining");
   const rejection = expect.stringContaining("draining=true") as string;

@@ -116,7 +116,7 @@ describe("bodies", () => {
     expect((await extender.get("/debug/decisions")).body).toMatchObject({ decisions: [] });
   });
 
-  it("reads a body with repeated keys through the worker", async () => {
+  it("reads the last one of repeated keys", async () => {
     await start();
     const twice = '{"Pod":{"metadata":{"name":"p"}},"NodeNames":["a"],"NodeNames":["b"]}';
     expect((await extender.post("/prioritize", twice)).body).toEqual([{ Host: "b", Score: 50 }]);

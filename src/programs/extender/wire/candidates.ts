@@ -2,7 +2,6 @@ import type { RowTable } from "./row-table.ts";
 
 /** Columns of a row: byte positions in the body. A start of 0 means absent: position 0 holds the body's first brace. */
 export const NAME_START = 0;
-/** The end of a string is negated (~) if the string has escapes; this applies to every `_END` of a string. */
 export const NAME_END = 1;
 export const NAME_ROW = 2;
 export const START = 2;
@@ -30,8 +29,6 @@ export class Candidates {
   readonly body: Buffer;
   readonly #table: RowTable;
   readonly #generation: number;
-  #lastProfile = "";
-  #lastProfileBytes: Uint8Array = Buffer.alloc(0);
 
   constructor(kind: Candidates["kind"], body: Buffer, table: RowTable) {
     this.kind = kind;
@@ -52,15 +49,7 @@ export class Candidates {
   powerProfile(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, PROFILE_START);
-    const end = this.#cell(i, PROFILE_END);
-    if (start === 0) return undefined;
-    if (end < 0) return this.#text(start, end);
-    // Thousands of nodes share two or three values: decode each value once.
-    if (!this.#isLastProfile(start, end)) {
-      this.#lastProfile = this.#text(start, end);
-      this.#lastProfileBytes = this.body.subarray(start, end);
-    }
-    return this.#lastProfile;
+    return start === 0 ? undefined : this.#text(start, this.#cell(i, PROFILE_END));
   }
 
   /** The draining label; undefined if it is absent, and in a request with names only. */
@@ -91,8 +80,7 @@ export class Candidates {
   }
 
   quotedNameEnd(i: number): number {
-    const end = this.#cell(i, NAME_END);
-    return (end < 0 ? ~end : end) + 1;
+    return this.#cell(i, NAME_END) + 1;
   }
 
   /** The length of all quoted names; in a request with names also of what separates them. */
@@ -134,14 +122,6 @@ export class Candidates {
   }
 
   #text(start: number, end: number): string {
-    if (end >= 0) return this.body.toString("utf8", start, end);
-    return JSON.parse(this.body.toString("utf8", start - 1, ~end + 1)) as string;
-  }
-
-  #isLastProfile(start: number, end: number): boolean {
-    const last = this.#lastProfileBytes;
-    if (last.length !== end - start) return false;
-    for (let i = 0; i < last.length; i++) if (this.body[start + i] !== last[i]) return false;
-    return true;
+    return this.body.toString("utf8", start, end);
   }
 }

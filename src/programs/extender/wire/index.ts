@@ -1,6 +1,5 @@
 export type { Candidates } from "./candidates.ts";
 export { LastNames } from "./last-names.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
-export type { ExtenderRequest } from "./request.ts";
+export { type ExtenderRequest, RequestReader } from "./request.ts";
 export { RequestError } from "./request-error.ts";
-export { RequestReader } from "./request-reader.ts";

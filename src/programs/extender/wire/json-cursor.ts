@@ -5,25 +5,21 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
-  endOfString,
   faultAt,
-  MAX_DEPTH,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
   SPACE,
   skipPlain,
   skipSpaces,
+  skipString,
   skipValue,
 } from "./json-bytes.ts";
 import { RequestError } from "./request-error.ts";
 
-/** Scratch memory of `skipValue`: values are skipped one at a time, so one array serves all cursors. */
-const open = new Uint8Array(MAX_DEPTH + 1);
-
 /**
- * Walks over JSON bytes without building objects. It accepts exactly the UTF-8 that JSON.parse accepts, up to a depth of 10,000.
- * Skipped values are validated as strictly as values that are read, so a malformed body is rejected wherever the fault is.
+ * Walks over JSON bytes without building objects. It reads valid JSON as JSON.parse does. Of skipped values it checks only that
+ * their strings and brackets end.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
@@ -32,13 +28,10 @@ export class JsonCursor {
   /** The last key, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
-  /** The last string had escapes: its bytes differ from its characters. */
-  escaped = false;
-  #depth = 0;
   readonly #lastQuote: number;
 
   constructor(bytes: Buffer) {
-    if (!isUtf8(bytes)) throw new RequestError(`the body is not UTF-8 at byte ${firstBrokenByte(bytes)}`);
+    if (!isUtf8(bytes)) throw new RequestError("the body is not UTF-8");
     this.bytes = bytes;
     this.#lastQuote = bytes.lastIndexOf(QUOTE);
   }
@@ -80,7 +73,7 @@ export class JsonCursor {
     this.at++;
   }
 
-  /** Whether the last key equals `name`. The key must have no escapes. */
+  /** Whether the last key equals `name`. A key with escapes equals no name. */
   keyIs(name: Uint8Array): boolean {
     const { bytes, keyStart } = this;
     if (this.keyEnd - keyStart !== name.length) return false;
@@ -98,15 +91,21 @@ export class JsonCursor {
 
   /** Skips a string, from its opening quote. */
   skipString(): void {
-    const { bytes, at } = this;
-    const stop = skipPlain(bytes, at, this.#lastQuote);
-    this.escaped = bytes[stop] !== QUOTE;
-    this.at = this.escaped ? endOfString(bytes, stop) : stop + 1;
+    this.at = skipString(this.bytes, this.at, this.#lastQuote);
+  }
+
+  /** Like skipString. Returns whether the bytes of the string are its characters: no escapes and no control characters. */
+  skipPlainString(): boolean {
+    const end = skipPlain(this.bytes, this.at, this.#lastQuote);
+    const isPlain = this.bytes[end] === QUOTE;
+    if (isPlain) this.at = end + 1;
+    else this.skipString();
+    return isPlain;
   }
 
   /** Skips any value with everything inside it. */
   skipValue(): void {
-    this.at = skipValue(this.bytes, this.at, this.#lastQuote, open, this.#depth);
+    this.at = skipValue(this.bytes, this.at, this.#lastQuote);
   }
 
   fault(expected: string): RequestError {
@@ -121,37 +120,16 @@ export class JsonCursor {
 
   #enter(opening: number, expected: string, closing: number): boolean {
     if (this.peek() !== opening) throw this.fault(expected);
-    if (this.#depth >= MAX_DEPTH) throw this.fault(`no more than ${MAX_DEPTH} levels`);
     this.at++;
-    if (this.peek() === closing) {
-      this.at++;
-      return false;
-    }
-    this.#depth++;
-    return true;
+    if (this.peek() !== closing) return true;
+    this.at++;
+    return false;
   }
 
   #next(closing: number, expected: string): boolean {
     const byte = this.peek();
     if (byte !== COMMA && byte !== closing) throw this.fault(expected);
     this.at++;
-    if (byte === COMMA) return true;
-    this.#depth--;
-    return false;
+    return byte === COMMA;
   }
-}
-
-/** For the error message: a binary search for the first invalid byte. */
-function firstBrokenByte(bytes: Buffer): number {
-  let good = 0;
-  let bad = bytes.length;
-  while (bad - good > 4) {
-    let middle = (good + bad) >>> 1;
-    // Do not split a multi-byte character.
-    while (middle > good && ((bytes[middle] as number) & 0xc0) === 0x80) middle--;
-    if (middle === good) break;
-    if (isUtf8(bytes.subarray(good, middle))) good = middle;
-    else bad = middle;
-  }
-  return good;
 }

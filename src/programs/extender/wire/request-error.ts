@@ -8,8 +8,3 @@ export class RequestError extends Error {
     this.status = status;
   }
 }
-
-/** The byte reader does not interpret a repeated or escaped key; RequestReader reads such a request again. */
-export class AmbiguousKeyError extends Error {
-  override readonly name = "AmbiguousKeyError";
-}

@@ -1,8 +1,17 @@
 import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT } from "./json-bytes.ts";
+import { KnownNodes } from "./known-nodes.ts";
 import { RequestError } from "./request-error.ts";
 import type { RowTable } from "./row-table.ts";
-import { type AmbiguousKeyPolicy, type FieldLocation, NULL, RequestScan, type ScanOptions } from "./scan.ts";
+import {
+  createCandidateTables,
+  type FieldLocation,
+  type LabelKeys,
+  labelBytes,
+  NULL,
+  RequestScan,
+  type ScanOptions,
+} from "./scan.ts";
 
 /** etcd's limit for an object. It also bounds how long JSON.parse may block the event loop. */
 const MAX_POD_BYTES = 1.5 * 1024 * 1024;
@@ -14,16 +23,25 @@ export interface ExtenderRequest {
   readonly candidates: Candidates;
 }
 
-/**
- * Reads a request without building objects of its nodes. Throws a RequestError if the request is malformed, and an
- * AmbiguousKeyError for a repeated or escaped key.
- */
-export const readRequest = (body: Buffer, options?: ScanOptions): ExtenderRequest =>
-  scanRequest(body, "throw", options);
-
-export function scanRequest(body: Buffer, ambiguousKeys: AmbiguousKeyPolicy, options?: ScanOptions): ExtenderRequest {
-  const scan = new RequestScan(body, ambiguousKeys, options);
+/** Reads a request without building objects of its nodes. Throws a RequestError if the request is malformed. */
+export function readRequest(body: Buffer, options?: ScanOptions): ExtenderRequest {
+  const scan = new RequestScan(body, options);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
+}
+
+/** Reads requests into memory that it reuses. */
+export class RequestReader {
+  readonly #options: ScanOptions;
+
+  /** `labels` are the label keys to read from whole Nodes. */
+  constructor(labels: LabelKeys) {
+    this.#options = { knownNodes: new KnownNodes(), tables: createCandidateTables(), labels: labelBytes(labels) };
+  }
+
+  /** Decide a request before reading the next one, which reuses the same memory. */
+  read(body: Buffer): ExtenderRequest {
+    return readRequest(body, this.#options);
+  }
 }
 
 function podOf(body: Buffer, { shape, start, end }: FieldLocation): unknown {
@@ -32,7 +50,11 @@ function podOf(body: Buffer, { shape, start, end }: FieldLocation): unknown {
   if (end - start > MAX_POD_BYTES) {
     throw new RequestError(`Pod has ${end - start} bytes, more than the ${MAX_POD_BYTES} that Kubernetes stores`, 413);
   }
-  return JSON.parse(body.toString("utf8", start, end)) as unknown;
+  try {
+    return JSON.parse(body.toString("utf8", start, end));
+  } catch {
+    throw new RequestError(`Pod is not valid JSON, at byte ${start}`);
+  }
 }
 
 /** kube-scheduler sends one of the two lists. With both, Nodes wins: a reply with Nodes works in either mode. */
@@ -57,8 +79,8 @@ function checkNames(candidates: Candidates, { cells, count, width }: RowTable): 
   for (let i = 0, row = 0; i < count; i++, row += width) {
     const start = cells[row + NAME_START] as number;
     const end = cells[row + NAME_END] as number;
-    if (start !== 0 && start !== end && (end >= 0 || candidates.name(i).isWellFormed())) continue;
-    const fault = start === 0 ? "is missing or not a string" : start === end ? "is empty" : "is not valid Unicode";
+    if (start !== 0 && start !== end) continue;
+    const fault = start === 0 ? "is missing or not a string" : "is empty";
     const what = candidates.kind === "names" ? `NodeNames[${i}]` : `Nodes.items[${i}].metadata.name`;
     const at = candidates.kind === "nodes" ? cells[row + START] : start === 0 ? end : start;
     throw new RequestError(`${what} ${fault}, at byte ${at}`);

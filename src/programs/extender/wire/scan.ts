@@ -14,7 +14,7 @@ import {
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import { AmbiguousKeyError, RequestError } from "./request-error.ts";
+import { RequestError } from "./request-error.ts";
 import { RowTable } from "./row-table.ts";
 
 /** More nodes than the largest clusters have. A body of the largest size could name a hundred times as many. */
@@ -62,12 +62,6 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
   return field && { field, bytes: Buffer.from(field) };
 });
 
-/**
- * JSON readers differ on a repeated key and on a key with escapes. `throw` raises an AmbiguousKeyError; `last` does what
- * JSON.parse does.
- */
-export type AmbiguousKeyPolicy = "throw" | "last";
-
 /** All optional. */
 export interface ScanOptions {
   /** Skips Nodes that an earlier request contained. */
@@ -90,8 +84,8 @@ export const createCandidateTables = (): CandidateTables => ({
 });
 
 /**
- * One pass over a request. It validates JSON and records positions. The types of the values are checked after the whole body
- * was scanned, because a later value of the same key may replace an earlier, invalid one.
+ * One pass over a request, which records positions. Of a repeated key the last one counts, as with JSON.parse. Keys with escapes,
+ * which no encoder writes for these names, are unknown keys.
  */
 export class RequestScan {
   readonly found: Record<Field, FieldLocation> = { pod: absent, nodes: absent, nodenames: absent };
@@ -99,16 +93,13 @@ export class RequestScan {
   readonly nodes: RowTable;
   readonly names: RowTable;
   readonly #cursor: JsonCursor;
-  readonly #ambiguousKeys: AmbiguousKeyPolicy;
   readonly #knownNodes: KnownNodes | undefined;
   readonly #labels: LabelBytes;
-  readonly #keysSeen: Record<Field, string> = { pod: "", nodes: "", nodenames: "" };
 
-  constructor(body: Buffer, ambiguousKeys: AmbiguousKeyPolicy, options: ScanOptions = {}) {
+  constructor(body: Buffer, options: ScanOptions = {}) {
     const { knownNodes, tables = createCandidateTables(), labels: keys = defaultLabels } = options;
     this.#labels = keys;
     this.#cursor = new JsonCursor(body);
-    this.#ambiguousKeys = ambiguousKeys;
     this.#knownNodes = knownNodes;
     this.nodes = tables.nodes;
     this.names = tables.names;
@@ -128,15 +119,7 @@ export class RequestScan {
   #field(): Field | undefined {
     const cursor = this.#cursor;
     const likely = byLength[cursor.keyEnd - cursor.keyStart];
-    let field = likely !== undefined && cursor.keyFoldsTo(likely.bytes) ? likely.field : undefined;
-    if (cursor.escaped) field = fields.find((name) => name === this.#key().toLowerCase());
-    if (field === undefined) return undefined;
-    const key = this.#key();
-    const before = this.#keysSeen[field];
-    this.#once(before !== "", key);
-    if (before !== "" && before !== key) throw new RequestError(`${before} is also given as ${key}: send one of them`);
-    this.#keysSeen[field] = key;
-    return field;
+    return likely !== undefined && cursor.keyFoldsTo(likely.bytes) ? likely.field : undefined;
   }
 
   #readField(field: Field): void {
@@ -160,7 +143,7 @@ export class RequestScan {
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       const row = this.#add(rows);
       if (cursor.peek() === QUOTE) {
-        this.#readString(rows, row + NAME_START, row + NAME_END);
+        this.#readName(rows, row);
       } else {
         // Not a string: NAME_START stays 0, and NAME_END holds the position for the error message.
         rows.cells[row + NAME_END] = cursor.at;
@@ -171,14 +154,12 @@ export class RequestScan {
 
   #readNodeList(): void {
     const cursor = this.#cursor;
-    let seen = false;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
-      if (!this.#keyIs(ITEMS)) {
+      if (!cursor.keyIs(ITEMS)) {
         cursor.skipValue();
         continue;
       }
-      seen = this.#once(seen, "items");
       this.nodes.clear();
       const shape = cursor.peek();
       const start = cursor.at;
@@ -215,14 +196,12 @@ export class RequestScan {
 
   #readNode(row: number): void {
     const cursor = this.#cursor;
-    let seen = false;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
-      if (!this.#keyIs(METADATA)) {
+      if (!cursor.keyIs(METADATA)) {
         cursor.skipValue();
         continue;
       }
-      seen = this.#once(seen, "metadata");
       this.nodes.cells[row + NAME_START] = 0;
       this.#forgetLabels(row);
       if (cursor.peek() === OPEN_OBJECT) this.#readMetadata(row);
@@ -232,18 +211,13 @@ export class RequestScan {
 
   #readMetadata(row: number): void {
     const cursor = this.#cursor;
-    const { cells } = this.nodes;
-    let named = false;
-    let labelled = false;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
-      if (this.#keyIs(NAME)) {
-        named = this.#once(named, "name");
-        cells[row + NAME_START] = 0;
-        if (cursor.peek() === QUOTE) this.#readString(this.nodes, row + NAME_START, row + NAME_END);
+      if (cursor.keyIs(NAME)) {
+        this.nodes.cells[row + NAME_START] = 0;
+        if (cursor.peek() === QUOTE) this.#readName(this.nodes, row);
         else cursor.skipValue();
-      } else if (this.#keyIs(LABELS)) {
-        labelled = this.#once(labelled, "labels");
+      } else if (cursor.keyIs(LABELS)) {
         this.#forgetLabels(row);
         if (cursor.peek() === OPEN_OBJECT) this.#readLabels(row);
         else cursor.skipValue();
@@ -256,26 +230,27 @@ export class RequestScan {
   #readLabels(row: number): void {
     const cursor = this.#cursor;
     const { powerProfile, draining } = this.#labels;
-    let profiled = false;
-    let drained = false;
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey();
-      if (this.#keyIs(powerProfile)) {
-        profiled = this.#once(profiled, "the power profile label");
-        this.#readLabel(row + PROFILE_START, row + PROFILE_END);
-      } else if (this.#keyIs(draining)) {
-        drained = this.#once(drained, "the draining label");
-        this.#readLabel(row + DRAINING_START, row + DRAINING_END);
-      } else {
-        cursor.skipValue();
-      }
+      if (cursor.keyIs(powerProfile)) this.#readLabel(row + PROFILE_START, row + PROFILE_END);
+      else if (cursor.keyIs(draining)) this.#readLabel(row + DRAINING_START, row + DRAINING_END);
+      else cursor.skipValue();
     }
   }
 
+  /** Kubernetes accepts only letters, digits and -_. in a value: one with escapes counts as absent. */
   #readLabel(start: number, end: number): void {
-    this.nodes.cells[start] = 0;
-    if (this.#cursor.peek() === QUOTE) this.#readString(this.nodes, start, end);
-    else this.#cursor.skipValue();
+    const cursor = this.#cursor;
+    const { cells } = this.nodes;
+    cells[start] = 0;
+    if (cursor.peek() !== QUOTE) {
+      cursor.skipValue();
+      return;
+    }
+    const from = cursor.at + 1;
+    if (!cursor.skipPlainString()) return;
+    cells[start] = from;
+    cells[end] = cursor.at - 1;
   }
 
   #forgetLabels(row: number): void {
@@ -283,30 +258,12 @@ export class RequestScan {
     this.nodes.cells[row + DRAINING_START] = 0;
   }
 
-  #readString(rows: RowTable, start: number, end: number): void {
+  #readName({ cells }: RowTable, row: number): void {
     const cursor = this.#cursor;
-    rows.cells[start] = cursor.at + 1;
-    cursor.skipString();
-    rows.cells[end] = cursor.escaped ? ~(cursor.at - 1) : cursor.at - 1;
-  }
-
-  #keyIs(name: Buffer): boolean {
-    return this.#cursor.escaped ? this.#key() === name.toString() : this.#cursor.keyIs(name);
-  }
-
-  /** The last key as a string. */
-  #key(): string {
-    const { bytes, keyStart, keyEnd, escaped } = this.#cursor;
-    if (!escaped) return bytes.toString("utf8", keyStart, keyEnd);
-    if (this.#ambiguousKeys === "throw") throw new AmbiguousKeyError(`key with escapes at byte ${keyStart}`);
-    return JSON.parse(bytes.toString("utf8", keyStart - 1, keyEnd + 1)) as string;
-  }
-
-  #once(before: boolean, key: string): true {
-    if (before && this.#ambiguousKeys === "throw") {
-      throw new AmbiguousKeyError(`${key} is repeated at byte ${this.#cursor.keyStart}`);
-    }
-    return true;
+    const start = cursor.at + 1;
+    if (!cursor.skipPlainString()) throw new RequestError(`the name at byte ${start} has an escape`);
+    cells[row + NAME_START] = start;
+    cells[row + NAME_END] = cursor.at - 1;
   }
 
   #add(rows: RowTable): number {

@@ -1,30 +1,41 @@
 import { isDeepStrictEqual } from "node:util";
-import { type ExtenderRequest, readRequest, scanRequest } from "../request.ts";
-import { AmbiguousKeyError, RequestError } from "../request-error.ts";
+import { type ExtenderRequest, readRequest } from "../request.ts";
+import { RequestError } from "../request-error.ts";
 import type { ScanOptions } from "../scan.ts";
 import { readWithJsonParse } from "./random-requests.ts";
 
-/** Reads a body and throws if the result differs from JSON.parse. Returns the outcome. */
-export function compareWithJsonParse(body: Buffer, options?: ScanOptions): "read" | "refused" | "ambiguous" {
-  let way: "read" | "ambiguous" = "read";
+/**
+ * Reads a body and throws if the result differs from JSON.parse. Returns the outcome; `invalid` is a body that JSON.parse rejects
+ * and the reader does not, because the fault is in a value that it skips.
+ */
+export function compareWithJsonParse(body: Buffer, options?: ScanOptions): "read" | "refused" | "invalid" {
+  const expected = readWithJsonParse(body);
   let request: ExtenderRequest;
   try {
-    try {
-      request = readRequest(body, options);
-    } catch (error) {
-      if (!(error instanceof AmbiguousKeyError)) throw error;
-      way = "ambiguous";
-      request = scanRequest(body, "last");
-    }
+    request = readRequest(body, options);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    const read = readWithJsonParse(body);
-    if (read !== undefined) throw new Error(`rejected what JSON.parse reads: ${excerpt(body)}`, { cause: error });
+    // A mutation can turn an escape that no name may have into another one.
+    const hasEscape = error.message.endsWith("has an escape");
+    if (expected !== undefined && !hasEscape)
+      throw new Error(`rejected what JSON.parse reads: ${excerpt(body)}`, { cause: error });
     return "refused";
   }
-  expectSameAsJsonParse(request, body);
+  if (isJson(body) && !body.includes(ESCAPED_LABEL)) expectSameAsJsonParse(request, body);
   expectSameSlots(request, body);
-  return way;
+  return expected === undefined ? "invalid" : "read";
+}
+
+/** A mutation can put an escape into the key of a label, which makes it an unknown label. */
+const ESCAPED_LABEL = "joulie.io\\/";
+
+function isJson(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString("utf8"));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function expectSameAsJsonParse({ pod, candidates }: ExtenderRequest, body: Buffer): void {

@@ -13,7 +13,10 @@ export function seededDice(seed: number): (sides: number) => number {
 
 type Dice = ReturnType<typeof seededDice>;
 
-/** Serializes JSON at random: any key order, whitespace, escapes, and sometimes a repeated key. */
+/** The extender rejects names that need an escape, and ignores such labels. Other strings are skipped. */
+const hasNoEscape = (text: string): boolean => JSON.stringify(text) === `"${text}"`;
+
+/** Serializes JSON at random: any key order, whitespace, escapes where a string needs some, and sometimes a repeated key. */
 export function respell(value: unknown, roll: Dice, unusual = 0): string {
   const space = () => (roll(4) === 0 ? " \t\n\r".charAt(roll(4)).repeat(roll(3)) : "");
   const escaped = (part: string) =>
@@ -28,7 +31,7 @@ export function respell(value: unknown, roll: Dice, unusual = 0): string {
     return `"${plainly.slice(1, -1).replaceAll(/\\u[0-9a-f]{4}|\\.|[\s\S]/gu, respelled)}"`;
   };
   const spell = (one: unknown): string => {
-    if (typeof one === "string") return text(one, true);
+    if (typeof one === "string") return text(one, !hasNoEscape(one));
     if (Array.isArray(one)) return `[${one.map((part) => space() + spell(part) + space()).join(",") || space()}]`;
     if (typeof one !== "object" || one === null) return JSON.stringify(one);
     const members = Object.entries(one).toSorted(() => roll(3) - 1);
@@ -37,7 +40,7 @@ export function respell(value: unknown, roll: Dice, unusual = 0): string {
       roll(100) < unusual ? members.slice(0, 1).map(([key]) => [key, members.at(roll(members.length))?.[1]]) : [];
     const earlier = roll(2) === 0 ? before : before.map(([key]) => [key, {}]);
     const parts = [...earlier, ...members].map(
-      ([key, part]) => `${space()}${text(key, roll(100) < unusual)}${space()}:${space()}${spell(part)}${space()}`,
+      ([key, part]) => `${space()}${JSON.stringify(key)}${space()}:${space()}${spell(part)}${space()}`,
     );
     return `{${parts.join(",") || space()}}`;
   };
@@ -73,7 +76,6 @@ export function readWithJsonParse(body: Buffer): OracleReading | undefined {
   for (const [key, value] of Object.entries(parsed)) {
     const folded = key.toLowerCase();
     if (!["pod", "nodes", "nodenames"].includes(folded)) continue;
-    if (folded in fields) return undefined;
     fields[folded] = value;
   }
   const { pod, nodes = null, nodenames = null } = fields;
@@ -87,10 +89,10 @@ export function readWithJsonParse(body: Buffer): OracleReading | undefined {
   const kind = listed.length === 0 && nodenames !== null ? "names" : "nodes";
   const names: unknown[] =
     kind === "names" ? (nodenames ?? []) : listed.map((item) => memberOf(memberOf(item, "metadata"), "name"));
-  if (!names.every((name) => typeof name === "string" && name !== "" && name.isWellFormed())) return undefined;
+  if (!names.every((name) => typeof name === "string" && name !== "" && hasNoEscape(name))) return undefined;
   const labelOf = (item: unknown, key: string): string | undefined => {
     const value = memberOf(memberOf(memberOf(item, "metadata"), "labels"), key);
-    return typeof value === "string" ? value : undefined;
+    return typeof value === "string" && hasNoEscape(value) ? value : undefined;
   };
   return {
     kind,
