@@ -744,9 +744,9 @@ describe("the chart", () => {
     // The alert about an unreachable extender is about the one that kube-scheduler asks.
     const monitored = await render({ ...first, monitoring: { enabled: true, rules: true } });
     expect(monitored).toContain(
-      'absent(joulie_scheduler_waiting_requests{namespace="joulie-system",service="joulie-scheduler-extender"})',
+      'absent(joulie_scheduler_request_bytes{namespace="joulie-system",service="joulie-scheduler-extender"})',
     );
-    expect(await render({ monitoring: { rules: true } })).toContain("absent(joulie_scheduler_waiting_requests)");
+    expect(await render({ monitoring: { rules: true } })).toContain("absent(joulie_scheduler_request_bytes)");
     for (const name of ["joulie-gpu", "joulie"])
       await real("uninstall", name, "--namespace", "joulie-system", "--no-hooks");
   });

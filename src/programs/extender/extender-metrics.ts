@@ -40,7 +40,7 @@ export class ExtenderMetrics {
     clock: Clock,
     facts: {
       readonly silence: () => Milliseconds | undefined;
-      readonly budget: { readonly held: number; readonly waiting: number };
+      readonly budget: { readonly held: number };
       /** Undefined unless nodes are ranked by joules. */
       readonly pods: () => { readonly count: number; readonly assumed: number } | undefined;
     },
@@ -74,7 +74,6 @@ export class ExtenderMetrics {
       const silence = facts.silence();
       return silence && inSeconds(silence);
     });
-    metrics.reading(definitions.waiting, () => facts.budget.waiting);
     metrics.reading(definitions.held, () => facts.budget.held);
     metrics.reading(definitions.pods, () => facts.pods()?.count);
     metrics.reading(definitions.assumedPods, () => facts.pods()?.assumed);

@@ -68,6 +68,5 @@ export const definitions = {
     "Pods that count on the node ranked first for them, until their binding appears or two seconds have passed.",
     [],
   ),
-  waiting: gauge("joulie_scheduler_waiting_requests", "Requests that wait for memory.", []),
   held: gauge("joulie_scheduler_request_bytes", "Bytes of requests in progress and their answers.", []),
 } as const;

@@ -23,7 +23,6 @@ import {
   type SchedulerServerLimits,
   serveScheduler,
 } from "./server/server.ts";
-import { StalledRequests } from "./server/stalled-requests.ts";
 import { tlsFilesOf } from "./server/tls.ts";
 import { energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./settings.ts";
 import { ClusterCache } from "./state/cluster-cache.ts";
@@ -64,7 +63,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const maxBodyBytes = config.EXTENDER_MAX_BODY_BYTES;
   const limits = { ...defaultServerLimits, ...world.limits };
-  const budget = new MemoryBudget(2 * maxBodyBytes, limits.waiting);
+  const budget = new MemoryBudget(2 * maxBodyBytes, ioClock);
   const programMetrics = new ProgramMetrics(ioClock);
   const metrics = new ExtenderMetrics(programMetrics, ioClock, {
     silence: () => state.silence,
@@ -153,7 +152,6 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       tls: tlsFilesOf(config),
       maxBodyBytes,
       budget,
-      stalled: new StalledRequests(ioClock, () => budget.waiting > 0),
       buffers: new BodyBuffers(minorCollection),
       decide: (verb, body) => decider[verb](reader.read(body)),
       unreadyReason,

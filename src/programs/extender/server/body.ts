@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
 import { HttpError } from "./http-error.ts";
 import type { MemoryLease } from "./memory-budget.ts";
-import { ReceivedBody, type StalledRequests } from "./stalled-requests.ts";
 
 /** The client closed the connection: an answer is not needed. */
 export class ClientGoneError extends Error {
@@ -30,14 +29,13 @@ export interface BodyOptions {
   readonly limit: number;
   readonly buffers: BodyBuffers;
   readonly lease: MemoryLease;
-  readonly stalled: StalledRequests;
+  /** Aborts when the memory of the body went to another request. */
+  readonly signal: AbortSignal;
 }
 
 /** Reads the whole body into one buffer. With a known length the buffer is allocated early, which avoids copying 30 MB. */
 export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Body> {
-  const { length, limit, buffers, lease, stalled } = options;
-  // A client that disconnected while waiting for memory emits no further event.
-  if (request.destroyed) throw clientGone();
+  const { length, limit, buffers, lease, signal } = options;
   let buffer: Buffer = EMPTY;
   let filled = 0;
   const { promise, resolve, reject } = Promise.withResolvers<Body>();
@@ -50,7 +48,6 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     request.off("data", receive).resume();
     reject(reason);
   };
-  const body = new ReceivedBody(end);
   const receive = (chunk: Buffer) => {
     const needed = filled + chunk.length;
     try {
@@ -67,22 +64,16 @@ export async function readBody(request: IncomingMessage, options: BodyOptions): 
     }
     chunk.copy(buffer, filled);
     buffers.copied(chunk.length);
-    filled = body.received = needed;
+    filled = needed;
   };
-  stalled.watchBody(body);
-  lease.onPreempt(end);
+  signal.addEventListener("abort", () => end(signal.reason), { once: true });
   request.on("data", receive);
   request.once("end", () => resolve({ bytes: buffer.subarray(0, filled), buffer }));
   request.once("error", () => reject(clientGone()));
   request.once("close", () => {
     if (!request.complete) reject(clientGone());
   });
-  try {
-    return await promise;
-  } finally {
-    stalled.unwatchBody(body);
-    lease.onPreempt(undefined);
-  }
+  return promise;
 }
 
 const EMPTY = Buffer.alloc(0);

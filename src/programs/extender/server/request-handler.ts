@@ -10,14 +10,12 @@ import { type Body, bodyTooLarge, ClientGoneError, contentLengthOf, readBody } f
 import type { BodyBuffers } from "./body-buffers.ts";
 import { coalesceBuffers } from "./coalesce-buffers.ts";
 import { HttpError } from "./http-error.ts";
-import { type LeaseRequest, type MemoryBudget, MemoryBudgetError, type MemoryLease } from "./memory-budget.ts";
-import type { StalledRequests } from "./stalled-requests.ts";
+import { type MemoryBudget, MemoryBudgetError } from "./memory-budget.ts";
 
 export interface ExtenderRequestHandlerOptions {
   readonly maxBodyBytes: number;
   readonly budget: MemoryBudget;
   readonly buffers: BodyBuffers;
-  readonly stalled: StalledRequests;
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
   /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
@@ -74,43 +72,34 @@ export class ExtenderRequestHandler {
   }
 
   async #decide(verb: Verb, method: string): Promise<void> {
-    const { clock, metrics, maxBodyBytes, budget, buffers, stalled, unreadyReason } = this.#options;
+    const { clock, metrics, maxBodyBytes, budget, buffers, unreadyReason } = this.#options;
     const started = clock.monotonic();
     if (method !== "POST") throw new HttpError(405, `/${verb} requires POST`, { allow: "POST" });
     const length = contentLengthOf(this.#request);
     if (length !== undefined && length > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
     const reason = unreadyReason();
     if (reason !== undefined) throw new HttpError(503, reason, { "retry-after": "1" });
-    const leaseRequest = { bytes: length ?? 0, isProven: this.#isProven };
-    const lease = budget.tryAcquire(leaseRequest) ?? (await this.#acquire(leaseRequest));
+    const preempted = new AbortController();
+    const abort = (cause: MemoryBudgetError) => {
+      preempted.abort(cause);
+      // Only a complete body has an answer, which the client has not read yet.
+      if (this.#response.headersSent) this.#response.destroy();
+    };
+    const lease = budget.open({ bytes: length ?? 0, isProven: this.#isProven, abort });
     let body: Body | undefined;
     try {
-      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, lease, stalled });
+      body = await readBody(this.#request, { length, limit: maxBodyBytes, buffers, lease, signal: preempted.signal });
       const { workloadClass, chunks } = this.#options.decide(verb, body.bytes);
       const answer = coalesceBuffers(chunks);
-      lease.reserveAnswer(ownBytes(answer, body.buffer));
+      lease.reserve(ownBytes(answer, body.buffer));
       metrics.recordAnswer(verb, workloadClass, elapsed(started, clock.monotonic()));
       this.#sendBuffers(answer);
-      stalled.watchAnswer(this.#response);
     } finally {
       // Parts of the answer are slices of the request, so its memory is released when the answer is sent.
       this.#onceClosed(() => {
         lease.release();
-        stalled.unwatchAnswer(this.#response);
         if (body !== undefined) buffers.give(body.buffer);
       });
-    }
-  }
-
-  async #acquire(leaseRequest: LeaseRequest): Promise<MemoryLease> {
-    const disconnected = new AbortController();
-    const onClose = () =>
-      disconnected.abort(new ClientGoneError("the client disconnected while its request waited for memory"));
-    this.#response.once("close", onClose);
-    try {
-      return await this.#options.budget.acquire(leaseRequest, disconnected.signal);
-    } finally {
-      this.#response.off("close", onClose);
     }
   }
 

@@ -27,8 +27,6 @@ export interface SchedulerServerLimits {
   readonly idle: Milliseconds;
   /** In total; one client address gets at most half of them. */
   readonly connections: number;
-  /** Requests that may wait for memory. */
-  readonly waiting: number;
   /** How long `close` waits for requests in progress. */
   readonly close: Milliseconds;
 }
@@ -39,7 +37,6 @@ export const defaultServerLimits: SchedulerServerLimits = {
   response: milliseconds(30_000),
   idle: milliseconds(120_000),
   connections: 512,
-  waiting: 512,
   close: milliseconds(10_000),
 };
 
