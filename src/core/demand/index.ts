@@ -5,7 +5,14 @@ export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-reques
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
-export { admitsNode, type NodeConstraint, namedNodesOf, nodeConstraintOf } from "./node-constraint.ts";
+export {
+  admitsNode,
+  type NodeConstraint,
+  namedNodesOf,
+  nodeConstraintOf,
+  selectsNode,
+  untoleratedTaint,
+} from "./node-constraint.ts";
 export {
   occupiedNodes,
   type PodPromise,

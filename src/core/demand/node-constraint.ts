@@ -37,17 +37,27 @@ export function nodeConstraintOf(pod: Pod): NodeConstraint {
 const unconstrained: NodeConstraint = {};
 
 /** Whether kube-scheduler's node affinity and taint filters let the pod run on the node. */
-export function admitsNode({ selector, terms, tolerations }: NodeConstraint, node: ConstrainedNode): boolean {
+export const admitsNode = (constraint: NodeConstraint, node: ConstrainedNode): boolean =>
+  selectsNode(constraint, node) && untoleratedTaint(constraint.tolerations, node.taints ?? []) === undefined;
+
+/** Whether the node selector and the required node affinity of the pod match the node. */
+export function selectsNode({ selector, terms }: NodeConstraint, node: ConstrainedNode): boolean {
   const { labels = {} } = node;
   if (selector !== undefined)
     for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
-  if (terms !== undefined && !terms.some((term) => matchesTerm(term, node, labels))) return false;
-  for (const taint of node.taints ?? []) {
-    if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
-    if (tolerations?.some((toleration) => tolerates(toleration, taint)) !== true) return false;
-  }
-  return true;
+  return terms === undefined || terms.some((term) => matchesTerm(term, node, labels));
 }
+
+/** The first taint that keeps the pod off a node. PreferNoSchedule does not. */
+export const untoleratedTaint = (
+  tolerations: NodeConstraint["tolerations"],
+  taints: readonly NodeTaint[],
+): NodeTaint | undefined =>
+  taints.find(
+    (taint) =>
+      (taint.effect === "NoSchedule" || taint.effect === "NoExecute") &&
+      tolerations?.some((toleration) => tolerates(toleration, taint)) !== true,
+  );
 
 const matchesTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm, node: ConstrainedNode, labels: Labels) =>
   itemsOf(matchFields).every((field) => field.key === "metadata.name" && matches(field, node.name)) &&

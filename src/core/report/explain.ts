@@ -3,6 +3,7 @@ import { demandOf, expectedDurationOf, fitRequests, type WorkloadClass, workload
 import { type HardwareViewOptions, hardwareView } from "../inventory/index.ts";
 import { isTwinOf } from "../policy/index.ts";
 import {
+  allocationScore,
   askingPodOf,
   type Batch,
   type Breakdown,
@@ -16,12 +17,11 @@ import {
   filterNode,
   type GpuMix,
   gpuMixOf,
-  type KubeResources,
-  leastAllocatedScore,
+  kubeResources,
   marginalJoules,
-  mostAllocatedScore,
   type NodeLoad,
   nodeLoadOf,
+  nonZeroRequests,
   readTwin,
   runningPodOf,
   type ScoredPod,
@@ -84,8 +84,6 @@ export interface PlacementExplanation {
 
 /** kube-scheduler multiplies the scores of extenders by this: its own range is ten times as large as theirs. */
 const EXTENDER_SCALE = 10;
-/** What kube-scheduler assumes for LeastAllocated if a pod requests nothing. */
-const ASSUMED: KubeResources = { milliCpu: 100, memory: 200 * 2 ** 20 };
 
 /**
  * Decides about a pod as the extender does, with the same formulas, for every node of `objects`. The pod itself does not count
@@ -231,25 +229,15 @@ function kubePointsOf(
   pods: readonly Pod[],
   profile: ExplainSettings["kubeProfile"],
 ): number {
-  const node = resourcesIn(allocatable);
-  const asked = resourcesIn(fitRequests(pod).requests);
+  const node = kubeResources(allocatable);
+  const asked = kubeResources(fitRequests(pod).requests);
   let assumed = { milliCpu: 0, memory: 0 };
   for (const other of pods) {
-    const { milliCpu, memory } = nonZero(resourcesIn(fitRequests(other).requests));
+    const { milliCpu, memory } = nonZeroRequests(kubeResources(fitRequests(other).requests));
     assumed = { milliCpu: assumed.milliCpu + milliCpu, memory: assumed.memory + memory };
   }
-  if (profile === "energy") return mostAllocatedScore(node, assumed, nonZero(asked));
-  const least = leastAllocatedScore(node, assumed, nonZero(asked));
+  if (profile === "energy") return allocationScore(node, assumed, nonZeroRequests(asked), "MostAllocated");
+  const least = allocationScore(node, assumed, nonZeroRequests(asked));
   if (asked.milliCpu === 0 && asked.memory === 0) return least;
-  return least + balancedAllocationScore(node, resourcesIn(requested), asked);
+  return least + balancedAllocationScore(node, kubeResources(requested), asked);
 }
-
-const nonZero = ({ milliCpu, memory }: KubeResources): KubeResources => ({
-  milliCpu: milliCpu === 0 ? ASSUMED.milliCpu : milliCpu,
-  memory: memory === 0 ? ASSUMED.memory : memory,
-});
-
-const resourcesIn = (totals: ReadonlyMap<string, number>): KubeResources => ({
-  milliCpu: Math.ceil((totals.get("cpu") ?? 0) * 1000 - 1e-6),
-  memory: Math.ceil(totals.get("memory") ?? 0),
-});

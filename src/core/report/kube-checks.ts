@@ -1,5 +1,5 @@
 import type { Labels, Node, NodeTaint, Pod } from "../api/index.ts";
-import { admitsNode, fitRequests, nodeConstraintOf, type ResourceTotals } from "../demand/index.ts";
+import { fitRequests, nodeConstraintOf, type ResourceTotals, selectsNode, untoleratedTaint } from "../demand/index.ts";
 import { parseQuantity } from "../units/index.ts";
 import { counted } from "./problem.ts";
 
@@ -40,12 +40,11 @@ export function kubeBlockers(pod: Pod, node: Node, reservations: NodeReservation
   const { name } = node.metadata;
   const labels: Labels = node.metadata.labels ?? {};
   const { selector, terms, tolerations } = nodeConstraintOf(pod);
-  const tolerated = tolerations === undefined ? {} : { tolerations };
-  const isTolerated = (taint: NodeTaint) => admitsNode(tolerated, { name, labels, taints: [taint] });
+  const isTolerated = (taint: NodeTaint) => untoleratedTaint(tolerations, [taint]) === undefined;
   if (node.spec?.unschedulable === true && !isTolerated(UNSCHEDULABLE)) found.push("the node is cordoned");
   for (const [key, value] of Object.entries(selector ?? {}))
     if (labels[key] !== value) found.push(`the pod selects ${key}=${value}, the node has ${labelText(labels[key])}`);
-  if (terms !== undefined && !admitsNode({ terms }, { name, labels }))
+  if (terms !== undefined && !selectsNode({ terms }, { name, labels }))
     found.push("the pod's required node affinity does not match the node's labels");
   for (const taint of node.spec?.taints ?? [])
     if (taint.key !== UNSCHEDULABLE.key && !isTolerated(taint))

@@ -14,12 +14,14 @@ export {
 export { HEADROOM_WEIGHT } from "./formula.ts";
 export { ScoringKernel } from "./kernel.ts";
 export {
+  allocationScore,
   balancedAllocationScore,
   type KubeResources,
+  kubeResources,
   kubeScore,
-  leastAllocatedScore,
-  mostAllocatedScore,
   nodesToScore,
+  nonZeroRequests,
+  type ScoringStrategy,
 } from "./kube-scores.ts";
 export {
   type Breakdown,

@@ -4,35 +4,40 @@ export interface KubeResources {
   readonly memory: number;
 }
 
+/** What kube-scheduler's resource scores assume of a pod that requests nothing. */
+const ASSUMED: KubeResources = { milliCpu: 100, memory: 200 * 2 ** 20 };
+
+export const nonZeroRequests = ({ milliCpu, memory }: KubeResources): KubeResources => ({
+  milliCpu: milliCpu === 0 ? ASSUMED.milliCpu : milliCpu,
+  memory: memory === 0 ? ASSUMED.memory : memory,
+});
+
+export const kubeResources = (totals: ReadonlyMap<string, number>): KubeResources => ({
+  milliCpu: Math.ceil((totals.get("cpu") ?? 0) * 1000 - 1e-6),
+  memory: Math.ceil(totals.get("memory") ?? 0),
+});
+
 /** The integer arithmetic of kube-scheduler 1.36: scores range from 0 to 100, and division truncates. */
 const MAX_NODE_SCORE = 100;
 
-/** kube-scheduler's LeastAllocated of one resource, after the pod is placed. */
-function leastRequested(requested: number, capacity: number): number {
-  if (requested > capacity) return 0;
-  return Math.trunc(((capacity - requested) * MAX_NODE_SCORE) / capacity);
-}
+/** Strategies of NodeResourcesFit: the first one, the default, prefers emptier nodes; `joulie scheduler-config --energy` sets the other. */
+export type ScoringStrategy = "LeastAllocated" | "MostAllocated";
 
-/** NodeResourcesFit with its default strategy LeastAllocated: CPU and memory, weight 1 each. */
-export function leastAllocatedScore(allocatable: KubeResources, taken: KubeResources, pod: KubeResources): number {
+/** NodeResourcesFit after the pod is placed: CPU and memory, weight 1 each. */
+export function allocationScore(
+  allocatable: KubeResources,
+  taken: KubeResources,
+  pod: KubeResources,
+  strategy: ScoringStrategy = "LeastAllocated",
+): number {
   let score = 0;
   let weights = 0;
   for (const resource of ["milliCpu", "memory"] as const) {
-    if (allocatable[resource] === 0) continue;
-    score += leastRequested(taken[resource] + pod[resource], allocatable[resource]);
-    weights++;
-  }
-  return weights === 0 ? 0 : Math.trunc(score / weights);
-}
-
-/** NodeResourcesFit with the strategy MostAllocated of CPU and memory, as `joulie scheduler-config --energy` sets it. */
-export function mostAllocatedScore(allocatable: KubeResources, taken: KubeResources, pod: KubeResources): number {
-  let score = 0;
-  let weights = 0;
-  for (const resource of ["milliCpu", "memory"] as const) {
-    if (allocatable[resource] === 0) continue;
-    const requested = Math.min(taken[resource] + pod[resource], allocatable[resource]);
-    score += Math.trunc((requested * MAX_NODE_SCORE) / allocatable[resource]);
+    const capacity = allocatable[resource];
+    if (capacity === 0) continue;
+    const used = Math.min(taken[resource] + pod[resource], capacity);
+    const preferred = strategy === "MostAllocated" ? used : capacity - used;
+    score += Math.trunc((preferred * MAX_NODE_SCORE) / capacity);
     weights++;
   }
   return weights === 0 ? 0 : Math.trunc(score / weights);
@@ -59,14 +64,14 @@ export function balancedAllocationScore(allocatable: KubeResources, taken: KubeR
  * node the same score. BalancedAllocation skips a pod that requests neither CPU nor memory.
  */
 export function kubeScore(allocatable: KubeResources, taken: KubeResources, pod: KubeResources): number {
-  const least = leastAllocatedScore(allocatable, taken, pod);
+  const least = allocationScore(allocatable, taken, pod);
   return pod.milliCpu === 0 && pod.memory === 0 ? least : least + balancedAllocationScore(allocatable, taken, pod);
 }
 
-/** How many fitting nodes kube-scheduler looks for before it scores them, with its default percentageOfNodesToScore. */
-export function nodesToScore(nodes: number): number {
+/** How many fitting nodes kube-scheduler looks for before it scores them; without a percentage by its default. */
+export function nodesToScore(nodes: number, percentageOfNodesToScore?: number): number {
   if (nodes < MIN_FEASIBLE) return nodes;
-  const percentage = Math.max(MIN_PERCENTAGE, 50 - Math.trunc(nodes / 125));
+  const percentage = percentageOfNodesToScore ?? Math.max(MIN_PERCENTAGE, 50 - Math.trunc(nodes / 125));
   return Math.max(MIN_FEASIBLE, Math.trunc((nodes * percentage) / 100));
 }
 

@@ -1,8 +1,15 @@
+import {
+  allocationScore,
+  kubeResources,
+  nodesToScore,
+  nonZeroRequests,
+  type ScoringStrategy,
+} from "../../../core/scoring/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import type { SchedulerNode, SchedulerPod } from "./cluster-view.ts";
 import type { ExtenderClient } from "./extender.ts";
-import { allocationScore, enough, explain, type ScoringStrategy, unfitReason } from "./fit.ts";
+import { explain, unfitReason } from "./fit.ts";
 import type { Occupancy } from "./occupancy.ts";
 
 /** No node fits the pod. The message counts the reasons. */
@@ -52,9 +59,10 @@ export async function chooseNode(
 
 function fittingNodes(pod: SchedulerPod, world: SchedulingInput, count: (reason: string) => void) {
   const { nodes, occupancy, start } = world;
-  const wanted = enough(nodes.length, world.percentageOfNodesToScore);
+  const wanted = nodesToScore(nodes.length, world.percentageOfNodesToScore);
   const fitting: SchedulerNode[] = [];
   const scores = new Map<SchedulerNode, number>();
+  const requests = nonZeroRequests(kubeResources(pod.requests));
   let looked = 0;
   while (looked < nodes.length && fitting.length < wanted) {
     const node = nodes[(start + looked++) % nodes.length];
@@ -63,7 +71,7 @@ function fittingNodes(pod: SchedulerPod, world: SchedulingInput, count: (reason:
     const reason = unfitReason(pod, node, load);
     if (reason === undefined) {
       fitting.push(node);
-      scores.set(node, allocationScore(pod, node, load, world.scoringStrategy));
+      scores.set(node, allocationScore(node.scored, load.assumed, requests, world.scoringStrategy));
     } else count(reason);
   }
   return { fitting, scores, looked };

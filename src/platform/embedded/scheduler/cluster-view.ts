@@ -1,8 +1,8 @@
-import type { Labels, Pod, ResourceList } from "../../../core/api/index.ts";
-import { fitRequests, type ResourceTotals } from "../../../core/demand/index.ts";
+import type { Labels, NodeTaint, Pod, ResourceList } from "../../../core/api/index.ts";
+import { fitRequests, type NodeConstraint, nodeConstraintOf, type ResourceTotals } from "../../../core/demand/index.ts";
+import { type KubeResources, kubeResources } from "../../../core/scoring/index.ts";
 import { parseQuantity } from "../../../core/units/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
-import type { Taint, Toleration } from "./placement-rules.ts";
 
 /** The scheduler's view of a pod. */
 export interface SchedulerPod {
@@ -20,14 +20,14 @@ export interface SchedulerPod {
 
 interface WaitingPod {
   readonly object: KubeObject;
-  readonly spec: Pod["spec"] & { readonly tolerations?: readonly Toleration[] };
+  readonly constraint: NodeConstraint;
   readonly priority: number;
   /** Equal for pods with equal scheduling requirements. */
   readonly shape: string;
 }
 
 interface FullPod extends KubeObject {
-  readonly spec: WaitingPod["spec"] & {
+  readonly spec: Pod["spec"] & {
     readonly schedulerName?: string;
     readonly priority?: number;
     readonly schedulingGates?: readonly unknown[];
@@ -43,7 +43,10 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
   const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
   const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
   const { requests } = fitRequests(pod);
-  const shape = () => JSON.stringify([[...requests], pod.spec.nodeSelector, pod.spec.affinity, pod.spec.tolerations]);
+  const waitingPod = (): WaitingPod => {
+    const constraint = nodeConstraintOf(pod);
+    return { object: pod, constraint, priority, shape: JSON.stringify([[...requests], constraint]) };
+  };
   return {
     key: keyOf(pod.metadata),
     name,
@@ -52,7 +55,7 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
     nodeName: nodeName === "" ? undefined : nodeName,
     active,
     requests,
-    waiting: waits ? { object: pod, spec: pod.spec, priority, shape: shape() } : undefined,
+    waiting: waits ? waitingPod() : undefined,
   };
 }
 
@@ -60,15 +63,17 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
 export interface SchedulerNode {
   readonly name: string;
   readonly labels: Labels;
-  readonly taints: readonly Taint[];
+  readonly taints: readonly NodeTaint[];
   readonly unschedulable: boolean;
-  readonly allocatable: ReadonlyMap<string, number>;
+  readonly allocatable: ResourceTotals;
+  /** The part of `allocatable` that counts for the scores. */
+  readonly scored: KubeResources;
   /** The whole node; set only when an extender needs it. */
   readonly object: KubeObject | undefined;
 }
 
 interface FullNode extends KubeObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly NodeTaint[] };
   readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
 }
 
@@ -80,12 +85,14 @@ export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNod
     const amount = parseQuantity(String(text));
     return amount.ok ? [[name, amount.value]] : [];
   });
+  const allocatable = new Map(amounts);
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
     taints: spec?.taints ?? [],
     unschedulable: spec?.unschedulable === true,
-    allocatable: new Map(amounts),
+    allocatable,
+    scored: kubeResources(allocatable),
     object: keepObject ? given : undefined,
   };
 }

@@ -140,7 +140,15 @@ describe("Extender", () => {
     });
     const { signal } = new AbortController();
     const pod = { metadata: { name: "p" } };
-    const node = { name: "a", labels: {}, taints: [], unschedulable: false, allocatable: new Map(), object: undefined };
+    const node = {
+      name: "a",
+      labels: {},
+      taints: [],
+      unschedulable: false,
+      allocatable: new Map(),
+      scored: { milliCpu: 0, memory: 0 },
+      object: undefined,
+    };
     const silent = extender({
       urlPrefix: `http://127.0.0.1:${(slow.address() as AddressInfo).port}`,
       filterVerb: "filter",

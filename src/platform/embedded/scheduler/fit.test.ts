@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { mayAcceptMorePods, nodeViewOf, podViewOf } from "./cluster-view.ts";
-import { allocationScore, enough, explain, unfitReason } from "./fit.ts";
+import { explain, unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 
 const pod = (requests: object, name = "p") =>
@@ -71,53 +71,7 @@ describe("Occupancy", () => {
   });
 });
 
-describe("allocationScore", () => {
-  it("prefers fuller nodes with the strategy MostAllocated", () => {
-    const occupancy = new Occupancy();
-    const one = node({ cpu: "4", memory: "8Gi" });
-    expect(allocationScore(pod({ cpu: "1", memory: "4Gi" }), one, occupancy.on("n"), "MostAllocated")).toBe(37);
-    expect(allocationScore(pod({ cpu: "1", memory: "4Gi" }), one, occupancy.on("n"), "LeastAllocated")).toBe(62);
-    expect(
-      allocationScore(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"), "MostAllocated"),
-    ).toBe(0);
-  });
-
-  it("matches kube-scheduler: the mean of the free shares in percent, rounded down", () => {
-    const occupancy = new Occupancy();
-    const one = node({ cpu: "4", memory: "8Gi" });
-    expect(allocationScore(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(75);
-    occupancy.place("x", "n", pod({ cpu: "1", memory: "1Gi" }).requests);
-    expect(allocationScore(pod({ cpu: "1", memory: "2Gi" }), one, occupancy.on("n"))).toBe(Math.floor((50 + 62) / 2));
-  });
-
-  it("counts a pod without requests as 100m and 200Mi, and stays within 0–100", () => {
-    const occupancy = new Occupancy();
-    expect(allocationScore(pod({}), node({ cpu: "1", memory: "2000Mi" }), occupancy.on("n"))).toBe(90);
-    expect(allocationScore(pod({ cpu: "9" }), node({ cpu: "1", memory: "1Mi" }), occupancy.on("n"))).toBe(0);
-    expect(allocationScore(pod({}), node({}), occupancy.on("n"))).toBe(0);
-  });
-});
-
-describe("enough and explain", () => {
-  it.each([
-    [0, 0],
-    [99, 99],
-    [100, 100],
-    [1000, 420],
-    [5000, 500],
-    [10_000, 500],
-  ])("of %d nodes %d are enough", (nodes, wanted) => {
-    expect(enough(nodes)).toBe(wanted);
-  });
-
-  it.each([
-    [99, 99],
-    [2000, 100],
-    [5000, 250],
-  ])("of %d nodes %d are enough at 5 percent", (nodes, wanted) => {
-    expect(enough(nodes, 5)).toBe(wanted);
-  });
-
+describe("explain", () => {
   it("sorts the reasons", () => {
     const reasons = new Map([
       ["Too many pods", 1],

@@ -1,20 +1,13 @@
 import type { ResourceTotals } from "../../../core/demand/index.ts";
+import { kubeResources, nonZeroRequests } from "../../../core/scoring/index.ts";
 
 /** The resource requests on a node: sums over its pods. */
 export interface Load {
   readonly requested: Map<string, number>;
   /** For scoring only: as in kube-scheduler, pods without requests count with a default. */
-  readonly weighed: { cpu: number; memory: number };
+  readonly assumed: { milliCpu: number; memory: number };
   pods: number;
 }
-
-const LEAST_CPU = 0.1;
-const LEAST_MEMORY = 200 * 1024 * 1024;
-
-export const weightOf = (requests: ResourceTotals) => ({
-  cpu: requests.get("cpu") || LEAST_CPU,
-  memory: requests.get("memory") || LEAST_MEMORY,
-});
 
 interface Placed {
   readonly node: string;
@@ -54,7 +47,7 @@ export class Occupancy {
   #shift(node: string, requests: ResourceTotals, sign: 1 | -1): void {
     const load = this.#loads.get(node) ?? {
       requested: new Map<string, number>(),
-      weighed: { cpu: 0, memory: 0 },
+      assumed: { milliCpu: 0, memory: 0 },
       pods: 0,
     };
     this.#loads.set(node, load);
@@ -64,11 +57,11 @@ export class Occupancy {
       const sum = (load.requested.get(resource) ?? 0) + sign * amount;
       load.requested.set(resource, Number.isInteger(sum) ? sum : Number(sum.toFixed(9)));
     }
-    const { cpu, memory } = weightOf(requests);
-    load.weighed.cpu += sign * cpu;
-    load.weighed.memory += sign * memory;
+    const { milliCpu, memory } = nonZeroRequests(kubeResources(requests));
+    load.assumed.milliCpu += sign * milliCpu;
+    load.assumed.memory += sign * memory;
     if (load.pods === 0) this.#loads.delete(node);
   }
 }
 
-const EMPTY: Load = { requested: new Map(), weighed: { cpu: 0, memory: 0 }, pods: 0 };
+const EMPTY: Load = { requested: new Map(), assumed: { milliCpu: 0, memory: 0 }, pods: 0 };

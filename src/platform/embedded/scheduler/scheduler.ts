@@ -1,3 +1,4 @@
+import type { ScoringStrategy } from "../../../core/scoring/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
@@ -6,7 +7,7 @@ import type { RandomSource } from "../../random/index.ts";
 import { chooseNode, NoNodeFits } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
 import type { ExtenderClient } from "./extender.ts";
-import { type ScoringStrategy, unfitReason } from "./fit.ts";
+import { unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 import { reportUnschedulable } from "./report.ts";
 import { WaitingPods } from "./waiting-pods.ts";

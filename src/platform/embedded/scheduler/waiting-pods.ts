@@ -1,7 +1,6 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../backoff/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import { equal } from "../storage/json.ts";
 import type { SchedulerPod } from "./cluster-view.ts";
 
 const BACKOFF = { first: milliseconds(1000), longest: milliseconds(10_000) };
@@ -41,7 +40,7 @@ export class WaitingPods {
   offer(pod: SchedulerPod): void {
     const known = this.#waiting.get(pod.key);
     if (known !== undefined && known.pod.uid === pod.uid) {
-      const asksOtherwise = !equal(known.pod.waiting?.spec, pod.waiting?.spec);
+      const asksOtherwise = known.pod.waiting?.shape !== pod.waiting?.shape;
       known.pod = pod;
       if (asksOtherwise && known.place === "unschedulable") this.#ready(pod.key, known);
       return;
