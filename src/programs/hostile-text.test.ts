@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
-import { instant, joules, milliseconds, ok, percent, seconds, watts } from "../core/units/index.ts";
+import { joules, ok, percent, seconds } from "../core/units/index.ts";
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
@@ -10,18 +10,29 @@ import type { HostMachine } from "./agent/host/host.ts";
 import { probeText } from "./agent/probe/probe-text.ts";
 import { restoreAll } from "./agent/restore/restore.ts";
 import { run } from "./cli/index.ts";
+import { initialTop, type TopFrame, topFrame } from "./console/top-view.ts";
 import { demoConfig } from "./demo/config.ts";
 import type { DemoCluster } from "./demo/demo-cluster.ts";
 import { summaryText } from "./demo/summary.ts";
-import { renderFrame } from "./demo/view.ts";
-import { renderExplanation } from "./demo/view-explanation.ts";
-import { pagesOf, welcomeText } from "./demo/welcome-text.ts";
+import { explanationOf, pagesOf, welcomeText } from "./demo/welcome-text.ts";
 import { programs } from "./index.ts";
 import { simulateConfig } from "./simulate/config.ts";
 import { simulate } from "./simulate/simulate.ts";
 
 /** Clears the screen, rings, sets a title, turns the direction of what follows, and begins a line that looks like ours. */
 const HOSTILE = "\u001b[2J\u0007\u009b31m\u0085\u202e\u2066\u200f\u061c\u2028\u2029\u007f\r\nforged: all is well";
+
+const emptyTop: TopFrame = {
+  nodes: [],
+  history: new Map(),
+  state: initialTop(),
+  screen: { columns: 300, colour: false },
+  rows: 40,
+  error: undefined,
+  notListed: [],
+  pending: [],
+  age: 0,
+};
 
 /** What a terminal obeys, but for the ends of our own lines. */
 const OBEYED = /[^\P{Cc}\n]|[\p{Zl}\p{Zp}\p{Bidi_Control}]/u;
@@ -70,47 +81,20 @@ describe("what others have written is shown to a person and not obeyed", () => {
     expect(text).not.toBe("");
   });
 
-  it("in the live view: nodes, pods, decisions, notices", () => {
-    const lines = renderFrame(
-      {
-        time: instant(0),
-        speed: { reached: 1, wanted: 1 },
-        running: milliseconds(1),
-        duration: undefined,
-        power: { drawn: watts(1), capped: 2, uncapped: 3 },
-        pue: 1,
-        racks: [{ rack: HOSTILE, nodes: [{ name: HOSTILE, state: "eco", watts: 1, fullWatts: 2 }] }],
-        history: [{ watts: 1, alwaysOnWatts: 2 }],
-        sleep: undefined,
-        drains: { deferred: 0, completed: 0, takenBack: 0 },
-        draining: [{ node: HOSTILE, since: instant(0), pods: 1 }],
-        pods: { waiting: 0, running: 0, performance: 0, finished: 0 },
-        energy: undefined,
-        news: [{ at: instant(0), about: HOSTILE, text: HOSTILE, tone: "up" }],
-        notice: HOSTILE,
-      },
-      { columns: 300, rows: 40 },
-      new Ansis(0),
-    );
+  it("in the line that the demo adds to joulie top", () => {
+    const lines = topFrame({ ...emptyTop, added: HOSTILE });
     for (const line of lines) expect(line).not.toContain("\n");
     expect(harmIn(lines.join("\n"))).toEqual([]);
-    expect(lines.filter((line) => line.includes("forged"))).toHaveLength(4);
+    expect(lines.filter((line) => line.includes("forged"))).toHaveLength(1);
   });
 
   it("in the demo's introduction and summary", () => {
     const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
-    const pages = {
-      plan: "p",
-      decisions: "d",
-      scoring: "s",
-      agent: "a",
-      simulator: "s",
-      dashboard: "b",
-      metrics: [HOSTILE],
-    };
+    const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
+    const pages = { ports, simulator: { url: HOSTILE, metricsUrl: HOSTILE }, dashboard: HOSTILE };
     const listed = pagesOf(plane, pages, HOSTILE);
     expect(harmIn(welcomeText(configured(demoConfig, {}), plane, listed))).toEqual([]);
-    const explained = renderExplanation({ columns: 300, rows: 40 }, new Ansis(0), listed);
+    const explained = topFrame({ ...emptyTop, state: initialTop({ help: true }), help: explanationOf(listed) });
     for (const line of explained) expect(line).not.toContain("\n");
     expect(harmIn(explained.join("\n"))).toEqual([]);
     const summary = {

@@ -9,8 +9,8 @@ import { stringify } from "yaml";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
+import { freePorts } from "../../src/platform/serve/free-ports.ts";
 import { PrometheusClient, PrometheusPower } from "../../src/platform/telemetry/index.ts";
-import { freePorts } from "../../src/programs/demo/free-ports.ts";
 import { ServerProcess } from "../controlplane/server-process.ts";
 
 /** Series with labels, and the watts by which its counter grows; the value itself of a gauge. */

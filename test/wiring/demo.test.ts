@@ -1,13 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Ansis } from "ansis";
 import { flagOf, type RawValues } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
+import { freePorts } from "../../src/platform/serve/free-ports.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
-import { runDemo } from "../../src/programs/demo/demo.ts";
 import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
-import { freePorts } from "../../src/programs/demo/free-ports.ts";
+import { runDemo } from "../../src/programs/demo/run.ts";
 import {
   agentSettings,
   extenderSettings,
@@ -59,18 +58,18 @@ async function shown(variables: RawValues): Promise<unknown> {
   const stop = new AbortController();
   let drawn = "";
   const terminal = {
-    rows: 50,
-    columns: 120,
+    size: () => ({ columns: 120, rows: 50 }),
+    onKey: () => () => undefined,
     write: (text: string) => {
       drawn += text;
-      if (SHOWN_DURATION.test(drawn) || drawn.includes("Ctrl-C")) stop.abort();
-      return true;
+      if (/demo [\d:]+ at .*\| \d+:\d\d/.test(drawn)) stop.abort();
     },
   };
   const log = () => createLogger({ level: "silent", program: "demo" });
-  const world = { folder, log, logFile: undefined, say: () => undefined, terminal, color: new Ansis(0) };
+  const screen = { columns: 120, colour: false };
+  const world = { folder, log, logFile: undefined, say: () => undefined, terminal, screen };
   try {
-    await runDemo(configured(demoConfig, { NODES: "2", ...variables }), world as never, stop.signal);
+    await runDemo(configured(demoConfig, { NODES: "2", ...variables }), world, stop.signal);
     return SHOWN_DURATION.exec(drawn)?.[0];
   } finally {
     await rm(folder, { recursive: true, force: true });

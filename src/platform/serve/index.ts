@@ -1,4 +1,5 @@
 export { ConnectionLimiter } from "./connections/connection-limiter.ts";
+export { freePorts, isFree } from "./free-ports.ts";
 export { closeServer, listen, serverUrl } from "./listen.ts";
 export {
   DebugAccess,

@@ -18,7 +18,7 @@ export { screenOf } from "./screen.ts";
 export { statusOf } from "./status.ts";
 export { setStopped } from "./stop.ts";
 export { supportBundle, writePrivately } from "./support-bundle.ts";
-export { runTop } from "./top.ts";
+export { runTop, type Terminal, type TopAddition } from "./top.ts";
 export { watchText } from "./watch.ts";
 export { WatchedCluster } from "./watched-cluster.ts";
 export { explainPod, whyText } from "./why.ts";

@@ -135,6 +135,9 @@ export interface TopFrame {
   readonly rows: number;
   /** Why the last reading failed, as a sentence; undefined if it succeeded. */
   readonly error: string | undefined;
+  /** A line and help of the program that runs this view. */
+  readonly added?: string | undefined;
+  readonly help?: readonly string[] | undefined;
   /** Kinds that are not known: their columns are unknown. */
   readonly notListed: readonly string[];
   /** Those of them that are still being read. */
@@ -156,7 +159,7 @@ export function topFrame(frame: TopFrame): readonly string[] {
   const { nodes, history, state, screen, rows, error, age } = frame;
   const paint = paintFor(screen);
   const columns = screen.columns ?? 120;
-  if (state.help) return HELP.flatMap((line) => wrapped(line, columns)).slice(0, rows);
+  if (state.help) return helpLines(frame.help ?? [], columns).slice(0, rows);
   if (state.opened !== undefined) return detailsFrame(frame, state.opened.line, columns);
   const ordered = arranged(nodes, state);
   const ageOfData = age === undefined ? "no data yet" : `data ${age} s old`;
@@ -168,6 +171,7 @@ export function topFrame(frame: TopFrame): readonly string[] {
         columns,
       ),
     ),
+    ...(frame.added === undefined ? [] : [paint.green(cut(frame.added, columns))]),
     cut(powerLine(nodes), columns),
     error !== undefined
       ? paint.yellow(cut(error, columns))
@@ -300,9 +304,12 @@ function wrapped(line: string, columns: number): string[] {
   return [line.slice(0, HELP_INDENT) + first, ...rest.map((more) => " ".repeat(HELP_INDENT) + more)];
 }
 
-const HELP: readonly string[] = [
-  "joulie top",
-  "",
+function helpLines(added: readonly string[], columns: number): readonly string[] {
+  const more = added.length === 0 ? [] : ["", ...added.map((line) => cut(line, columns))];
+  return ["joulie top: any key goes back", "", ...KEYS.flatMap((line) => wrapped(line, columns)), ...more];
+}
+
+const KEYS: readonly string[] = [
   "  ?            this help",
   "  q, Ctrl-C    quit",
   "  /            filter: part of a name, class:eco, or a label such as joulie.io/rack=r1; Enter keeps it, Escape clears it",
@@ -311,6 +318,4 @@ const HELP: readonly string[] = [
   "  left, right  sort the whole list by another column",
   "  r            reverse the order",
   "  g            group by rack, in the order of names",
-  "",
-  "any key goes back",
 ];

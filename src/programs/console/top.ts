@@ -9,6 +9,13 @@ import { nodeDetailsOf } from "./node-details.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
 import type { WatchedObjects } from "./watched-cluster.ts";
 
+/** What a program that runs `joulie top` shows beside the nodes. */
+export interface TopAddition {
+  readonly line: () => string;
+  /** Further lines of the help. */
+  readonly help: readonly string[];
+}
+
 /** The terminal, as far as `joulie top` uses it. */
 export interface Terminal {
   readonly size: () => { readonly columns: number; readonly rows: number };
@@ -37,6 +44,7 @@ export async function runTop(
   terminal: Terminal,
   start: Partial<TopState>,
   signal: AbortSignal,
+  addition?: TopAddition,
 ): Promise<void> {
   const ending = new AbortController();
   const stopped = AbortSignal.any([signal, ending.signal]);
@@ -69,6 +77,8 @@ export async function runTop(
       screen: { ...screen, columns },
       rows,
       error,
+      added: addition?.line(),
+      help: addition?.help,
       ...unknown,
       age: readAt === undefined ? undefined : Math.round(elapsed(readAt, clock.monotonic()) / 1000),
     });

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, systemClock, type ThreadLoad } from "../../platform/clock/index.ts";
+import { systemClock, type ThreadLoad } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
@@ -27,6 +27,8 @@ export interface DemoCluster {
   close(signal: AbortSignal): Promise<void>;
 }
 
+/** No limit in practice: the demo calls its own API. */
+export const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** Namespace of the operator's lease. */
 export const DEMO_NAMESPACE = "joulie-demo";
 
@@ -52,7 +54,7 @@ async function planeIn(folder: string, api: ApiThread): Promise<DemoCluster> {
   await writeFile(plain, api.plainKubeconfig, { mode: 0o600 });
   const transport = await connectTo(plain);
   try {
-    await clientOf(transport, systemClock).create(resources.namespaces, { metadata: { name: DEMO_NAMESPACE } });
+    await clientOf(transport).create(resources.namespaces, { metadata: { name: DEMO_NAMESPACE } });
   } finally {
     await transport.close();
   }
@@ -77,7 +79,7 @@ export async function realCluster(
 ): Promise<DemoCluster> {
   const identity = await loadIdentity({ clock: systemClock, kubeconfig, allowInsecureToken, environment: {} });
   const transport = new HttpTransport({ identity });
-  const client = clientOf(transport, systemClock);
+  const client = clientOf(transport);
   try {
     const giveBack = await prepareCluster(client, DEMO_NAMESPACE, systemClock, signal);
     return {
@@ -100,5 +102,13 @@ export async function realCluster(
   }
 }
 
-const clientOf = (transport: Transport, clock: Clock): KubeClient =>
-  new KubeClient({ transport, clock, random: systemRandom, fieldManager: "joulie-demo", userAgent: "joulie-demo" });
+/** A client of the demo itself. Its calls take real time. */
+export const clientOf = (transport: Transport): KubeClient =>
+  new KubeClient({
+    transport,
+    clock: systemClock,
+    random: systemRandom,
+    fieldManager: "joulie-demo",
+    userAgent: "joulie-demo",
+    limit: CALLS,
+  });

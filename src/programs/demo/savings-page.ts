@@ -2,7 +2,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { SavingsAnswer } from "../dashboard/index.ts";
-import type { EnergyFigures } from "./view-data.ts";
+import type { EnergyFigures } from "./status-line.ts";
 
 /** Client of the dashboard's account of energy. The demo counts none of its own, so that there is one figure. */
 export class SavingsPage {

@@ -1,17 +1,16 @@
-import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { Ansis } from "ansis";
 import { errorCodeOf, JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { createLogger, printableLine } from "../../platform/log/index.ts";
 import { untilStopped } from "../../platform/serve/index.ts";
+import { processTerminal, screenOf, type Terminal } from "../console/index.ts";
 import type { DemoConfig } from "./config.ts";
-import { runDemo } from "./demo.ts";
-import { isForeground, listenToKeys } from "./keys.ts";
+import { runDemo } from "./run.ts";
 import { summaryText } from "./summary.ts";
 
 /** Forces exit when something still runs after the summary. */
@@ -40,10 +39,9 @@ export async function start(config: DemoConfig): Promise<number> {
   try {
     // Log lines on the terminal would corrupt the live view.
     const draws = people.isTTY && process.env["TERM"] !== "dumb" && logFile !== undefined;
-    const terminal = draws ? people : undefined;
-    const color = people.isTTY ? new Ansis() : new Ansis(0);
-    const keys = draws && process.stdin.isTTY ? readKeys : undefined;
-    const summary = await runDemo(config, { folder, log, logFile, say, terminal, color, keys }, stop.signal);
+    const terminal = draws ? terminalOn(people) : undefined;
+    const screen = screenOf({ isTerminal: people.isTTY, env: process.env });
+    const summary = await runDemo(config, { folder, log, logFile, say, terminal, screen }, stop.signal);
     say(`\n${summaryText(summary)}`);
     if (config.JSON) process.stdout.write(`${JSON.stringify(summary)}\n`);
     keep = !summary.ok;
@@ -64,17 +62,12 @@ export async function start(config: DemoConfig): Promise<number> {
   }
 }
 
-const readKeys = (onKey: (key: string) => void): (() => void) =>
-  listenToKeys({ input: process.stdin, host: process, isForeground: () => isForeground(ownStat()), onKey });
-
-/** Linux reports the terminal's foreground process group there. */
-function ownStat(): string | undefined {
-  try {
-    return readFileSync("/proc/self/stat", "utf8");
-  } catch {
-    return undefined;
-  }
-}
+/** The keys of the process, and the view on this output. */
+const terminalOn = (output: NodeJS.WriteStream): Terminal => ({
+  ...processTerminal,
+  size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),
+  write: (text) => output.write(text),
+});
 
 /** Waits until the log file is flushed or has failed. */
 const ended = async (file: WriteStream): Promise<void> =>

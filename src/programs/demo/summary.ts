@@ -1,11 +1,7 @@
 import type { Joules, Seconds } from "../../core/units/index.ts";
 import { printable } from "../../platform/log/index.ts";
-import type { DemoCheck } from "./checks.ts";
-import type { DrainCounts } from "./class-history.ts";
-import type { PodCounts } from "./cluster-observer.ts";
-import { kilowattHours } from "./quantities.ts";
-import { type SleepFigures, sleepText } from "./sleep-figures.ts";
-import type { EnergyFigures } from "./view-data.ts";
+import type { ClusterCheck, DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
+import { type EnergyFigures, kilowattHours, sleepText } from "./status-line.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {
@@ -41,7 +37,7 @@ export interface DemoSummary {
   /** Event-loop delay: the median of the per-second medians, and the maximum. */
   readonly eventLoop: { readonly medianMs: number; readonly worstMs: number };
   readonly notices: readonly string[];
-  readonly checks: readonly DemoCheck[];
+  readonly checks: readonly ClusterCheck[];
 }
 
 const MIB = 2 ** 20;
@@ -70,7 +66,7 @@ export function energyText(account: EnergyFigures | undefined): string {
 const hours = (seconds: Seconds): string =>
   seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`;
 
-function checkText({ name, ok, note, figures }: DemoCheck): string {
+function checkText({ name, ok, note, figures }: ClusterCheck): string {
   const verdict = ok ? (note === undefined ? "ok    " : "-     ") : "FAILED";
   return `${verdict} ${name}${note === undefined ? "" : ` (${note})`}${ok ? "" : `: ${JSON.stringify(figures)}`}`;
 }

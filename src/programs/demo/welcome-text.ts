@@ -1,7 +1,7 @@
 import { printable } from "../../platform/log/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
-import type { DemoAddresses } from "./decisions-page.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
+import type { RunningPrograms } from "./programs.ts";
 
 /** Something the user can open while the demo runs. */
 export type DemoPage = readonly [name: string, address: string];
@@ -21,15 +21,32 @@ export function welcomeText(config: DemoConfig, plane: DemoCluster, pages: reado
 }
 
 /** What the user can open, most useful first. */
-export const pagesOf = (plane: DemoCluster, pages: DemoAddresses, logFile: string | undefined): readonly DemoPage[] => [
-  ["dashboard", pages.dashboard],
-  ["Kubernetes API", plane.server],
-  ["look inside", `KUBECONFIG=${plane.kubeconfig} kubectl get nodetwins`],
-  ["operator's plan", pages.plan],
-  ["placements", pages.decisions],
-  ["scores", pages.scoring],
-  ["agent's nodes", pages.agent],
-  ["simulator", `${pages.simulator}/state/NODE, /telemetry/NODE, /api/v1/query`],
-  ["metrics", pages.metrics.join(" ")],
-  ...(logFile === undefined ? [] : [["log of programs", logFile] as const]),
+export function pagesOf(
+  cluster: Pick<DemoCluster, "server" | "kubeconfig">,
+  { ports, simulator, dashboard }: Pick<RunningPrograms, "ports" | "dashboard"> & { readonly simulator: FleetUrls },
+  logFile: string | undefined,
+): readonly DemoPage[] {
+  const at = (port: number) => `http://127.0.0.1:${port}`;
+  const { operator, agent, extender, extenderMetrics } = ports;
+  const metrics = [at(operator), at(agent), at(extenderMetrics), simulator.metricsUrl].map((url) => `${url}/metrics`);
+  return [
+    ["dashboard", dashboard],
+    ["Kubernetes API", cluster.server],
+    ["look inside", `KUBECONFIG=${cluster.kubeconfig} kubectl get nodetwins`],
+    ["operator's plan", `${at(operator)}/debug/plan`],
+    ["placements", `${at(extender)}/debug/decisions`],
+    ["scores", `${at(extender)}/debug/scoring`],
+    ["agent's nodes", `${at(agent)}/debug/node`],
+    ["simulator", `${simulator.url}/state/NODE, /telemetry/NODE, /api/v1/query`],
+    ["metrics", metrics.join(" ")],
+    ...(logFile === undefined ? [] : [["log of programs", logFile] as const]),
+  ];
+}
+
+type FleetUrls = Pick<RunningPrograms["simulator"], "url" | "metricsUrl">;
+
+/** What the help of the live view says about the demo: the meaning of its line, and the addresses that are out of sight. */
+export const explanationOf = (pages: readonly DemoPage[]): readonly string[] => [
+  "8x of 60x: time waits for a busy machine; saved: estimated as by joulie savings",
+  ...pages.map(([name, address]) => `${name.padEnd(16)} ${address}`),
 ];

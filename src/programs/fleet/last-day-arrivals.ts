@@ -1,7 +1,7 @@
 import { type PodRequests, podRequests } from "../../core/demand/index.ts";
 import { type Instant, instant, type RandomSource, type Seconds } from "../../core/units/index.ts";
-import { type ArrivalOptions, jobArrivals } from "../fleet/index.ts";
 import { storedArrivals } from "../operator/index.ts";
+import { type ArrivalOptions, jobArrivals } from "./arrivals.ts";
 
 const DAY = 24 * 3600;
 

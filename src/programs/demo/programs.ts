@@ -13,20 +13,18 @@ import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../platform/random/index.ts";
+import { freePorts } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
+import { RecordingExtender } from "../audit/index.ts";
 import { PAGES_ANNOTATION, type PagedProgram } from "../console/index.ts";
 import { runDashboard } from "../dashboard/index.ts";
 import { runExtender } from "../extender/index.ts";
-import { type RunningFleet, runFleet } from "../fleet/index.ts";
+import { lastDayArrivals, type RunningFleet, recordWakeProofs, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
 import { runPower } from "../power/index.ts";
 import type { DemoConfig } from "./config.ts";
-import type { DemoAddresses } from "./decisions-page.ts";
-import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
-import { freePorts } from "./free-ports.ts";
-import { lastDayArrivals } from "./last-day-arrivals.ts";
-import { RecordingExtender } from "./recording-extender.ts";
+import { CALLS, clientOf, DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 import {
   agentSettings,
   dashboardSettings,
@@ -40,7 +38,6 @@ import {
   schedulerSettings,
   sleeps,
 } from "./settings.ts";
-import { recordWakeProofs } from "./wake-proofs.ts";
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
@@ -53,7 +50,7 @@ export interface DemoProgramsOptions {
 /** The programs after startup and their addresses. */
 export interface RunningPrograms {
   readonly simulator: RunningFleet;
-  readonly addresses: DemoAddresses;
+  readonly dashboard: string;
   readonly ports: ProgramPorts;
   /** In simulated time, from the programs' configuration. */
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
@@ -68,7 +65,6 @@ type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "
 const OPERATOR_PAUSE = milliseconds(500);
 /** Time of day of the simulated site at the start, in seconds: the load falls, so nodes become empty. */
 const EVENING = seconds(18 * 3600);
-const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 const READY_TRIES = 600;
 const READY_PAUSE = milliseconds(50);
 
@@ -158,7 +154,7 @@ export class DemoPrograms {
     });
     return {
       simulator,
-      addresses: addressesOf(ports, simulator, dashboard),
+      dashboard,
       ports,
       intervals: {
         agent: settings.agent.RECONCILE_INTERVAL,
@@ -204,9 +200,7 @@ export class DemoPrograms {
   }
 
   async #client(): Promise<KubeClient> {
-    const transport = await this.connect();
-    const names = { fieldManager: "joulie-demo", userAgent: "joulie-demo" };
-    return new KubeClient({ transport, clock: systemClock, random: systemRandom, ...names, limit: CALLS });
+    return clientOf(await this.connect());
   }
 
   /** Waits for the extender first: without it every pod would fail and back off. */
@@ -296,21 +290,4 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
   } finally {
     await http.close();
   }
-}
-
-function addressesOf(
-  { operator, agent, extender, extenderMetrics }: ProgramPorts,
-  simulator: RunningFleet,
-  dashboard: string,
-): DemoAddresses {
-  const at = (port: number) => `http://127.0.0.1:${port}`;
-  return {
-    plan: `${at(operator)}/debug/plan`,
-    decisions: `${at(extender)}/debug/decisions`,
-    scoring: `${at(extender)}/debug/scoring`,
-    agent: `${at(agent)}/debug/node`,
-    simulator: simulator.url,
-    dashboard,
-    metrics: [at(operator), at(agent), at(extenderMetrics), simulator.metricsUrl].map((url) => `${url}/metrics`),
-  };
 }

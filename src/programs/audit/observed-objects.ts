@@ -26,11 +26,9 @@ export interface ObservedPod {
   readonly version: number;
 }
 
-/** An Event of the operator or the power program on a node, or of the operator on a pod that waits for a node. */
+/** An Event of the operator on a pod that waits for a node. */
 export interface ObservedEvent {
-  /** Exactly one of the two is defined. */
-  readonly node?: string;
-  readonly pod?: string;
+  readonly pod: string;
   readonly reason: string;
   readonly note: string;
 }
@@ -63,8 +61,6 @@ const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[]
   (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
     ?.conditions ?? [];
 
-const reporters: ReadonlySet<string | undefined> = new Set(["joulie.io/operator", "joulie.io/power"]);
-
 /** Returns undefined for other objects and other reporters. */
 export function eventOf(object: KubeObject): ObservedEvent | undefined {
   const { reportingController, regarding, reason, note } = object as unknown as {
@@ -73,11 +69,9 @@ export function eventOf(object: KubeObject): ObservedEvent | undefined {
     readonly reason?: string;
     readonly note?: string;
   };
-  if (!reporters.has(reportingController)) return undefined;
-  const { kind, name = "", namespace = "default" } = regarding ?? {};
-  const said = { reason: reason ?? "", note: note ?? "" };
-  if (kind === "Node") return { node: name, ...said };
-  return kind === "Pod" ? { pod: `${namespace}/${name}`, ...said } : undefined;
+  if (reportingController !== "joulie.io/operator" || regarding?.kind !== "Pod") return undefined;
+  const { name = "", namespace = "default" } = regarding;
+  return { pod: `${namespace}/${name}`, reason: reason ?? "", note: note ?? "" };
 }
 
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion);

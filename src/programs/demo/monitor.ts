@@ -12,32 +12,27 @@ import {
   type EventLoopDelay,
   type EventLoopDelayStats,
   eventLoopDelay,
+  repeatEvery,
   type ScaledClock,
   systemClock,
   type ThreadLoad,
   threadLoad,
 } from "../../platform/clock/index.ts";
-import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import type { Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { evaluateChecks } from "./checks.ts";
-import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
+import { ClusterObserver, type ClusterObserverOptions } from "../audit/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
-import { DecisionFeed } from "./decision-feed.ts";
-import { DecisionsPage } from "./decisions-page.ts";
-import { DEMO_NAMESPACE } from "./demo-cluster.ts";
-import type { RunningPrograms } from "./demo-programs.ts";
+import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import { EvaluatedTime } from "./evaluated-time.ts";
-import { PowerHistory } from "./power-history.ts";
-import { repeatEvery } from "./repeat.ts";
+import type { RunningPrograms } from "./programs.ts";
 import { SavingsPage } from "./savings-page.ts";
 import { isEnergy } from "./settings.ts";
-import type { SleepFigures } from "./sleep-figures.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
+import type { DemoStatus } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
-import type { ViewData } from "./view-data.ts";
 
-export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "addresses" | "intervals"> {
+export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "dashboard" | "intervals"> {
   readonly config: DemoConfig;
   readonly transport: Transport;
   readonly clock: ScaledClock;
@@ -68,9 +63,6 @@ const MANY = 20;
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
-/** As many as fit below the view on a tall terminal. */
-const NEWS = 40;
-const EXAMPLES = 5;
 /** Share of the speed below which this machine slows the run down. */
 const SLOWED = 0.9;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
@@ -82,13 +74,10 @@ const WAKE_MARGIN = milliseconds(3000);
 /** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
-/** Monitors the running demo: collects data for the view, the summary and the checks. */
+/** Monitors the running demo: collects data for the status line, the summary and the checks. */
 export class DemoMonitor {
   readonly observer: ClusterObserver;
   readonly #options: DemoMonitorOptions;
-  readonly #news = new DecisionFeed();
-  readonly #history = new PowerHistory();
-  readonly #page: DecisionsPage;
   readonly #savings: SavingsPage;
   readonly #pace: SpeedLimiter;
   readonly #judgedTime = new EvaluatedTime();
@@ -109,10 +98,9 @@ export class DemoMonitor {
   readonly #delays: EventLoopDelayStats[] = [];
 
   constructor(options: DemoMonitorOptions) {
-    const { transport, clock, log, simulator, addresses, intervals, onNotice } = options;
+    const { transport, clock, log, simulator, dashboard, intervals, onNotice } = options;
     this.#options = options;
-    this.#page = new DecisionsPage(addresses.decisions);
-    this.#savings = new SavingsPage(addresses.dashboard);
+    this.#savings = new SavingsPage(dashboard);
     const say = (text: string) => {
       this.#notices.push(text);
       onNotice(text);
@@ -122,13 +110,7 @@ export class DemoMonitor {
     this.#firstSpeed = clock.speed;
     this.#read = { real: systemClock.monotonic(), simulated: clock.monotonic() };
     this.observer = new ClusterObserver({
-      client: new KubeClient({
-        transport,
-        clock: systemClock,
-        random: systemRandom,
-        fieldManager: "joulie-demo",
-        userAgent: "joulie-demo",
-      }),
+      client: clientOf(transport),
       clock,
       ioClock: systemClock,
       random: systemRandom,
@@ -140,7 +122,6 @@ export class DemoMonitor {
       askedAt: options.askedAt,
       hearing: () => milliseconds(HEARING * this.#fastest),
       wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * this.#fastest),
-      onEvent: (event) => this.#news.nodeDecided(event, clock.now()),
     });
   }
 
@@ -160,37 +141,32 @@ export class DemoMonitor {
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(MAX_GAP)),
       repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
-      repeatEvery(LOOK, systemClock, signal, () => this.#recordPower()),
       // Separate loops, so that a slow task does not delay the others.
-      repeatEvery(LOOK, systemClock, signal, async () => this.#news.podsDecided(await this.#page.latest())),
       repeatEvery(LOOK, systemClock, signal, async () => this.#savings.read()),
     ]);
   }
 
   async close(): Promise<void> {
     this.#eventLoop.stop();
-    await Promise.all([this.observer.stop(), this.#page.close(), this.#savings.close()]);
+    await Promise.all([this.observer.stop(), this.#savings.close()]);
   }
 
-  get frame(): ViewData {
+  get status(): DemoStatus {
     const { clock, config, simulator, began } = this.#options;
     const { observer } = this;
-    const { watts } = simulator.datacenter.totals;
     return {
       time: clock.now(),
       speed: { reached: clock.speed * this.#reached, wanted: this.#pace.asked },
       running: elapsed(began, systemClock.monotonic()),
       duration: config.DURATION,
-      power: { drawn: watts, ...observer.budget },
-      history: this.#history.points,
+      power: { drawn: simulator.datacenter.totals.watts, capped: observer.budget.capped },
       pue: simulator.datacenter.facility().pue,
-      racks: observer.racks,
-      sleep: this.#options.sleeps ? this.#sleep : undefined,
+      classes: observer.classes,
+      betweenStates: observer.betweenStates,
+      sleep: this.#options.sleeps ? observer.sleepFigures : undefined,
       drains: isEnergy(config) ? undefined : observer.history.drains,
-      draining: observer.draining,
       pods: observer.pods,
       energy: this.#savings.latest,
-      news: this.#news.latest(NEWS),
       notice: clock.speed < this.#firstSpeed ? this.#notices.at(-1) : undefined,
     };
   }
@@ -200,28 +176,15 @@ export class DemoMonitor {
     const { config, clock, simulator, began } = this.#options;
     const { POLICY: policy, SEED: seed } = config;
     const { observer } = this;
-    const { watts, joules, wall, alwaysOn, sampledJoules, seconds: simulatedSeconds } = simulator.datacenter.totals;
-    const { pods, podSeconds, first } = simulator.datacenter.offences;
-    const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
+    const { watts, wall, alwaysOn, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { capped, uncapped } = observer.budget;
     const [long, many] = [this.#worked >= LONG, simulator.datacenter.size >= MANY];
-    const checks = evaluateChecks({
-      expected: {
-        twins: this.#begun !== undefined || !interrupted,
-        drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
-        figures: long && many,
-        any: !interrupted,
-        sleep: this.#options.sleeps ? long && many : undefined,
-      },
-      sleeps: observer.sleeps.counts,
-      wakeWaits: observer.wakeWaits.figures,
-      twins: observer.twins,
-      drains: observer.history.drains,
-      placements: observer.placements.figures,
-      sleepBindings: observer.sleepBindings.figures,
-      offences: { pods, podSeconds, examples },
-      caps: observer.caps.figures,
-      energy: { integralJoules: joules, sampledJoules, meter: observer.energy.figures },
+    const checks = observer.checks({
+      twins: this.#begun !== undefined || !interrupted,
+      drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
+      figures: long && many,
+      any: !interrupted,
+      sleep: this.#options.sleeps ? long && many : undefined,
     });
     return {
       ok: checks.every(({ ok }) => ok),
@@ -233,7 +196,7 @@ export class DemoMonitor {
       speed: { asked: this.#pace.asked, last: clock.speed },
       classes: observer.classes,
       drains: observer.history.drains,
-      ...(this.#options.sleeps && { sleep: this.#sleep }),
+      ...(this.#options.sleeps && { sleep: observer.sleepFigures }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {
@@ -250,20 +213,6 @@ export class DemoMonitor {
       },
       notices: this.#notices,
       checks,
-    };
-  }
-
-  get #sleep(): SleepFigures {
-    const { pods, longest, longestPerformance } = this.observer.wakeWaits.figures;
-    const { sleeps, wakes, failedWakes } = this.observer.sleeps.counts;
-    return {
-      asleep: this.observer.classes.asleep,
-      sleeps,
-      wakes,
-      failedWakes,
-      podsThatWaited: pods,
-      longestWaitSeconds: longest,
-      longestPerformanceWaitSeconds: longestPerformance,
     };
   }
 
@@ -289,11 +238,6 @@ export class DemoMonitor {
 
   get #samplePeriod(): Milliseconds {
     return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
-  }
-
-  #recordPower(): void {
-    const { wall, alwaysOn } = this.#options.simulator.datacenter.totals;
-    this.#history.add({ watts: wall.watts, alwaysOnWatts: alwaysOn.watts });
   }
 
   #firstJobsPlaced(): boolean {

@@ -1,20 +1,28 @@
-import type { Joules } from "../../core/units/index.ts";
+import type { Joules, Milliseconds } from "../../core/units/index.ts";
 import type { CapAuditResult } from "./cap-audit.ts";
 import type { ClassHistory } from "./class-history.ts";
-import type { TwinCounts } from "./cluster-observer.ts";
 import type { PlacementAuditResult } from "./placement-audit.ts";
 import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
 import type { SleepAuditResult } from "./sleep-audit.ts";
 import type { SleepCounts } from "./sleep-history.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";
 
-/** One property that the demo verifies, with the figures behind the verdict. */
-export interface DemoCheck {
+/** One property of a run, with the figures behind the verdict. */
+export interface ClusterCheck {
   readonly name: string;
   readonly ok: boolean;
   /** Explains a limited verdict, for example that an event was never seen. */
   readonly note?: string;
   readonly figures: Readonly<Record<string, unknown>>;
+}
+
+export interface TwinCounts {
+  readonly nodes: number;
+  readonly twins: number;
+  /** All, while Joulie is stopped: then no twin is due. */
+  readonly fresh: number;
+  /** Age of the oldest twin that is due, in simulated time. */
+  readonly oldest: Milliseconds | undefined;
 }
 
 export interface CheckInputs {
@@ -51,7 +59,7 @@ const SHORT_METER_TOLERANCE = 0.01;
 /** In simulated seconds. */
 const LONG_RUN = 900;
 
-export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
+export const evaluateChecks = (found: CheckInputs): readonly ClusterCheck[] => [
   twinsCheck(found),
   ...drainChecks(found),
   check(
@@ -73,7 +81,7 @@ export const evaluateChecks = (found: CheckInputs): readonly DemoCheck[] => [
   ...sleepChecks(found),
 ];
 
-const drainChecks = ({ drains, expected }: CheckInputs): readonly DemoCheck[] =>
+const drainChecks = ({ drains, expected }: CheckInputs): readonly ClusterCheck[] =>
   expected.drains === undefined
     ? []
     : [
@@ -83,7 +91,7 @@ const drainChecks = ({ drains, expected }: CheckInputs): readonly DemoCheck[] =>
         }),
       ];
 
-function sleepChecks({ sleepBindings, sleeps, wakeWaits, expected }: CheckInputs): readonly DemoCheck[] {
+function sleepChecks({ sleepBindings, sleeps, wakeWaits, expected }: CheckInputs): readonly ClusterCheck[] {
   if (expected.sleep === undefined) return [];
   const occasion = { happened: sleeps.sleeps > 0 && sleeps.wakes > 0, expected: expected.sleep };
   return [
@@ -103,7 +111,7 @@ interface Occasion {
   readonly expected: boolean;
 }
 
-function check(name: string, holds: boolean, figures: object, { happened, expected }: Occasion): DemoCheck {
+function check(name: string, holds: boolean, figures: object, { happened, expected }: Occasion): ClusterCheck {
   return {
     name,
     ok: holds && (happened || !expected),
@@ -114,13 +122,13 @@ function check(name: string, holds: boolean, figures: object, { happened, expect
   };
 }
 
-function twinsCheck({ twins, expected }: CheckInputs): DemoCheck {
+function twinsCheck({ twins, expected }: CheckInputs): ClusterCheck {
   const all = twins.fresh === twins.nodes;
   const occasion = { happened: all || expected.twins, expected: expected.twins };
   return check("every node has a fresh twin", all || !expected.twins, twins, occasion);
 }
 
-function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: CheckInputs): DemoCheck {
+function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: CheckInputs): ClusterCheck {
   const difference = relativeDifference(sampledJoules, integralJoules);
   const metered = relativeDifference(meter.meteredJoules, meter.integralJoules);
   const allowed = meter.seconds >= LONG_RUN ? ENERGY_TOLERANCE : SHORT_METER_TOLERANCE;

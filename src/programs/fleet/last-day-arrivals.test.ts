@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { decodeArrivals } from "../../core/fit/index.ts";
 import { instant, seconds } from "../../core/units/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import type { ArrivalOptions } from "../fleet/index.ts";
+import type { ArrivalOptions } from "./arrivals.ts";
 import { lastDayArrivals } from "./last-day-arrivals.ts";
 
 const server = { cores: 128 };

@@ -8,18 +8,12 @@ import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { createLogger } from "../../platform/log/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
-import type { ObservedEvent } from "./observed-objects.ts";
 
 const MINUTE = 60_000;
 const hardware = hardwareView(
   { metadata: { name: "", labels: { "joulie.io/hw.cpu-model": "AMD-EPYC-7763", "joulie.io/hw.cpu-sockets": "2" } } },
   undefined,
 );
-
-const machineOf = (name: string, rack: string, drawn: number) => ({
-  spec: { name, rack, model: { full: watts(900) } },
-  watts: watts(drawn),
-});
 
 describe("ClusterObserver", () => {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1, 18)));
@@ -28,20 +22,17 @@ describe("ClusterObserver", () => {
   let observer: ClusterObserver;
   let asked: Instant | undefined;
   const off = new Set<string>();
-  let events: ObservedEvent[];
 
   beforeEach(async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
     hand = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "a-person" });
     asked = undefined;
     off.clear();
-    events = [];
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of it as the observer reads
     const datacenter = {
       size: 2,
       has: (node: string) => ["a", "b"].includes(node),
       machine: (node: string) => ({ spec: { hardware }, physics: { caps: {} }, power: off.has(node) ? "off" : "on" }),
-      machines: () => [machineOf("a", "rack-1", 100), machineOf("b", "rack-2", 200), machineOf("c", "rack-1", 300)],
       totals: { seconds: seconds(1), watts: watts(1), joules: joules(1) },
     } as unknown as ClusterObserverOptions["datacenter"];
     observer = new ClusterObserver({
@@ -57,7 +48,6 @@ describe("ClusterObserver", () => {
       askedAt: () => asked,
       hearing: () => milliseconds(0),
       wakeMargin: () => milliseconds(MINUTE),
-      onEvent: (event) => events.push(event),
     });
     observer.start();
     await settle();
@@ -128,33 +118,17 @@ describe("ClusterObserver", () => {
     expect(observer.twins.oldest).toBeGreaterThan(6 * MINUTE);
   });
 
-  it("groups the nodes by rack, with state and power", async () => {
-    await publish("a", "draining");
-    await publish("b", "asleep");
-    expect(observer.racks).toEqual([
-      {
-        rack: "rack-1",
-        nodes: [
-          { name: "a", state: "draining", watts: 100, fullWatts: 900 },
-          { name: "c", state: "unknown", watts: 300, fullWatts: 900 },
-        ],
-      },
-      { rack: "rack-2", nodes: [{ name: "b", state: "asleep", watts: 200, fullWatts: 900 }] },
-    ]);
-  });
-
   it.each([
-    ["stopping", "stopping"],
-    ["off", "asleep"],
-    ["waking", "waking"],
-    ["failed", "failed"],
-    ["on", "eco"],
-  ] as const)("shows a node whose machine is %s as %s", async (state, shown) => {
-    await publish("b", "eco");
+    ["stopping", 1],
+    ["off", 0],
+    ["waking", 1],
+    ["on", 0],
+  ] as const)("counts a node whose machine is %s as %s between on and off", async (state, count) => {
+    await publish("b", "asleep");
     const power = { state, since: new Date(clock.now()).toISOString() };
     await hand.mergePatch(resources.nodeTwins, { name: "b" }, { status: { power } }, { subresource: "status" });
     await settle();
-    expect(observer.racks[1]?.nodes[0]?.state).toBe(shown);
+    expect(observer.betweenStates).toBe(count);
   });
 
   it("observes a drain from start through waiting pods to its end", async () => {
@@ -162,10 +136,8 @@ describe("ClusterObserver", () => {
     await submit("job");
     await bind("job", "a");
     await publish("a", "draining");
-    expect(observer.draining).toMatchObject([{ node: "a", pods: 1 }]);
     await finish("job");
     await publish("a", "eco");
-    expect(observer.draining).toEqual([]);
     expect(observer.history.drains).toEqual({ deferred: 1, completed: 1, takenBack: 0 });
     expect(observer.pods).toEqual({ waiting: 0, running: 0, performance: 0, finished: 1 });
   });
@@ -342,24 +314,5 @@ describe("ClusterObserver", () => {
     await clock.advanceAsync(milliseconds(2 * MINUTE));
     look();
     expect(observer.wakeWaits.figures.longestPerformance).toBe(waited);
-    expect(events).toContainEqual(expect.objectContaining({ pod: "default/job", reason: "WaitsForNode" }));
-  });
-
-  it("forwards the operator's Events on nodes and ignores all others", async () => {
-    const event = (name: string, reportingController: string) => ({
-      metadata: { name },
-      eventTime: "2030-01-01T18:00:00.000000Z",
-      reportingController,
-      reportingInstance: "x",
-      action: "ChangeProfile",
-      reason: "ProfileEco",
-      type: "Normal",
-      note: "eco: no performance pod is on the node",
-      regarding: { apiVersion: "v1", kind: "Node", name: "a" },
-    });
-    await hand.create(resources.events, event("one", "joulie.io/operator"), { namespace: "default" });
-    await hand.create(resources.events, event("two", "kubelet"), { namespace: "default" });
-    await settle();
-    expect(events).toEqual([{ node: "a", reason: "ProfileEco", note: "eco: no performance pod is on the node" }]);
   });
 });

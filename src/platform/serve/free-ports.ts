@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { systemRandom } from "../../platform/random/index.ts";
+import { systemRandom } from "../random/index.ts";
 
 /**
  * Below the range from which the kernel takes ports for outgoing connections and for port 0: another process is unlikely to take

@@ -12,8 +12,8 @@ import { type Change, type KubeClient, Reflector, resources, StopSwitch } from "
 import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
+import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
 import { ClassHistory } from "./class-history.ts";
-import { type NodeState, type NodeTile, type RackTiles } from "./node-tiles.ts";
 import {
   endpointOf,
   eventOf,
@@ -50,16 +50,6 @@ export interface ClusterObserverOptions {
   readonly hearing: () => Milliseconds;
   /** What a wait for a wake may exceed its stated time by, in simulated time. */
   readonly wakeMargin: () => Milliseconds;
-  readonly onEvent: (event: ObservedEvent) => void;
-}
-
-export interface TwinCounts {
-  readonly nodes: number;
-  readonly twins: number;
-  /** All, while Joulie is stopped: then no twin is due. */
-  readonly fresh: number;
-  /** Age of the oldest twin that is due, in simulated time. */
-  readonly oldest: Milliseconds | undefined;
 }
 
 export interface PodCounts {
@@ -69,12 +59,22 @@ export interface PodCounts {
   readonly finished: number;
 }
 
-export interface DrainingNode {
-  readonly node: string;
-  readonly since: Instant;
-  readonly pods: number;
+export interface SleepFigures {
+  /** Nodes that are asleep now. */
+  readonly asleep: number;
+  /** Since the first jobs. */
+  readonly sleeps: number;
+  readonly wakes: number;
+  readonly failedWakes: number;
+  /** Pods for which the operator woke a node. */
+  readonly podsThatWaited: number;
+  /** In simulated time, until the pod was bound; undefined if none waited. */
+  readonly longestWaitSeconds: number | undefined;
+  readonly longestPerformanceWaitSeconds: number | undefined;
 }
 
+/** Pods that a failed check names. */
+const EXAMPLES = 5;
 /** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
 const SETTLING_AT_LEAST = milliseconds(10_000);
 
@@ -93,7 +93,7 @@ export class ClusterObserver {
   readonly #options: ClusterObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
   readonly #endpoints: Reflector<ObservedEndpoint>;
-  readonly #pods: Reflector<ObservedPod, "node">;
+  readonly #pods: Reflector<ObservedPod>;
   readonly #events: Reflector<ObservedEvent>;
   readonly #stopSwitch: StopSwitch;
   /** Jobs without a scheduling attempt yet, and when they appeared. */
@@ -125,7 +125,6 @@ export class ClusterObserver {
       resource: resources.pods,
       selection: { labelSelector: SIMULATED },
       project: podOf,
-      indexes: { node: ({ node, phase }) => (isActive(phase) ? node : undefined) },
       onChange: (changes) => changes.forEach((change) => this.#podChanged(change)),
     });
     this.#events = new Reflector({
@@ -183,16 +182,12 @@ export class ClusterObserver {
     return counts;
   }
 
-  /** Every node by rack, with its state and power. */
-  get racks(): readonly RackTiles[] {
-    const racks = new Map<string, NodeTile[]>();
-    for (const { spec, watts } of this.#options.datacenter.machines()) {
-      const tiles = racks.get(spec.rack) ?? [];
-      if (tiles.length === 0) racks.set(spec.rack, tiles);
-      const status = this.#twins.store.get({ name: spec.name })?.status;
-      tiles.push({ name: spec.name, state: nodeStateOf(status), watts, fullWatts: spec.model.full });
-    }
-    return Array.from(racks, ([rack, nodes]) => ({ rack, nodes }));
+  /** Nodes that shut down or boot. Their class is asleep. */
+  get betweenStates(): number {
+    let count = 0;
+    for (const { status } of this.#twins.store.values())
+      count += Number(status?.power?.state === "stopping" || status?.power?.state === "waking");
+    return count;
   }
 
   /** Total power limit of all nodes, with published caps and without caps. */
@@ -218,15 +213,41 @@ export class ClusterObserver {
     return { waiting, running, performance, finished: this.#finished };
   }
 
-  /** Nodes that are draining, longest first. */
-  get draining(): readonly DrainingNode[] {
-    const found: DrainingNode[] = [];
-    for (const { node, status } of this.#twins.store.values()) {
-      if (status?.schedulableClass !== "draining") continue;
-      const since = this.history.current(node)?.seen ?? this.#options.clock.now();
-      found.push({ node, since, pods: this.#performancePodsOn(node) });
-    }
-    return found.toSorted((one, other) => one.since - other.since);
+  get sleepFigures(): SleepFigures {
+    const { pods, longest, longestPerformance } = this.wakeWaits.figures;
+    const { sleeps, wakes, failedWakes } = this.sleeps.counts;
+    return {
+      asleep: this.classes.asleep,
+      sleeps,
+      wakes,
+      failedWakes,
+      podsThatWaited: pods,
+      longestWaitSeconds: longest,
+      longestPerformanceWaitSeconds: longestPerformance,
+    };
+  }
+
+  /** The verdict of every check. */
+  checks(expected: CheckInputs["expected"]): readonly ClusterCheck[] {
+    const { offences, totals } = this.#options.datacenter;
+    const { pods, podSeconds, first } = offences;
+    const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
+    return evaluateChecks({
+      expected,
+      sleeps: this.sleeps.counts,
+      wakeWaits: this.wakeWaits.figures,
+      twins: this.twins,
+      drains: this.history.drains,
+      placements: this.placements.figures,
+      sleepBindings: this.sleepBindings.figures,
+      offences: { pods, podSeconds, examples },
+      caps: this.caps.figures,
+      energy: {
+        integralJoules: totals.joules,
+        sampledJoules: totals.sampledJoules,
+        meter: this.energy.figures,
+      },
+    });
   }
 
   /** Longest time a job has been waiting for its first scheduling attempt, in real time. */
@@ -237,12 +258,6 @@ export class ClusterObserver {
 
   get #watches() {
     return [this.#twins, this.#endpoints, this.#pods, this.#events, this.#stopSwitch];
-  }
-
-  #performancePodsOn(node: string): number {
-    let count = 0;
-    for (const { performance } of this.#pods.store.by("node", node)) count += Number(performance);
-    return count;
   }
 
   #twinChanged(change: Change<ObservedTwin>): void {
@@ -266,14 +281,13 @@ export class ClusterObserver {
   }
 
   #said(event: ObservedEvent): void {
-    const { clock, onEvent } = this.#options;
+    const { clock } = this.#options;
     const { pod: key, reason, note } = event;
-    const pod = key === undefined ? undefined : this.#pods.store.getByKey(key);
+    const pod = this.#pods.store.getByKey(key);
     const stated = statedWait(reason, note);
     // The Event may come after the binding.
     if (pod !== undefined && pod.node === undefined && stated !== undefined)
       this.wakeWaits.stated(pod.key, pod.performance, stated, clock.now());
-    onEvent(event);
   }
 
   #podChanged(change: Change<ObservedPod>): void {
@@ -298,13 +312,6 @@ export class ClusterObserver {
     this.sleepBindings.bound(pod.key, pod.node, pod.version, machineOn);
     this.wakeWaits.bound(pod.key, clock.now());
   }
-}
-
-/** A node between on and off has the class asleep; the power program says which way it goes. */
-function nodeStateOf(status: ObservedTwin["status"]): NodeState {
-  const state = status?.power?.state;
-  if (state === "stopping" || state === "waking" || state === "failed") return state;
-  return state === "off" ? "asleep" : (status?.schedulableClass ?? "unknown");
 }
 
 const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";

@@ -1,5 +1,5 @@
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import type { Clock } from "./clock.ts";
 
 /** Maximum share of time that a repeated task may take. */
 const SHARE = 0.05;

@@ -1,0 +1,203 @@
+import { milliseconds } from "../../core/units/index.ts";
+import {
+  clockWithCalendar,
+  repeatEvery,
+  ScaledClock,
+  systemClock,
+  type Timer,
+  waitUntil,
+  withTimeLimit,
+} from "../../platform/clock/index.ts";
+import type { Transport } from "../../platform/kube/index.ts";
+import { createLogger, type Logger, printable, printableLine } from "../../platform/log/index.ts";
+import { systemRandom } from "../../platform/random/index.ts";
+import { runTop, type Screen, type Terminal, WatchedCluster } from "../console/index.ts";
+import { type DemoConfig, firstSpeed } from "./config.ts";
+import { clientOf, type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
+import { GRANT, keepTime } from "./keep-time.ts";
+import { DemoMonitor } from "./monitor.ts";
+import { DemoPrograms, type RunningPrograms } from "./programs.ts";
+import { sleeps } from "./settings.ts";
+import { plainLine, statusLine } from "./status-line.ts";
+import type { DemoSummary } from "./summary.ts";
+import { type DemoPage, explanationOf, pagesOf, welcomeText } from "./welcome-text.ts";
+
+/** Dependencies of the demo on the process and the terminal. */
+export interface DemoEnvironment {
+  /** Private temporary folder. */
+  readonly folder: string;
+  readonly log: (program: string) => Logger;
+  /** Path of the log file; undefined if log lines go to standard error. */
+  readonly logFile: string | undefined;
+  /** Prints text for the user. */
+  readonly say: (text: string) => void;
+  /** Terminal for the live view; undefined = plain lines. */
+  readonly terminal: Terminal | undefined;
+  readonly screen: Screen;
+}
+
+const PLAIN_LINE = milliseconds(5000);
+const LOOK = milliseconds(100);
+/** Maximum number of initial jobs still being submitted when scheduling starts. */
+const MAX_JOBS_BEHIND = 10;
+/** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
+const PLANNING = milliseconds(1000);
+/** Time for the scheduler to place the initial jobs. */
+const SETTLING = milliseconds(2000);
+/** Shutdown limit for the embedded cluster, where nothing needs cleanup. */
+const SHUTDOWN_LIMIT = milliseconds(500);
+/** Shutdown limit for a real cluster, where simulated nodes and pods are deleted. */
+const CLEANUP_LIMIT = milliseconds(30_000);
+const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+
+/**
+ * Runs the demo until its duration has passed, a signal arrives or the user presses `q`: cluster, programs, monitor,
+ * shutdown.
+ */
+export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
+  const { say, log, terminal } = world;
+  const quit = new AbortController();
+  const ended = new AbortController();
+  let timer: Timer | undefined;
+  const interrupted = AbortSignal.any([stopped, quit.signal]);
+  const over = AbortSignal.any([interrupted, ended.signal]);
+  const cluster = await clusterOf(config, world, over);
+  const clock = new ScaledClock(systemClock, firstSpeed(config));
+  const programs = new DemoPrograms({ config, plane: cluster, clock, folder: world.folder, log });
+  let monitor: DemoMonitor | undefined;
+  let showing: Promise<void> | undefined;
+  try {
+    const pulse = await programs.connect();
+    const time = keepTime(
+      {
+        clock,
+        ioClock: systemClock,
+        call: async (signal) => answered(pulse, signal),
+        onGranted: () => cluster.setTime?.({ now: clock.now(), speed: clock.speed, granted: GRANT }),
+      },
+      over,
+    );
+    const started = await programs.start();
+    // From here on, because the start takes longer on a busy machine.
+    const began = systemClock.monotonic();
+    if (config.DURATION !== undefined) timer = systemClock.after(config.DURATION, () => ended.abort());
+    const pages = pagesOf(cluster, started, world.logFile);
+    say(welcomeText(config, cluster, pages));
+    const running = new DemoMonitor({
+      ...started,
+      config,
+      transport: await programs.connect(),
+      clock,
+      log: log("demo"),
+      began,
+      sleeps: sleeps(config, cluster),
+      // The load of a real cluster is unknown from here.
+      planeLoad: cluster.load ?? (() => 1),
+      askedAt: (pod) => programs.lastFilteredAt(pod),
+      onNotice: (text) => terminal ?? say(printableLine(`${text}\n`)),
+    });
+    monitor = running;
+    showing =
+      terminal === undefined
+        ? repeatEvery(PLAIN_LINE, systemClock, over, () => say(`${plainLine(running.status)}\n`))
+        : showTop(
+            running,
+            { ...world, terminal, pages, cluster, clock, transport: await programs.connect() },
+            over,
+          ).then(() => quit.abort());
+    await Promise.race([
+      programs.failed,
+      ...(cluster.failed === undefined ? [] : [cluster.failed]),
+      Promise.all([time, play(running, programs, { ...started, sleeps: sleeps(config, cluster) }, over), showing]),
+    ]);
+    return running.summary(interrupted.aborted && !ended.signal.aborted);
+  } finally {
+    timer?.cancel();
+    ended.abort();
+    // The terminal is restored before an error message is printed.
+    await showing?.catch(() => undefined);
+    if (!cluster.embedded) say("removing the simulated nodes …\n");
+    try {
+      await Promise.all([programs.stop(cluster.embedded ? SHUTDOWN_LIMIT : CLEANUP_LIMIT), monitor?.close()]);
+    } finally {
+      await withTimeLimit(systemClock, CLEANUP_LIMIT, async (limit) => cluster.close(limit));
+    }
+  }
+}
+
+/** One small call of the API, on the way that the calls of all programs take. */
+async function answered(transport: Transport, signal: AbortSignal): Promise<void> {
+  const { body } = await transport.request({ method: "GET", path: "/version", signal });
+  for await (const _ of body); // A connection is free for others once the body has been read.
+}
+
+async function clusterOf(
+  { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
+  { say, folder }: DemoEnvironment,
+  signal: AbortSignal,
+): Promise<DemoCluster> {
+  say(
+    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
+  );
+  return KUBECONFIG === undefined ? embeddedCluster(folder) : realCluster(KUBECONFIG, allowInsecureToken, signal);
+}
+
+/** Waits for nodes, twins and initial jobs, then starts the scheduler and monitors until the signal aborts. */
+async function play(
+  monitor: DemoMonitor,
+  programs: DemoPrograms,
+  { simulator, ports, sleeps: maySleep }: RunningPrograms & { readonly sleeps: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const steps = async (): Promise<void> => {
+    await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
+    await waitUntil(() => monitor.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    if (maySleep) await programs.proveWakes(simulator, signal);
+    await waitUntil(
+      () => simulator.jobs.submitted > 0 && simulator.jobs.behind < MAX_JOBS_BEHIND,
+      LOOK,
+      systemClock,
+      signal,
+    );
+    await systemClock.sleep(PLANNING, signal);
+    await programs.startScheduler(ports, signal);
+    await systemClock.sleep(SETTLING, signal);
+    await monitor.watch(signal);
+  };
+  try {
+    monitor.start();
+    await Promise.all([monitor.keepPace(signal), steps()]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+interface ShownDemo {
+  readonly terminal: Terminal;
+  readonly screen: Screen;
+  readonly pages: readonly DemoPage[];
+  readonly cluster: DemoCluster;
+  readonly clock: ScaledClock;
+  readonly transport: Transport;
+}
+
+/** Runs `joulie top` on the demo's cluster, with a line of what only the demo knows, until the user quits it. */
+async function showTop(
+  monitor: DemoMonitor,
+  { terminal, screen, pages, cluster, clock: time, transport }: ShownDemo,
+  signal: AbortSignal,
+): Promise<void> {
+  const clock = cluster.embedded ? clockWithCalendar(systemClock, time) : systemClock;
+  const client = clientOf(transport);
+  // What fails is shown.
+  const log = createLogger({ level: "silent", program: "demo" });
+  const watched = new WatchedCluster({ client, clock, random: systemRandom, log });
+  const target = { kubeconfig: cluster.kubeconfig };
+  const addition = { line: () => statusLine(monitor.status), help: explanationOf(pages) };
+  watched.start();
+  try {
+    await runTop({ clock, screen, target }, async (stop) => watched.read(stop), terminal, {}, signal, addition);
+  } finally {
+    await watched.stop();
+  }
+}
