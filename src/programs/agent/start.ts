@@ -5,24 +5,15 @@ import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
 import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, endsWithin, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import {
-  EventRecorder,
-  HttpTransport,
-  KubeClient,
-  loadIdentity,
-  StopSwitch,
-  TokenAuthorizer,
-  type Transport,
-} from "../../platform/kube/index.ts";
-import type { FolderLock } from "../../platform/lock/index.ts";
+import { EventRecorder, KubeClient, StopSwitch, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { systemRandom } from "../../platform/random/index.ts";
-import { DebugAccess, type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { DebugAccess } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
+import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, runServices, type Service } from "../services.ts";
 import type { AgentConfig } from "./config.ts";
 import { hostDiscovery } from "./discovery/host-discovery.ts";
 import type { HostMachine } from "./host/host.ts";
@@ -67,49 +58,29 @@ const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
 const CONNECTIONS = 2048;
 /** From this TARGET_LEASE on, the usual limits of a silent watch are short enough. */
 const LONG_LEASE = 270_000;
-/** Last deadlines of a shutdown: the process exits even if these calls hang. */
 type Work = (runner: NodeRunner) => Promise<void>;
 
 /** Runs `joulie agent` until a signal stops it. Returns the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
-  const log = loggerOf("agent", config);
-  const clock = systemClock;
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  let lock: FolderLock | undefined;
-  try {
-    // Fails before anything else if NODE_NAME is missing.
-    nodeNameOf(config);
-    const identity = await loadIdentity({
-      clock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
+  // Fails before anything else if NODE_NAME is missing.
+  nodeNameOf(config);
+  return runInCluster("agent", config, async (cluster, signal) => {
+    const { clock, log } = cluster;
+    const lock = await lockState(config.STATE_DIR, { clock, log, signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
     });
-    transport = new HttpTransport({ identity });
-    lock = await lockState(config.STATE_DIR, { clock, log, signal: stop.signal });
-    const world: AgentWorld = {
-      transport,
-      clock,
-      ioClock: clock,
-      random: systemRandom,
-      log,
-      openHost: async (catalogue) => openHost(config, hostRoots(config), clock, catalogue),
-      journalFiles: journalFiles(config.STATE_DIR),
-    };
-    await runAgent(config, world, stop.signal);
-    return 0;
-  } catch (err) {
-    if (lock === undefined && stop.signal.aborted) return 0;
-    // An expected error: the command line prints it in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the agent failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-    await lock?.release();
-  }
+    if (lock === undefined) return;
+    try {
+      const world: AgentWorld = {
+        ...cluster,
+        openHost: async (catalogue) => openHost(config, hostRoots(config), clock, catalogue),
+        journalFiles: journalFiles(config.STATE_DIR),
+      };
+      await runAgent(config, world, signal);
+    } finally {
+      await lock.release();
+    }
+  });
 }
 
 /** Wires the whole agent: journal, client, watches, node runners, loop, HTTP pages, shutdown. */
@@ -245,9 +216,8 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
       forceStop,
     });
   measureProcess(metrics, { process, clock: ioClock });
-  let served: Served | undefined;
-  try {
-    served = await serve({
+  const pages = pageService(
+    {
       address: config.METRICS_ADDR,
       metrics,
       log,
@@ -270,30 +240,38 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
             : nodeDebugPage(runner);
         },
       },
-    });
-    log.info({ url: served.url, mode: config.AGENT_MODE }, "serving metrics, health and /debug/node");
-    stopSwitch.start();
-    view.start();
-    await (own ?? pool)?.run(signal);
-    const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
-    await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
-  } finally {
-    if (!(await endsWithin(ioClock, shutdownTimes.flush, journal.flush())))
-      log.error(
-        { code: JOURNAL, within: shutdownTimes.flush },
-        "the journal of original limits was not written in time",
-      );
-    const closed = Promise.all([
-      served?.close(),
-      view.stop(),
-      stopSwitch.stop(),
-      recorder.stop(),
-      http.close(),
-      prometheus.close(),
-      machine?.close(),
-    ]);
-    await endsWithin(ioClock, shutdownTimes.close, closed);
-  }
+    },
+    (url) => log.info({ url, mode: config.AGENT_MODE }, "serving metrics, health and /debug/node"),
+  );
+  const connections = [http, prometheus, ...(machine === undefined ? [] : [machine])];
+  // Stopped at once, because what hangs here must not keep the others from ending in time.
+  const around: Service = {
+    start: async () => {
+      await pages.start?.();
+      stopSwitch.start();
+      view.start();
+    },
+    stop: async () => {
+      const stopped = [pages, view, stopSwitch, recorder].map(async (service: Service) => service.stop?.());
+      const closed = connections.map(async (connection) => connection.close());
+      await endsWithin(ioClock, shutdownTimes.close, Promise.all([...stopped, ...closed]));
+    },
+  };
+  const limits: Service = {
+    stop: async () => {
+      if (await endsWithin(ioClock, shutdownTimes.flush, journal.flush())) return;
+      const failure = { code: JOURNAL, within: shutdownTimes.flush };
+      log.error(failure, "the journal of original limits was not written in time");
+    },
+  };
+  const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
+  const ticks: Service = {
+    run: async (stop) => {
+      await (own ?? pool)?.run(stop);
+      await restoreAndReport(nodes, { restore: settings.restoreOnExit, clock: ioClock, random, log });
+    },
+  };
+  await runServices([around, limits, ticks], signal);
 }
 
 const JOURNAL: ErrorCode = "JOULIE_E_JOURNAL";

@@ -1,17 +1,17 @@
-import process from "node:process";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { EnergyFactors } from "../../core/report/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { type Clock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { FileValue, KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { type Served, serve, untilAborted } from "../../platform/serve/index.ts";
+import { ProgramMetrics } from "../../platform/metrics/index.ts";
+
 import { HttpClient, PrometheusClient } from "../../platform/telemetry/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../extender/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import type { DashboardConfig } from "./config.ts";
 import { LiveFeed } from "./live/live-feed.ts";
 import { Publisher } from "./live/publisher.ts";
@@ -136,16 +136,8 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
           clock: ioClock,
           log,
         });
-  const eventLoop = eventLoopDelay(milliseconds(100));
-  measureProcess(metrics, { process, clock: ioClock, eventLoop });
-  const background: Promise<void>[] = [];
-  let served: Served | undefined;
-  let server: DashboardServer | undefined;
-  try {
-    const saved = await file?.load();
-    if (saved !== undefined) history.cluster.restore(saved.history);
-    reports.restore(saved?.energy, saved?.hours);
-    served = await serve({
+  const pages = pageService(
+    {
       address: config.METRICS_ADDR,
       metrics,
       log,
@@ -153,8 +145,12 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
       ready: {
         synced: () => (cluster.unsynced.length === 0 ? undefined : `not read yet: ${cluster.unsynced.join(", ")}`),
       },
-    });
-    server = await serveDashboard(
+    },
+    (url) => log.info({ metrics: url }, "serving metrics and health"),
+  );
+  let server: DashboardServer | undefined;
+  const serveAll = async () =>
+    serveDashboard(
       {
         address: config.DASHBOARD_ADDR,
         assets: assets === undefined ? new Map() : loadAssets(assets),
@@ -179,21 +175,29 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
       },
       config.DASHBOARD_CLIENTS,
     );
-    log.info({ url: server.url, metrics: served.url }, "serving the dashboard");
-    world.onServing?.(server.url);
-    cluster.start();
-    publisher.start();
-    background.push(installed.run(signal));
-    if (extender !== undefined) background.push(extender.run(signal));
-    if (file !== undefined) background.push(saveRegularly(file, state, ioClock, signal));
-    await untilAborted(signal);
-  } finally {
-    publisher.stop();
-    await server?.close();
-    eventLoop.stop();
-    await Promise.all([served?.close(), cluster.stop(), ...background]);
-    await Promise.all([file?.save(state), http.close(), prometheus?.close()]);
-  }
+  const connections: Service = { stop: async () => Promise.all([http.close(), prometheus?.close()]) };
+  const saved: Service = {
+    start: async () => {
+      const found = await file?.load();
+      if (found !== undefined) history.cluster.restore(found.history);
+      reports.restore(found?.energy, found?.hours);
+    },
+    run: async (stop) => {
+      if (file !== undefined) await saveRegularly(file, state, ioClock, stop);
+    },
+    stop: async () => file?.save(state),
+  };
+  const page: Service = {
+    start: async () => {
+      server = await serveAll();
+      log.info({ url: server.url }, "serving the dashboard");
+      world.onServing?.(server.url);
+    },
+    stop: async () => server?.close(),
+  };
+  const decisions = extender === undefined ? [] : [extender];
+  const figures = processFigures(metrics, ioClock);
+  await runServices([connections, saved, figures, pages, cluster, installed, ...decisions, page, publisher], signal);
 }
 
 /** Where no Deployment of the extender can be read. */

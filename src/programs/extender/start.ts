@@ -1,13 +1,13 @@
-import process from "node:process";
 import type { ErrorCode } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { type Clock } from "../../platform/clock/index.ts";
 import { KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { DebugAccess, type Served, serve, untilAborted } from "../../platform/serve/index.ts";
+import { ProgramMetrics } from "../../platform/metrics/index.ts";
+import { DebugAccess } from "../../platform/serve/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
@@ -129,12 +129,8 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     clock,
     ioClock,
   });
-  const eventLoop = eventLoopDelay(milliseconds(20));
-  measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
-  let served: Served | undefined;
-  let server: SchedulerServer | undefined;
-  try {
-    served = await serve({
+  const pages = pageService(
+    {
       address: config.METRICS_ADDR,
       metrics: {
         contentType: programMetrics.contentType,
@@ -146,34 +142,39 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
       // Here as well, because EXTENDER_ADDR may ask for TLS and a client certificate.
       streamedPages,
       debugAccess,
-    });
-    server = await serveScheduler({
-      address: config.EXTENDER_ADDR,
-      tls: tlsFilesOf(config),
-      maxBodyBytes,
-      budget,
-      buffers: new BodyBuffers(minorCollection),
-      decide: (verb, body) => decider[verb](reader.read(body)),
-      unreadyReason,
-      debugAccess,
-      pages: { ...healthPages(ready), ...streamedPages },
-      metrics,
-      log,
-      clock: ioClock,
-      limits,
-    });
-    log.info({ url: server.url, metrics: served.url }, "serving /filter and /prioritize for kube-scheduler");
-    state.start();
-    pods?.start();
-    await untilAborted(signal);
-    server.stopKeepAlive();
-    await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
-  } finally {
-    // First the requests in progress, which still need the cache.
-    await server?.close();
-    eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), pods?.stop()]);
-  }
+    },
+    (url) => log.info({ metrics: url }, "serving metrics, health and debug pages"),
+  );
+  let server: SchedulerServer | undefined;
+  const requests: Service = {
+    start: async () => {
+      server = await serveScheduler({
+        address: config.EXTENDER_ADDR,
+        tls: tlsFilesOf(config),
+        maxBodyBytes,
+        budget,
+        buffers: new BodyBuffers(minorCollection),
+        decide: (verb, body) => decider[verb](reader.read(body)),
+        unreadyReason,
+        debugAccess,
+        pages: { ...healthPages(ready), ...streamedPages },
+        metrics,
+        log,
+        clock: ioClock,
+        limits,
+      });
+      log.info({ url: server.url }, "serving /filter and /prioritize for kube-scheduler");
+    },
+    stop: async () => {
+      if (server === undefined) return;
+      server.stopKeepAlive();
+      await ioClock.sleep(world.shutdownDelay ?? milliseconds(0));
+      await server.close();
+    },
+  };
+  const figures = processFigures(programMetrics, ioClock, milliseconds(20));
+  // Requests in progress need the caches: they end first.
+  await runServices([figures, pages, state, ...(pods === undefined ? [] : [pods]), requests], signal);
 }
 
 const NAME = "joulie-extender";

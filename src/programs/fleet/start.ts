@@ -1,13 +1,12 @@
-import process from "node:process";
-import { JoulieError } from "../../core/api/index.ts";
-import { inSeconds, milliseconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
-import { type Clock, eventLoopDelay, ScaledClock, systemClock } from "../../platform/clock/index.ts";
-import { loggerOf } from "../../platform/config/index.ts";
-import { HttpTransport, KubeClient, loadIdentity, type Transport } from "../../platform/kube/index.ts";
+import { inSeconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
+import { type Clock, ScaledClock } from "../../platform/clock/index.ts";
+import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { seededRandom, systemRandom } from "../../platform/random/index.ts";
-import { type Served, serve, untilStopped } from "../../platform/serve/index.ts";
+import { ProgramMetrics } from "../../platform/metrics/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
+
+import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { type JobArrival, jobArrivals } from "./arrivals.ts";
 import { cleanUp } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
@@ -61,32 +60,11 @@ const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 
 /** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
-export async function start(config: FleetConfig): Promise<number> {
-  const log = loggerOf("simulator", config);
-  const ioClock = systemClock;
-  const clock = config.SPEED === 1 ? ioClock : new ScaledClock(ioClock, config.SPEED);
-  const stop = untilStopped(process, log);
-  let transport: Transport | undefined;
-  try {
-    const identity = await loadIdentity({
-      clock: ioClock,
-      kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
-      environment: process.env,
-    });
-    transport = new HttpTransport({ identity });
-    await runFleet(config, { transport, clock, ioClock, random: systemRandom, log }, stop.signal);
-    return 0;
-  } catch (err) {
-    // Expected errors are printed by the command line in one line.
-    if (err instanceof JoulieError) throw err;
-    log.fatal({ err }, "the fleet failed");
-    return 1;
-  } finally {
-    stop.release();
-    await transport?.close();
-  }
-}
+export const start = async (config: FleetConfig): Promise<number> =>
+  runInCluster("simulator", config, async (world, signal) => {
+    const clock = config.SPEED === 1 ? world.ioClock : new ScaledClock(world.ioClock, config.SPEED);
+    await runFleet(config, { ...world, clock }, signal);
+  });
 
 /** The whole fleet on one screen: physics, kubelet, workload, HTTP pages, shutdown. */
 export async function runFleet(config: FleetConfig, world: FleetEnvironment, signal: AbortSignal): Promise<void> {
@@ -168,62 +146,78 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     submitted: () => submitter.submitted,
     withheld: () => submitter.withheld,
   });
-  const eventLoop = eventLoopDelay(milliseconds(100));
-  measureProcess(metrics, { process, clock: ioClock, eventLoop });
-
   const ready = {
     nodes: () =>
       registrar.registered < fleet.length ? `${registrar.registered} of ${fleet.length} nodes are there` : undefined,
     pods: () => (watch.hasSynced ? undefined : "pods were not read yet"),
   };
-  const work = async (registered: Promise<void>): Promise<void> => {
+  const routes = new NodeRoutes(datacenter, clock);
+  const redfish = config.SLEEP ? new RedfishService(datacenter, config.REDFISH_PASSWORD) : undefined;
+  let nodes: NodeServer | undefined;
+  let endpoints: PowerEndpoints | undefined;
+  const machines: Service = {
+    start: async () => {
+      const pagesOfNodes = { routes, redfish, metrics: figures, ready, log, clock: ioClock };
+      nodes = await serveNodes({ address: config.SIMULATOR_ADDR, ...pagesOfNodes });
+      log.info({ url: nodes.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
+      if (config.SLEEP)
+        endpoints = new PowerEndpoints({
+          ...io,
+          nodes: fleet.map(({ name }) => name),
+          address: config.REDFISH_ADDRESS ?? nodes.url,
+          secret: config.REDFISH_SECRET,
+          onFailed: onFailed("power endpoint"),
+        });
+    },
+    stop: async () => nodes?.close(),
+  };
+  let metricsUrl = "";
+  const pages = pageService({ address: config.METRICS_ADDR, metrics: figures, ready, log, clock: ioClock }, (url) => {
+    metricsUrl = url;
+    log.info({ metrics: url }, "serving metrics and health");
+  });
+  const physics: Service = {
+    start: () => datacenter.start(),
+    stop: () => {
+      tellSummary(datacenter, log);
+      datacenter.stop();
+    },
+  };
+  let entered = false;
+  const objects: Service = {
+    start: () => {
+      entered = true;
+    },
+    stop: async () => {
+      await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
+      // A fleet that never started owns nothing in the cluster.
+      if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, endpoints, transport, prefix });
+    },
+  };
+  const prepare = async (registered: Promise<void>, stop: AbortSignal): Promise<void> => {
     await registered;
     // Only now: before registration a pod may run on another owner's node of that name.
     watch.start();
-    await watch.synced(running);
+    await watch.synced(stop);
     log.info({ nodes: fleet.length }, "all simulated nodes are registered");
-    await endpoints?.create(running);
-    if (config.PROVE_WAKES) await endpoints?.proveWakes(running);
-    await submitter.run(jobsOf(config, fleet, datacenter.timeOfDay), running);
+    await endpoints?.create(stop);
+    if (config.PROVE_WAKES) await endpoints?.proveWakes(stop);
+    await submitter.run(jobsOf(config, fleet, datacenter.timeOfDay), stop);
   };
-  let nodes: NodeServer | undefined;
-  let pages: Served | undefined;
-  let endpoints: PowerEndpoints | undefined;
-  let entered = false;
-  const ended = new AbortController();
-  const running = AbortSignal.any([signal, ended.signal]);
-  try {
-    const routes = new NodeRoutes(datacenter, clock);
-    const redfish = config.SLEEP ? new RedfishService(datacenter, config.REDFISH_PASSWORD) : undefined;
-    const pagesOfNodes = { routes, redfish, metrics: figures, ready, log, clock: ioClock };
-    nodes = await serveNodes({ address: config.SIMULATOR_ADDR, ...pagesOfNodes });
-    if (config.SLEEP)
-      endpoints = new PowerEndpoints({
-        ...io,
-        nodes: fleet.map(({ name }) => name),
-        address: config.REDFISH_ADDRESS ?? nodes.url,
-        secret: config.REDFISH_SECRET,
-        onFailed: onFailed("power endpoint"),
-      });
-    pages = await serve({ address: config.METRICS_ADDR, metrics: figures, ready, log, clock: ioClock });
-    log.info({ url: nodes.url, metrics: pages.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
-    datacenter.start();
-    entered = true;
-    const registered = registrar.register(running);
-    world.onServing?.({ url: nodes.url, metricsUrl: pages.url, datacenter, registered, jobs: submitter });
-    await Promise.all([registrar.sendHeartbeats(running), work(registered)]);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    ended.abort(new Error("the fleet has stopped"));
-    eventLoop.stop();
-    await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
-    // A fleet that never started owns nothing in the cluster.
-    if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, endpoints, transport, prefix });
-    tellSummary(datacenter, log);
-    datacenter.stop();
-    await Promise.all([nodes?.close(), pages?.close(), watch.stop()]);
-  }
+  const work: Service = {
+    run: async (stop) => {
+      const registered = registrar.register(stop);
+      world.onServing?.({ url: nodes?.url ?? "", metricsUrl, datacenter, registered, jobs: submitter });
+      try {
+        await Promise.all([registrar.sendHeartbeats(stop), prepare(registered, stop)]);
+      } catch (error) {
+        if (!stop.aborted) throw error;
+      }
+    },
+  };
+  const figuresOfProcess = processFigures(metrics, ioClock);
+  const watching = { stop: async () => watch.stop() };
+  await runServices([watching, machines, pages, figuresOfProcess, physics, objects, work], signal);
 }
 
 function jobsOf(config: FleetConfig, fleet: readonly MachineSpec[], timeOfDay: Seconds): Iterable<JobArrival> {

@@ -1,9 +1,8 @@
-import process from "node:process";
 import { type ErrorCode, fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, endsWithin, eventLoopDelay } from "../../platform/clock/index.ts";
+import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import {
   EventRecorder,
   KubeClient,
@@ -13,9 +12,10 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
-import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { DebugAccess, type Served, serve } from "../../platform/serve/index.ts";
+import { ProgramMetrics } from "../../platform/metrics/index.ts";
+import { DebugAccess } from "../../platform/serve/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, processFigures, runServices } from "../services.ts";
 import type { OperatorConfig } from "./config.ts";
 import { siteCoolingModel } from "./cooling.ts";
 import { EventPublisher } from "./events/event-publisher.ts";
@@ -192,11 +192,8 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
       }
     },
   });
-  const eventLoop = eventLoopDelay(milliseconds(100));
-  measureProcess(programMetrics, { process, clock: ioClock, eventLoop });
-  let served: Served | undefined;
-  try {
-    served = await serve({
+  const pages = pageService(
+    {
       address: config.METRICS_ADDR,
       metrics: programMetrics,
       log,
@@ -213,15 +210,14 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
             ? { leading: elector.leading }
             : planPage(loop.plan, (node) => reconciler?.failureOf(node), query),
       },
-    });
-    log.info({ url: served.url }, "serving metrics, health and /debug/plan");
-    stopSwitch.start();
-    state.start();
-    await elector.run(signal);
-  } finally {
-    eventLoop.stop();
-    await Promise.all([served?.close(), state.stop(), stopSwitch.stop(), recorder.stop(), poller.close()]);
-  }
+    },
+    (url) => log.info({ url }, "serving metrics, health and /debug/plan"),
+  );
+  const figures = processFigures(programMetrics, ioClock);
+  await runServices(
+    [recorder, { stop: async () => poller.close() }, figures, pages, stopSwitch, state, elector],
+    signal,
+  );
 }
 
 /** Reports each text once, up to a limit. */

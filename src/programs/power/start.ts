@@ -1,12 +1,12 @@
-import process from "node:process";
 import { fieldManagers } from "../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
-import { type Clock, eventLoopDelay } from "../../platform/clock/index.ts";
+import { type RandomSource } from "../../core/units/index.ts";
+import { type Clock } from "../../platform/clock/index.ts";
 import { EventRecorder, KubeClient, LeaderElector, StopSwitch, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
-import { type Served, serve } from "../../platform/serve/index.ts";
+import { ProgramMetrics } from "../../platform/metrics/index.ts";
+
 import { runInCluster } from "../run-in-cluster.ts";
+import { pageService, processFigures, runServices } from "../services.ts";
 import type { PowerConfig } from "./config.ts";
 import { NodeApi } from "./node-api.ts";
 import { NodeReconciler } from "./node-reconciler.ts";
@@ -101,11 +101,8 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
       );
     },
   });
-  const eventLoop = eventLoopDelay(milliseconds(100));
-  measureProcess(metrics, { process, clock: ioClock, eventLoop });
-  let served: Served | undefined;
-  try {
-    served = await serve({
+  const pages = pageService(
+    {
       address: config.METRICS_ADDR,
       metrics,
       log,
@@ -113,13 +110,9 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
       ready: {
         synced: () => (controller.missing.length === 0 ? undefined : `not read yet: ${controller.missing.join(", ")}`),
       },
-    });
-    log.info({ url: served.url }, "serving metrics and health");
-    stopSwitch.start();
-    controller.start();
-    await elector.run(signal);
-  } finally {
-    eventLoop.stop();
-    await Promise.all([served?.close(), controller.stop(), stopSwitch.stop(), recorder.stop()]);
-  }
+    },
+    (url) => log.info({ url }, "serving metrics and health"),
+  );
+  const watches = { start: () => controller.start(), stop: async () => controller.stop() };
+  await runServices([recorder, processFigures(metrics, ioClock), pages, stopSwitch, watches, elector], signal);
 }
