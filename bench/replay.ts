@@ -4,7 +4,7 @@ import { seededRandom } from "../src/platform/random/index.ts";
 import { publishedArms } from "../src/programs/simulate/placement/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
-import { openTrace } from "../src/programs/simulate/trace/open.ts";
+import { openTrace } from "../src/programs/simulate/trace/read.ts";
 import type { Trace } from "../src/programs/simulate/trace/trace.ts";
 import { exp04Cluster, publishedWorkload } from "./published/cluster.ts";
 import { referenceReplay } from "./published/reference.ts";

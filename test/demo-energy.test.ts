@@ -16,8 +16,8 @@ import { type ConsoleContext, savingsCsv, savingsFromDashboard } from "../src/pr
 import { runDashboard, type SavingsAnswer } from "../src/programs/dashboard/index.ts";
 import { demoConfig } from "../src/programs/demo/config.ts";
 import { DEMO_NAMESPACE } from "../src/programs/demo/demo-cluster.ts";
-import { SavingsPage } from "../src/programs/demo/savings-page.ts";
 import { agentSettings, dashboardSettings, operatorSettings } from "../src/programs/demo/settings.ts";
+import { SavingsPage } from "../src/programs/demo/status-line.ts";
 import { energyText } from "../src/programs/demo/summary.ts";
 import { FleetTestHarness } from "../src/programs/fleet/testing/fleet-test-harness.ts";
 import { runOperator } from "../src/programs/operator/index.ts";

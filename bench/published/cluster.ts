@@ -1,5 +1,9 @@
-import { type MachineShape, nodeShape } from "../../src/programs/simulate/placement/node-shape.ts";
-import { gpuShare, WORK_SHARE } from "../../src/programs/simulate/placement/power.ts";
+import {
+  gpuShare,
+  type MachineShape,
+  nodeShape,
+  WORK_SHARE,
+} from "../../src/programs/simulate/placement/node-shape.ts";
 import type { Workload } from "../../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES, publishedArrivals, publishedMix } from "../../src/programs/simulate/trace/mix.ts";
 

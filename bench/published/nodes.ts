@@ -1,9 +1,7 @@
+import type { PlacementNodes } from "../../src/programs/simulate/placement/job-kinds.ts";
 import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
-import type { PlacementNodes } from "../../src/programs/simulate/placement/placement-nodes.ts";
-import { roundToMillicores } from "../../src/programs/simulate/trace/millicores.ts";
-import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
-import type { Cluster } from "./cluster.ts";
-import { BUSY_SHARE, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf, STEP_SEC } from "./cluster.ts";
+import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
+import { BUSY_SHARE, type Cluster, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf, STEP_SEC } from "./cluster.ts";
 
 const NONE = -1;
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { openTrace } from "../../src/programs/simulate/trace/open.ts";
+import { openTrace } from "../../src/programs/simulate/trace/read.ts";
 import { exp04Cluster } from "./cluster.ts";
 import { replay } from "./replay.ts";
 import { dropRunFigures } from "./run.ts";

@@ -3,9 +3,8 @@
 import type { RandomSource } from "../../src/core/units/index.ts";
 import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
 import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
-import { HISTORY, slope } from "../../src/programs/simulate/placement/slope.ts";
-import { roundToMillicores } from "../../src/programs/simulate/trace/millicores.ts";
-import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
+import { HISTORY, slope } from "../../src/programs/simulate/placement/power-slopes.ts";
+import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
 import { STEP_SEC } from "./cluster.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
 

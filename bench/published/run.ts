@@ -1,11 +1,10 @@
 import type { Contender } from "../../src/programs/simulate/contenders.ts";
 import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
 import { placementRandom } from "../../src/programs/simulate/placement/random-candidates.ts";
-import { quantile } from "../../src/programs/simulate/report/quantile.ts";
+import { quantile } from "../../src/programs/simulate/report/interval.ts";
 import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../../src/programs/simulate/run.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
-import type { Cluster } from "./cluster.ts";
-import { STEP_SEC } from "./cluster.ts";
+import { type Cluster, STEP_SEC } from "./cluster.ts";
 import { type Replay, replay } from "./replay.ts";
 
 export const dropFigures: readonly ReportFigure[] = [

@@ -1,15 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { Decisions } from "./decisions-panel.tsx";
-import { Drawer } from "./drawer.tsx";
+import { Drawer, Loading } from "./drawer.tsx";
 import { FleetMap } from "./fleet-map.tsx";
-import { Loading } from "./loading.tsx";
+import { age } from "./format.ts";
 import { Drains, Sleepers } from "./node-panels.tsx";
 import { NodeTable } from "./node-table.tsx";
 import { classColors, inkOn, legendRamp, modes, UNKNOWN_COLOR } from "./palette.ts";
 import { Figures, Problems } from "./panels.tsx";
 import { PowerPlot } from "./power-plot.tsx";
 import { Savings } from "./savings-panel.tsx";
-import { clusterName, statusText } from "./status-text.ts";
 import {
   type ColorMode,
   chosenGroup,
@@ -18,9 +17,11 @@ import {
   connection,
   filterText,
   groupKey,
+  heard,
   isDark,
   labelKeys,
   logIn,
+  syncing,
   theme,
   tick,
   totals,
@@ -223,3 +224,23 @@ function Legend() {
     </ul>
   );
 }
+
+/** The state of the connection in words, with the age of the data. */
+function statusText(now: number): { readonly level: "good" | "warn" | "bad"; readonly text: string } {
+  const state = connection.value;
+  const { here, silence } = heard.value;
+  const old = age(here, now);
+  if (state.state === "connecting") return { level: "warn", text: "Connecting …" };
+  if (state.state === "login") return { level: "bad", text: "A token is needed" };
+  if (state.state === "lost")
+    return { level: "bad", text: `Not live: ${state.reason}. Data is ${old} old; trying again.` };
+  if (syncing.value.length > 0) return { level: "warn", text: `Reading ${syncing.value.join(", ")} …` };
+  if (silence !== null && silence > API_SILENT)
+    return { level: "bad", text: `The API server has been silent for ${age(0, silence)}` };
+  return { level: "good", text: `Live, data ${old} old` };
+}
+
+/** The API server sends a bookmark every minute. */
+const API_SILENT = 120_000;
+
+const clusterName = (): string => cluster.value.name.replace(/^https?:\/\//, "");

@@ -3,7 +3,6 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type NodeAnswer, stateNames } from "../../src/programs/dashboard/wire.ts";
 import { ApiFailure, get } from "./api.ts";
 import { age, percent, plural, watts } from "./format.ts";
-import { Loading } from "./loading.tsx";
 import { classColors } from "./palette.ts";
 import { ScoreForm } from "./score-form.tsx";
 import { Sparkline } from "./sparkline.tsx";
@@ -193,3 +192,10 @@ function Details({ found }: { found: NodeAnswer }) {
     </>
   );
 }
+
+/** Stands where data will be, until the first answer. */
+export const Loading = ({ of }: { of: string }) => (
+  <p class="loading" role="status">
+    Reading {of} …
+  </p>
+);

@@ -1,4 +1,4 @@
-import { CopyButton } from "./copy-button.tsx";
+import { useSignal } from "@preact/signals";
 import { age, kilowattHours, plural, watts } from "./format.ts";
 import { NodeLink } from "./node-link.tsx";
 import { classColors } from "./palette.ts";
@@ -123,5 +123,25 @@ export function Figures() {
         </p>
       </div>
     </section>
+  );
+}
+
+/** Copies a command. Browsers allow that only on https and localhost: elsewhere the text is selected for Ctrl-C. */
+function CopyButton({ text }: { text: string }) {
+  const outcome = useSignal("Copy");
+  const copy = async (button: HTMLButtonElement): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      outcome.value = "Copied";
+    } catch {
+      const code = button.parentElement?.querySelector("code");
+      if (code) getSelection()?.selectAllChildren(code);
+      outcome.value = "Selected";
+    }
+  };
+  return (
+    <button type="button" class="copy" aria-label={`Copy ${text}`} onClick={(event) => void copy(event.currentTarget)}>
+      <span aria-live="polite">{outcome.value}</span>
+    </button>
   );
 }

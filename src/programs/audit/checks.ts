@@ -3,8 +3,7 @@ import type { CapAuditResult } from "./cap-audit.ts";
 import type { ClassHistory } from "./class-history.ts";
 import type { PlacementAuditResult } from "./placement-audit.ts";
 import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
-import type { SleepAuditResult } from "./sleep-audit.ts";
-import type { SleepCounts } from "./sleep-history.ts";
+import type { SleepAuditResult, SleepCounts } from "./sleep-audit.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";
 
 /** One property of a run, with the figures behind the verdict. */

@@ -26,8 +26,7 @@ import {
 } from "./observed-objects.ts";
 import { PlacementAudit } from "./placement-audit.ts";
 import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
-import { SleepAudit } from "./sleep-audit.ts";
-import { SleepHistory } from "./sleep-history.ts";
+import { SleepAudit, SleepHistory } from "./sleep-audit.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
 export interface ClusterObserverOptions {

@@ -3,8 +3,7 @@ import { labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { type InstalledProgram, programPermissions } from "../permissions.ts";
 import { kubeconfigOption, onCluster, serverTimeOf, timeoutOption } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
-import type { CliEnvironment } from "./environment.ts";
+import type { CliEnvironment, CommandTools } from "./command-tools.ts";
 
 interface Options {
   readonly namespace?: string;

@@ -1,12 +1,10 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { ErrorCode } from "../../core/api/index.ts";
 import { withoutControlCharacters } from "../../platform/printable/index.ts";
 import type { Program } from "../index.ts";
-import type { CommandTools } from "./command-tools.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { type CliEnvironment, type CommandTools, exitCodes } from "./command-tools.ts";
 import { type OneShotCommand, oneShotCommands, programSubcommands } from "./one-shot-commands.ts";
-import { WrappedHelp } from "./wrapped-help.ts";
 
 /** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */
 export async function run(
@@ -129,4 +127,25 @@ function obey(command: Command, name: string, world: CliEnvironment): void {
         write(`${name}: ${line}; see ${name} --help (${USAGE})\n`);
       },
     });
+}
+
+/** Share of the terminal width. Longer flags get a separate line, which leaves room for the description. */
+const TERM_SHARE = 0.35;
+const DEFAULT_WIDTH = 80;
+
+/** Commander's help does not wrap descriptions if one flag is long; this class always wraps. */
+class WrappedHelp extends Help {
+  override minWidthToWrap = 16;
+
+  override padWidth(command: Command, helper: Help): number {
+    const room = Math.floor((this.helpWidth ?? DEFAULT_WIDTH) * TERM_SHARE);
+    return Math.min(super.padWidth(command, helper), room);
+  }
+
+  override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+    if (description === "" || helper.displayWidth(term) <= termWidth) {
+      return super.formatItem(term, termWidth, description, helper);
+    }
+    return `${super.formatItem(term, termWidth, "", helper)}\n${super.formatItem("", termWidth, description, helper)}`;
+  }
 }

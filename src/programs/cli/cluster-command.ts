@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { type Milliseconds, parseDuration } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { KubeClient, ServerTime, Transport } from "../../platform/kube/index.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { type CliEnvironment, exitCodes } from "./command-tools.ts";
 
 export interface Cluster {
   readonly client: KubeClient;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { DefaultContext, RawValues } from "../../platform/config/index.ts";
 import type { Program } from "../index.ts";
-import type { CliEnvironment } from "./environment.ts";
 
 /** What a command gets to define itself. */
 export interface CommandTools {
@@ -12,3 +12,20 @@ export interface CommandTools {
   /** The complete command line, with the flags of every program and command. */
   readonly everything: () => Promise<Command>;
 }
+
+/** Dependencies of the command line on the process. */
+export interface CliEnvironment {
+  readonly env: RawValues;
+  readonly machine: DefaultContext;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Of the terminal. */
+  readonly columns?: number | undefined;
+}
+
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  /** The command line or the configuration is invalid: a restart will not help. */
+  misused: 2,
+} as const;

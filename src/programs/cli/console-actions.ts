@@ -5,6 +5,7 @@ import type { Milliseconds } from "../../core/units/index.ts";
 import type { SourcedSavings } from "../console/index.ts";
 import type { Program } from "../index.ts";
 import { durationOf, positiveDurationOf, timeoutOption } from "./cluster-command.ts";
+import { type CliEnvironment, exitCodes } from "./command-tools.ts";
 import {
   type Add,
   type Console,
@@ -23,7 +24,6 @@ import {
   sortOption,
   urlOption,
 } from "./console-options.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
 import { versionText } from "./version.ts";
 
 type Exit = (code: number) => void;

@@ -3,6 +3,7 @@ import type { ClusterObjects } from "../../core/report/index.ts";
 import type * as consoleFunctions from "../console/index.ts";
 import type { ConsoleContext, OutputFormat, Printable, WatchedCluster } from "../console/index.ts";
 import { contextOption, onCluster, serverTimeOf } from "./cluster-command.ts";
+import type { CliEnvironment } from "./command-tools.ts";
 import {
   type ClusterOptions,
   clusterOptions,
@@ -15,7 +16,6 @@ import {
   type WatchOptions,
   watchOption,
 } from "./console-options.ts";
-import type { CliEnvironment } from "./environment.ts";
 
 type Exit = (code: number) => void;
 export type Add = (name: string, define: (command: Command, world: CliEnvironment) => void) => void;

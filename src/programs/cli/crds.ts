@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { contextOption, kubeconfigOption, onCluster } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
-import type { CliEnvironment } from "./environment.ts";
+import type { CliEnvironment, CommandTools } from "./command-tools.ts";
 
 const HELP = `
 Helm installs the CustomResourceDefinitions of a chart, but never upgrades them. This applies those of this

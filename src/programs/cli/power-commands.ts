@@ -9,8 +9,7 @@ import {
   serverTimeOf,
   timeoutOption,
 } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
+import { type CliEnvironment, type CommandTools, exitCodes } from "./command-tools.ts";
 
 const POWER_TEST: ErrorCode = "JOULIE_E_POWER_TEST";
 

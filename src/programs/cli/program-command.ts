@@ -1,10 +1,12 @@
 import { type Command, Option } from "commander";
 import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
+import { renderTable } from "../../core/units/index.ts";
 import {
   type ConfigSchema,
   FLAG_WORD,
   flagOf,
   grouped,
+  type ParsedConfig,
   parseConfig,
   type RawValues,
   type VariableFacts,
@@ -12,8 +14,7 @@ import {
 } from "../../platform/config/index.ts";
 import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { type CliEnvironment, exitCodes } from "./environment.ts";
-import { configJson, configTable } from "./print-config.ts";
+import { type CliEnvironment, exitCodes } from "./command-tools.ts";
 
 /** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
@@ -101,3 +102,15 @@ const misconfigured: ReadonlySet<ErrorCode> = new Set([
 
 const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
   (parsed.ok ? parsed.value : parsed.error).warnings;
+
+/** Renders the effective values as three aligned columns, in the order of the configuration. */
+function configTable({ sources, shown }: ParsedConfig<unknown>): string {
+  const rows = Object.entries(sources).map(([name, source]) => [name, shown[name] ?? "(unset)", source]);
+  return renderTable([["NAME", "VALUE", "SOURCE"], ...rows]);
+}
+
+/** Renders the same as JSON: `{"NAME": {"value": …, "source": …}}`. Unset variables have no value. */
+function configJson({ sources, shown }: ParsedConfig<unknown>): string {
+  const variables = Object.entries(sources).map(([name, source]) => [name, { value: shown[name], source }]);
+  return `${JSON.stringify(Object.fromEntries(variables), undefined, 2)}\n`;
+}

@@ -2,8 +2,7 @@ import { type Command, Option } from "commander";
 import { fieldManagers, labels } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { kubeconfigOption, namespaceOption, onCluster, timeoutOption } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
-import type { CliEnvironment } from "./environment.ts";
+import type { CliEnvironment, CommandTools } from "./command-tools.ts";
 
 interface Options {
   readonly namespace: string;

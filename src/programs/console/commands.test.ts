@@ -15,17 +15,16 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import { advised } from "./advice.ts";
 import { readCluster } from "./cluster-reader.ts";
-import { type ConsoleContext, usageError } from "./context.ts";
+import { advised, type ConsoleContext, usageError } from "./context.ts";
 import { doctorText, examineInstallation, needsAction } from "./doctor.ts";
+import { setStopped } from "./installation.ts";
 import { eventsOf, nodeDetailsOf } from "./node-details.ts";
 import { nodeListOf } from "./node-list.ts";
 import { pinNode, unpinNode } from "./pin.ts";
 import { planOf, planText } from "./plan.ts";
 import { measureSavings, savingsCsv, savingsText } from "./savings.ts";
 import { statusOf } from "./status.ts";
-import { setStopped } from "./stop.ts";
 import { supportBundle } from "./support-bundle.ts";
 import { watchText } from "./watch.ts";
 import { explainPod, whyText } from "./why.ts";

@@ -12,8 +12,7 @@ import {
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeObject, resources } from "../../platform/kube/index.ts";
 import { type ExaminedCluster, missingDefinitions, missingPermissions } from "../check/index.ts";
-import { advised } from "./advice.ts";
-import type { ConsoleContext, Screen } from "./context.ts";
+import { advised, type ConsoleContext, type Screen } from "./context.ts";
 import {
   bad,
   consoleVersion,

@@ -1,8 +1,7 @@
 export { readCluster, readInstallation } from "./cluster-reader.ts";
 export { type ConsoleContext, ConsoleError, type PagedProgram, type Screen } from "./context.ts";
 export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
-export { installationNamespace, PAGES_ANNOTATION } from "./installation.ts";
-export { endedBy, untilInterrupted } from "./interrupt.ts";
+export { installationNamespace, PAGES_ANNOTATION, setStopped } from "./installation.ts";
 export { eventsOf, nodeDetailsOf } from "./node-details.ts";
 export { nodeHistoryOf } from "./node-history.ts";
 export { nodeListOf, sortKeys } from "./node-list.ts";
@@ -10,15 +9,13 @@ export { type OutputFormat, outputFormatOf, type Printable, rendered } from "./o
 export { savingsFromDashboard, savingsFromPrometheus } from "./past-savings.ts";
 export { pinNode, unpinNode } from "./pin.ts";
 export { planOf, planText } from "./plan.ts";
-export { processTerminal } from "./process-terminal.ts";
 export { announcedUrl } from "./program-pages.ts";
 export { programSettings } from "./program-settings.ts";
 export { explanationsOf, measureSavings, type SourcedSavings, savingsCsv, savingsText } from "./savings.ts";
 export { screenOf } from "./screen.ts";
 export { statusOf } from "./status.ts";
-export { setStopped } from "./stop.ts";
 export { supportBundle, writePrivately } from "./support-bundle.ts";
-export { runTop, type Terminal, type TopAddition } from "./top.ts";
-export { watchText } from "./watch.ts";
+export { processTerminal, runTop, type Terminal, type TopAddition } from "./top.ts";
+export { endedBy, untilInterrupted, watchText } from "./watch.ts";
 export { WatchedCluster } from "./watched-cluster.ts";
 export { explainPod, whyText } from "./why.ts";

@@ -13,9 +13,8 @@ import {
 } from "../../core/report/index.ts";
 import { between, type Instant, instant } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
-import { type AdvisingContext, advised } from "./advice.ts";
 import { whyUnknown } from "./cluster-reader.ts";
-import { ConsoleError, type Screen } from "./context.ts";
+import { type AdvisingContext, advised, ConsoleError, type Screen } from "./context.ts";
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
 import type { Printable } from "./output.ts";

@@ -16,10 +16,10 @@ import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds 
 import { isApiError } from "../../platform/kube/index.ts";
 import { withPodsAndTwins } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
-import { endedBy } from "./interrupt.ts";
 import type { Printable } from "./output.ts";
 import { energyText, paintFor, wrap } from "./screen.ts";
 import { renderColumns, type TableColumn } from "./table.ts";
+import { endedBy } from "./watch.ts";
 
 export interface SavingsOptions {
   /** How long to watch. */

@@ -9,9 +9,8 @@ import {
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
-import { type AdvisingContext, advised } from "./advice.ts";
 import { whyUnknown } from "./cluster-reader.ts";
-import type { Screen } from "./context.ts";
+import { type AdvisingContext, advised, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
 

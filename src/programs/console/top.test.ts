@@ -3,8 +3,7 @@ import type { NodeSummary } from "../../core/report/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { ApiError } from "../../platform/kube/index.ts";
-import { keysIn } from "./process-terminal.ts";
-import { runTop } from "./top.ts";
+import { keysIn, runTop } from "./top.ts";
 import { afterKey, arranged, initialTop, type TopState, topFrame } from "./top-view.ts";
 
 const node = (name: string, more: Partial<NodeSummary> = {}): NodeSummary =>

@@ -1,12 +1,12 @@
+import process from "node:process";
 import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../core/report/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
-import type { AdvisingContext } from "./advice.ts";
-import type { ConsoleContext } from "./context.ts";
-import { endedBy } from "./interrupt.ts";
+import type { AdvisingContext, ConsoleContext } from "./context.ts";
 import { nodeDetailsOf } from "./node-details.ts";
 import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
+import { endedBy } from "./watch.ts";
 import type { WatchedObjects } from "./watched-cluster.ts";
 
 /** What a program that runs `joulie top` shows beside the nodes. */
@@ -162,3 +162,30 @@ function remember(history: Map<string, (number | undefined)[]>, nodes: readonly 
     }
   }
 }
+
+/** The terminal of this process. Pasted keys arrive together and are taken apart. */
+export const processTerminal: Terminal = {
+  size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
+  write: (text) => process.stdout.write(text),
+  onKey: (listener) => {
+    const { stdin } = process;
+    const onData = (chunk: Buffer) => {
+      for (const key of keysIn(chunk.toString("utf8"))) listener(key);
+    };
+    const isRaw = stdin.isTTY;
+    if (isRaw) stdin.setRawMode(true);
+    stdin.on("data", onData);
+    stdin.resume();
+    return () => {
+      stdin.off("data", onData);
+      if (isRaw) stdin.setRawMode(false);
+      stdin.pause();
+    };
+  },
+};
+
+const ESCAPE = String.fromCharCode(27);
+const KEY = new RegExp(`${ESCAPE}(?:\\[[0-9;]*[A-Za-z~]|O[A-Z])?|[\\s\\S]`, "g");
+
+/** Escape sequences are one key; everything else is one key per character. */
+export const keysIn = (text: string): readonly string[] => text.match(KEY) ?? [];

@@ -1,8 +1,8 @@
+import process from "node:process";
 import { errorCodeOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
 import type { ConsoleContext } from "./context.ts";
-import { endedBy } from "./interrupt.ts";
 
 const INTERVAL = milliseconds(2000);
 const MAX_PAUSE = milliseconds(30_000);
@@ -51,3 +51,23 @@ const AGES = /\b\d+[smhd]\b|\b(?:twinAge|age)"?: -?\d+/g;
 
 /** Ages grow all the time: a text in which only they differ has not changed. */
 const withoutAges = (text: string): string => text.replaceAll(AGES, "").replaceAll(/\s+/g, " ");
+
+/** Aborted by Ctrl-C or a stop signal. A second Ctrl-C ends the process at once. */
+export function untilInterrupted(): AbortSignal {
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => ending.abort());
+  return ending.signal;
+}
+
+/** The result of the work; rejects as soon as the signal aborts, also if the work hangs. */
+export async function endedBy<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -26,8 +26,7 @@ import { assetsFolder, loadAssets } from "./server/assets.ts";
 import { type DashboardServer, serveDashboard } from "./server/http-server.ts";
 import { ExtenderDecisions } from "./sources/extender-decisions.ts";
 import { type ExtenderSettings, InstallationWatch } from "./sources/installation-watch.ts";
-import { planReasons } from "./sources/plan-reasons.ts";
-import { ProgramPages } from "./sources/program-pages.ts";
+import { ProgramPages, planReasons } from "./sources/program-pages.ts";
 import { ClusterWatch } from "./state/cluster-watch.ts";
 
 /** The environment of the dashboard. */

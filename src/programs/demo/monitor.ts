@@ -24,12 +24,10 @@ import { systemRandom } from "../../platform/random/index.ts";
 import { ClusterObserver, type ClusterObserverOptions } from "../audit/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
-import { EvaluatedTime } from "./evaluated-time.ts";
 import type { RunningPrograms } from "./programs.ts";
-import { SavingsPage } from "./savings-page.ts";
 import { isEnergy } from "./settings.ts";
-import { SpeedLimiter } from "./speed-limiter.ts";
-import type { DemoStatus } from "./status-line.ts";
+import { EvaluatedTime, SpeedLimiter } from "./speed-limiter.ts";
+import { type DemoStatus, SavingsPage } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
 
 export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | "dashboard" | "intervals"> {

@@ -1,5 +1,7 @@
 import type { SchedulableClass } from "../../core/api/index.ts";
-import type { Instant, Milliseconds, Watts } from "../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
+import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
 import type { SavingsAnswer } from "../dashboard/index.ts";
 
@@ -99,4 +101,34 @@ const counted = (count: number, word: string): string => `${count} ${word}${coun
 function clockText(length: Milliseconds): string {
   const seconds = Math.floor(length / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** Client of the dashboard's account of energy. The demo counts none of its own, so that there is one figure. */
+export class SavingsPage {
+  readonly #url: URL;
+  readonly #http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000) });
+  #latest: EnergyFigures | undefined;
+
+  constructor(dashboard: string) {
+    this.#url = new URL("/api/savings", dashboard);
+  }
+
+  /** The last answer; undefined until the dashboard has counted. */
+  get latest(): EnergyFigures | undefined {
+    return this.#latest;
+  }
+
+  /** Asks the dashboard. The last answer stays if it does not respond. */
+  async read(): Promise<void> {
+    try {
+      const answer = (await this.#http.json({ url: this.#url })) as SavingsAnswer;
+      if (answer.coverage !== null && answer.coverage > 0) this.#latest = answer;
+    } catch {
+      // The dashboard is busy or about to stop.
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
 }

@@ -12,7 +12,6 @@ import type { ExtenderConfig } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
 import { EnergyScorer } from "./decisions/energy-scorer.ts";
-import { reportOnce } from "./decisions/report-once.ts";
 import { ExtenderMetrics } from "./extender-metrics.ts";
 import { debugPages, healthPages } from "./pages/pages.ts";
 import { BodyBuffers } from "./server/body-buffers.ts";
@@ -184,3 +183,22 @@ const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const minorCollection = (): void => {
   globalThis.gc?.({ type: "minor", execution: "sync" });
 };
+
+/** More would flood the log. */
+const MAX_REPORTS = 100;
+const MAX_LENGTH = 63;
+
+/** Reports each distinct text once, up to a limit: the texts come from pods, which users write. */
+export function reportOnce(report: (text: string) => void): (value: unknown) => void {
+  const reported = new Set<string>();
+  return (value) => {
+    if (reported.size >= MAX_REPORTS) return;
+    // JSON may contain any type here.
+    const text = typeof value === "string" ? value : `(${typeof value})`;
+    // A copy: a slice would keep the whole text in memory.
+    const shortened = text.length <= MAX_LENGTH ? text : Buffer.from(`${text.slice(0, MAX_LENGTH)}…`).toString();
+    if (reported.has(shortened)) return;
+    reported.add(shortened);
+    report(shortened);
+  };
+}

@@ -1,8 +1,7 @@
 import type { FacilityOutput } from "../../core/physics/index.ts";
 import type { Datacenter } from "./datacenter.ts";
 import { definitions } from "./metrics.ts";
-import type { QueryableMetrics } from "./query.ts";
-import type { Series } from "./query-match.ts";
+import type { QueryableMetrics, Series } from "./query.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
 /** Facility readings at one point in time. */

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fillPromql } from "../../platform/telemetry/index.ts";
-import { type QueryableMetrics, runQuery } from "./query.ts";
-import { QueryError } from "./query-match.ts";
+import { type QueryableMetrics, QueryError, runQuery } from "./query.ts";
 
 let made = 0;
 const families: QueryableMetrics = {

@@ -3,8 +3,7 @@ import type { Reply } from "../../platform/serve/index.ts";
 import { applyControlCommand } from "./control.ts";
 import type { Datacenter } from "./datacenter.ts";
 import { queryableMetrics } from "./facility.ts";
-import { runQuery, type Selected } from "./query.ts";
-import { QueryError } from "./query-match.ts";
+import { QueryError, runQuery, type Selected } from "./query.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 import { stateOf, telemetryOf } from "./telemetry.ts";
 

@@ -11,7 +11,7 @@ import { type JobArrival, jobArrivals } from "./arrivals.ts";
 import { cleanUp } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
 import { Datacenter } from "./datacenter.ts";
-import { FleetMetrics } from "./fleet-metrics.ts";
+import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./fleet-metrics.ts";
 import { JobSubmitter } from "./job-submitter.ts";
 import { SimulatedKubelet } from "./kubelet.ts";
 import { generateMachines, type MachineSpec } from "./machine-specs.ts";
@@ -20,7 +20,6 @@ import { NodeRegistrar } from "./node-registrar.ts";
 import { PodWatch } from "./pod-watch.ts";
 import { PowerEndpoints } from "./power-endpoints.ts";
 import { RedfishService } from "./redfish.ts";
-import { RejectedWriteLog, type WriteTarget } from "./rejected-write-log.ts";
 import { NodeRoutes } from "./routes.ts";
 import { type NodeServer, serveNodes } from "./server.ts";
 

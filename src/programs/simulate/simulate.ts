@@ -12,7 +12,7 @@ import { htmlReport } from "./report/html.ts";
 import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
-import { openTrace } from "./trace/open.ts";
+import { openTrace } from "./trace/read.ts";
 import { MAX_JOBS } from "./trace/trace.ts";
 
 const TRACE_ERROR: ErrorCode = "JOULIE_E_TRACE";

@@ -4,12 +4,11 @@ import { type Instant, instant, milliseconds } from "../../../core/units/index.t
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
 import type { Past } from "../past/prometheus-history.ts";
 import type { Reports } from "../reports.ts";
-import { BadRequest, type DataPage } from "../server/http-server.ts";
+import { BadRequest, type DataPage, numberIn } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { Snapshot } from "../wire.ts";
 import { nodePage } from "./node-page.ts";
-import { numberIn } from "./query-number.ts";
 import { savingsPage } from "./savings-page.ts";
 import { scorePage } from "./score-page.ts";
 

@@ -10,10 +10,9 @@ import {
 } from "../../../core/report/index.ts";
 import { HEADROOM_WEIGHT } from "../../../core/scoring/index.ts";
 import { energySettingsOf, scoringSettingsOf } from "../../extender/index.ts";
-import { BadRequest } from "../server/http-server.ts";
+import { BadRequest, numberIn } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ScoreAnswer } from "../wire.ts";
-import { numberIn } from "./query-number.ts";
 
 const CPUS_LIMIT = 4096;
 const GPUS_LIMIT = 64;

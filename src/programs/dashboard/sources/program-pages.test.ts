@@ -9,8 +9,7 @@ import { systemClock, VirtualClock } from "../../../platform/clock/index.ts";
 import { FileValue } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
-import { planReasons } from "./plan-reasons.ts";
-import { ProgramPages } from "./program-pages.ts";
+import { ProgramPages, planReasons } from "./program-pages.ts";
 
 const http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000) });
 const log = createLogger({ level: "silent", program: "test" });

@@ -11,7 +11,7 @@ import {
 } from "../../../core/scoring/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
-import { HttpError } from "../server/http-error.ts";
+import { HttpError } from "../server/body.ts";
 import type { ClusterCache, KnownNode } from "../state/cluster-cache.ts";
 import { type Candidates, type ExtenderRequest, filterReply, LastNames, prioritizeReply } from "../wire/index.ts";
 import { type Decision, type DecisionLog, podName } from "./decision-log.ts";

@@ -1,8 +1,15 @@
-import type { Batch, NodeLoad, ScoredPod } from "../../../core/scoring/index.ts";
+import type {
+  Batch,
+  EnergyOutcome,
+  EnergySettings,
+  GpuMix,
+  NodeLoad,
+  PlacedPod,
+  ScoredPod,
+} from "../../../core/scoring/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { Verb } from "../extender-metrics.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
-import type { EnergyDecision } from "./energy-decision.ts";
 
 /** One answer in compact form. The explanation is computed when a debug page is requested. */
 export interface Decision {
@@ -112,3 +119,15 @@ export function podName(pod: unknown): Decision["pod"] {
 const MAX_NAME_LENGTH = 253;
 const validName = (value: unknown): string =>
   typeof value === "string" && value.length <= MAX_NAME_LENGTH ? value : "";
+
+/** How SCORING=energy answered one request. */
+export interface EnergyDecision {
+  readonly pod: PlacedPod;
+  /** Why the pod's declared duration is ignored. */
+  readonly durationProblem?: string | undefined;
+  /** Why all nodes have the `headroom` score. */
+  readonly fallback?: string | undefined;
+  readonly outcome?: EnergyOutcome | undefined;
+  readonly mix?: GpuMix | undefined;
+  readonly settings: EnergySettings;
+}

@@ -3,10 +3,8 @@ import { expectedDurationOf } from "../../../core/demand/index.ts";
 import type { EnergyKernel, EnergySettings, PlacedPod, ScoredPod } from "../../../core/scoring/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ExtenderMetrics } from "../extender-metrics.ts";
-import type { PlacedPods, PodWatchProblem } from "../state/placed-pods.ts";
-import { podKey } from "../state/watched-pod.ts";
-import { podName } from "./decision-log.ts";
-import type { EnergyDecision } from "./energy-decision.ts";
+import { type PlacedPods, type PodWatchProblem, podKey } from "../state/placed-pods.ts";
+import { type EnergyDecision, podName } from "./decision-log.ts";
 
 export interface EnergyScorerOptions {
   readonly kernel: EnergyKernel;

@@ -5,8 +5,7 @@ import {
   type ScoringSettings,
   scoreNode,
 } from "../../../core/scoring/index.ts";
-import type { Decision, DecisionLog, RankedNode } from "../decisions/decision-log.ts";
-import type { EnergyDecision } from "../decisions/energy-decision.ts";
+import type { Decision, DecisionLog, EnergyDecision, RankedNode } from "../decisions/decision-log.ts";
 
 /** `?pod=` shows all nodes. */
 const NODES_SHOWN = 5;

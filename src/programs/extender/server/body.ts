@@ -1,7 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
-import { HttpError } from "./http-error.ts";
 import type { MemoryLease } from "./memory-budget.ts";
+
+/** Answers a request with an error status and a message. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
 
 /** The client closed the connection: an answer is not needed. */
 export class ClientGoneError extends Error {

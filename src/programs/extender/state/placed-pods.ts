@@ -1,4 +1,5 @@
-import type { EnergyKernel, PlacedPod } from "../../../core/scoring/index.ts";
+import type { Pod } from "../../../core/api/index.ts";
+import { type EnergyKernel, type PlacedPod, type RunningPod, runningPodOf } from "../../../core/scoring/index.ts";
 import {
   formatDuration,
   type Milliseconds,
@@ -8,10 +9,9 @@ import {
   type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources } from "../../../platform/kube/index.ts";
+import { type Change, type KubeClient, type KubeObject, Reflector, resources } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
-import { podSelection, type WatchedPod, watchedPod } from "./watched-pod.ts";
 
 export interface PlacedPodsOptions {
   readonly kernel: EnergyKernel;
@@ -148,3 +148,28 @@ export class PlacedPods {
 }
 
 export type PodWatchProblem = "forbidden" | "unsynced" | "stale";
+
+/** A pod on a node, with the fields that its node's load depends on: whole pods of a large cluster would take 100 MB. */
+interface WatchedPod {
+  readonly key: string;
+  readonly node: string;
+  readonly pod: RunningPod;
+}
+
+/** The API server sends only pods on nodes that have not ended. */
+const podSelection = {
+  fieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+} as const;
+
+/** Identifies a pod in watch events and in the requests of kube-scheduler. */
+export const podKey = ({ uid = "", namespace = "", name }: Pod["metadata"]): string =>
+  uid === "" ? `${namespace}/${name}` : uid;
+
+/** Undefined for a pod that is not on a node, or has ended. */
+export function watchedPod(object: KubeObject): WatchedPod | undefined {
+  const pod = object as KubeObject & Pod;
+  const { nodeName } = pod.spec ?? {};
+  const { phase } = pod.status ?? {};
+  if (typeof nodeName !== "string" || nodeName === "" || phase === "Succeeded" || phase === "Failed") return undefined;
+  return { key: podKey(object.metadata), node: nodeName, pod: runningPodOf(pod) };
+}

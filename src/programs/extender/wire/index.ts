@@ -1,5 +1,5 @@
 export type { Candidates } from "./candidates.ts";
-export { LastNames } from "./last-names.ts";
+export { RequestError } from "./json-bytes.ts";
+export { LastNames } from "./known-nodes.ts";
 export { filterReply, prioritizeReply } from "./replies.ts";
 export { type ExtenderRequest, RequestReader } from "./request.ts";
-export { RequestError } from "./request-error.ts";

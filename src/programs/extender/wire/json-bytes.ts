@@ -1,4 +1,13 @@
-import { RequestError } from "./request-error.ts";
+/** A request that cannot be read: 400 if it is malformed, 413 if it exceeds a limit. */
+export class RequestError extends Error {
+  override readonly name = "RequestError";
+  readonly status: 400 | 413;
+
+  constructor(message: string, status: RequestError["status"] = 400) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;

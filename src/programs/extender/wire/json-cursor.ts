@@ -9,13 +9,13 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
+  RequestError,
   SPACE,
   skipPlain,
   skipSpaces,
   skipString,
   skipValue,
 } from "./json-bytes.ts";
-import { RequestError } from "./request-error.ts";
 
 /**
  * Walks over JSON bytes without building objects. It reads valid JSON as JSON.parse does. Of skipped values it checks only that

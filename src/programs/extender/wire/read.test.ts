@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { RequestError } from "./json-bytes.ts";
 import { RequestReader, readRequest } from "./request.ts";
-import { RequestError } from "./request-error.ts";
 import { createCandidateTables } from "./scan.ts";
 import { compareWithJsonParse } from "./testing/compare-with-json-parse.ts";
 import { mutate, randomRequest, respell, seededDice } from "./testing/random-requests.ts";

@@ -11,10 +11,9 @@ import {
   PROFILE_START,
   START,
 } from "./candidates.ts";
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-bytes.ts";
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, RequestError } from "./json-bytes.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import { RequestError } from "./request-error.ts";
 import { RowTable } from "./row-table.ts";
 
 /** More nodes than the largest clusters have. A body of the largest size could name a hundred times as many. */

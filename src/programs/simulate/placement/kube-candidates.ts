@@ -1,8 +1,7 @@
 import { type KubeResources, kubeScore, nodesToScore } from "../../../core/scoring/index.ts";
 import type { RandomSource } from "../../../core/units/index.ts";
 import type { FittingNodes } from "./candidates.ts";
-import type { JobKindRequest } from "./job-kinds.ts";
-import { admits, type PlacementNodes } from "./placement-nodes.ts";
+import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
 
 /** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */
 const MEMORY_PER_CORE = 4 * 2 ** 30;

@@ -1,9 +1,7 @@
 import type { ScoreParts } from "./arms.ts";
-import type { JobKindRequest } from "./job-kinds.ts";
-import type { PlacementNodes } from "./placement-nodes.ts";
-import { PowerSlopes } from "./power-slopes.ts";
+import type { JobKindRequest, PlacementNodes } from "./job-kinds.ts";
+import { HISTORY, PowerSlopes, slope } from "./power-slopes.ts";
 import { type ScoreColumns, ScoredCandidates } from "./scored-candidates.ts";
-import { HISTORY, slope } from "./slope.ts";
 
 /** Maintains the node parts of all scores as nodes change. */
 export class NodeScoreParts {

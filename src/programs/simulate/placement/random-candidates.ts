@@ -1,8 +1,7 @@
 import type { RandomSource } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { FittingNodes } from "./candidates.ts";
-import type { JobKindRequest } from "./job-kinds.ts";
-import { admits, type PlacementNodes } from "./placement-nodes.ts";
+import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
 
 /**
  * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.

@@ -1,9 +1,8 @@
 import { ANY_BOARD } from "../trace/trace.ts";
 import type { ScoreParts } from "./arms.ts";
 import type { FittingNodes } from "./candidates.ts";
-import type { JobKindRequest } from "./job-kinds.ts";
-import { admits, type PlacementNodes } from "./placement-nodes.ts";
-import { marginalWatts } from "./power.ts";
+import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
+import { marginalWatts } from "./node-shape.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
 /** Node parts of the scores, one column each. */

@@ -3,7 +3,7 @@ import { seededRandom } from "../../../platform/random/index.ts";
 import { generateTrace } from "../trace/generate.ts";
 import { ANY_BOARD, type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { boundToBoards, withPerformanceShare } from "./job-changes.ts";
+import { boundToBoards, withPerformanceShare } from "./jobs.ts";
 import { machinesOf } from "./machines.ts";
 import { queueRunFigures } from "./queue-figures.ts";
 import { simulateQueue } from "./run.ts";

@@ -1,8 +1,7 @@
 import type { PodDemand, WorkloadClass } from "../../../core/demand/index.ts";
 import type { EnergyKernel, PlacedPod } from "../../../core/scoring/index.ts";
 import type { FittingNodes } from "../placement/candidates.ts";
-import type { JobKindRequest } from "../placement/job-kinds.ts";
-import { admits } from "../placement/placement-nodes.ts";
+import { admits, type JobKindRequest } from "../placement/job-kinds.ts";
 import type { TraceJob } from "./jobs.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";

@@ -5,7 +5,7 @@ import type { ExperimentRun } from "../run.ts";
 import { expectedJobs, generateTrace } from "../trace/generate.ts";
 import { type Trace, truncateTrace } from "../trace/trace.ts";
 import { workloadOfLoad } from "../workload.ts";
-import { boundToBoards, withPerformanceShare } from "./job-changes.ts";
+import { boundToBoards, withPerformanceShare } from "./jobs.ts";
 import { type ClusterMachine, machinesOf } from "./machines.ts";
 import { queueFigures } from "./queue-figures.ts";
 import { runQueue } from "./run.ts";

@@ -2,8 +2,10 @@ import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
-import type { Seconds } from "../../../core/units/index.ts";
+import { type RandomSource, type Seconds, type Watts, watts } from "../../../core/units/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
 import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
+import type { Trace } from "../trace/trace.ts";
 
 /** Properties shared by all nodes of one kind. */
 interface MachineKind {
@@ -137,3 +139,63 @@ export const BOARD_LABEL = "nvidia.com/gpu.product";
 
 /** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";
+
+/**
+ * The weight of a job's work: what the cores and boards that it holds would draw at their rating, in watts. Cores count the
+ * cluster's mean, boards their own rating if the job is bound to them, otherwise the mean. It is the same for every arm, so
+ * cheap and expensive work cannot be exchanged unnoticed.
+ */
+export function ratedWatts(machines: readonly ClusterMachine[]): (trace: Trace, job: number) => number {
+  let cores = 0;
+  let cpuWatts = 0;
+  let boards = 0;
+  let gpuWatts = 0;
+  const byBoard = new Map<number, number>();
+  for (const { shape, board } of machines) {
+    cores += shape.cores;
+    cpuWatts += shape.cpuWatts;
+    boards += shape.gpus;
+    gpuWatts += shape.gpus * shape.gpuWatts;
+    if (shape.gpus > 0) byBoard.set(board, shape.gpuWatts);
+  }
+  const perCore = cores > 0 ? cpuWatts / cores : 0;
+  const perBoard = boards > 0 ? gpuWatts / boards : 0;
+  return ({ cores: asked, gpus, board }, job) =>
+    (asked[job] as number) * perCore + (gpus[job] as number) * (byBoard.get(board[job] as number) ?? perBoard);
+}
+
+/** The hardware as decisions see it: all nodes of one kind are misjudged alike. */
+export function misjudgedBy(error: number, seed: number): (hardware: HardwareView) => HardwareView {
+  // A stream of its own: the jobs and ties of a seed stay the same.
+  const random = seededRandom(seed + 0.125);
+  const seen = new Map<HardwareView, HardwareView>();
+  return (hardware) => {
+    let view = seen.get(hardware);
+    if (view === undefined) seen.set(hardware, (view = error > 0 ? misjudged(hardware, error, random) : hardware));
+    return view;
+  };
+}
+
+/** Distorts watts as decisions see them: each idle and full power is off by a random factor from 1 − error to 1 + error. */
+function misjudged({ cpu, gpu, ...rest }: HardwareView, error: number, random: RandomSource): HardwareView {
+  const factor = (): number => 1 + error * (2 * random.next() - 1);
+  const [cpuFull, cpuIdle, gpuFull, gpuIdle] = [factor(), factor(), factor(), factor()];
+  const scaled = (power: Watts, by: number): Watts => watts(power * by);
+  return {
+    ...rest,
+    cpu: {
+      ...cpu,
+      maxWatts: scaled(cpu.maxWatts, cpuFull),
+      maxWattsPerSocket: scaled(cpu.maxWattsPerSocket, cpuFull),
+      idleWatts: scaled(cpu.idleWatts, cpuIdle),
+    },
+    ...(gpu && {
+      gpu: {
+        ...gpu,
+        maxWatts: scaled(gpu.maxWatts, gpuFull),
+        defaultWatts: scaled(gpu.defaultWatts, gpuFull),
+        idleWatts: scaled(gpu.idleWatts, gpuIdle),
+      },
+    }),
+  };
+}

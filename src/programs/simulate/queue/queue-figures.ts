@@ -1,5 +1,5 @@
 import type { Need } from "../../../core/sleep/index.ts";
-import { quantile } from "../report/quantile.ts";
+import { quantile } from "../report/interval.ts";
 import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { IdleShares } from "./idle-account.ts";

@@ -1,11 +1,11 @@
 import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
+import type { KeptFor, PlacementNodes } from "../placement/job-kinds.ts";
 import { totalPower } from "../placement/node-score-parts.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
-import type { KeptFor, PlacementNodes } from "../placement/placement-nodes.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
-import { roundToMillicores } from "../trace/millicores.ts";
+import { roundToMillicores } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 

@@ -1,4 +1,12 @@
-import { awaitedPodOf, isKeptFree } from "../../../core/api/index.ts";
+import { awaitedPodOf, isKeptFree, type NodeTwinSpec } from "../../../core/api/index.ts";
+import {
+  type CapResolution,
+  cpuCapIntent,
+  gpuCapIntent,
+  raplStep,
+  resolveCap,
+  withLowestCap,
+} from "../../../core/control/index.ts";
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import {
@@ -14,10 +22,9 @@ import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/poli
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
 import { type Need, SleepMemory, type SleepPlan, type SleepSettings } from "../../../core/sleep/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
-import { type Instant, milliseconds, type Percent, watts } from "../../../core/units/index.ts";
+import { type Instant, milliseconds, type Percent, type Watts, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
-import { capsFor } from "./caps.ts";
 import type { ClusterMachine } from "./machines.ts";
 import { HEARTBEAT_MS, instantAt, planningSettings } from "./settings.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
@@ -244,3 +251,14 @@ export class SimulatedOperator {
     this.#unenforced.set(name, capsFor(spec, shape.hardware));
   }
 }
+
+/** The caps that an agent would set for a target on this hardware. */
+function capsFor(spec: Pick<NodeTwinSpec, "cpu" | "gpu">, { cpu, gpu }: HardwareView): Caps {
+  const device = withLowestCap({ min: cpu.minWattsPerSocket, max: cpu.maxWattsPerSocket, step: raplStep });
+  const packageCap = resolveCap(cpuCapIntent(spec.cpu), device);
+  const boardCap = gpu && resolveCap(gpuCapIntent(spec.gpu?.powerCap), { min: gpu.minWatts, max: gpu.maxWatts });
+  return { cpuWattsPerPackage: wattsOf(packageCap), gpuWattsPerBoard: wattsOf(boardCap) };
+}
+
+const wattsOf = (resolution: CapResolution | undefined): Watts | undefined =>
+  resolution?.kind === "watts" ? resolution.watts : undefined;

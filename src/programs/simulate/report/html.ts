@@ -3,8 +3,8 @@ import { WAIT_SHARES } from "../queue/queue-figures.ts";
 import { nodeStates } from "../queue/simulated-cluster.ts";
 import type { ExperimentRun, ReportFigure, RunDetail } from "../run.ts";
 import type { ArmComparison } from "./compare.ts";
-import { formatNumber, formatSigned } from "./format-number.ts";
 import type { Estimate } from "./interval.ts";
+import { formatNumber, formatSigned } from "./render.ts";
 import { type Axis, escaped, line, linearAxis, pixel, svgChart } from "./svg-chart.ts";
 
 /** Colours that people with any kind of colour vision can tell apart (Okabe and Ito). */

@@ -1,5 +1,4 @@
 import type { RandomSource } from "../../../core/units/index.ts";
-import { quantile } from "./quantile.ts";
 
 /** A mean with its 95 % confidence interval; no interval for fewer than two values. */
 export interface Estimate {
@@ -57,4 +56,13 @@ function studentOf(freedom: number): number {
 function meanOf(values: readonly number[]): number {
   const first = values[0] ?? 0;
   return first + values.reduce((sum, value) => sum + (value - first), 0) / Math.max(1, values.length);
+}
+
+/** Linear interpolation between ranks, as in most statistics packages; 0 for no values. */
+export function quantile(values: Float64Array, share: number): number {
+  const sorted = values.toSorted();
+  const rank = share * (sorted.length - 1);
+  const low = sorted[Math.floor(rank)] ?? 0;
+  const high = sorted[Math.ceil(rank)] ?? low;
+  return low + (high - low) * (rank - Math.floor(rank));
 }

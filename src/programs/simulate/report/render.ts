@@ -2,7 +2,6 @@ import { renderTable, type TextTableRows } from "../../../core/units/index.ts";
 import { contenderName } from "../contenders.ts";
 import type { ExperimentRun, ReportFigure } from "../run.ts";
 import type { ArmComparison } from "./compare.ts";
-import { formatNumber, formatSigned } from "./format-number.ts";
 import type { Estimate } from "./interval.ts";
 
 const figureTable = (rows: TextTableRows): string => renderTable(rows, "numbers");
@@ -57,4 +56,14 @@ function interval(estimate: Estimate | undefined): string {
   const { mean, low, high } = estimate;
   const range = low === undefined || high === undefined ? "" : ` [${formatSigned(low, 2)}, ${formatSigned(high, 2)}]`;
   return `${formatSigned(mean, 2)}${range}`;
+}
+
+/** Uses thousands separators, independent of the locale. */
+export const formatNumber = (value: number, digits: number): string =>
+  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** Omits the sign if the value rounds to zero. */
+export function formatSigned(value: number, digits: number): string {
+  const rounded = Number(value.toFixed(digits));
+  return `${rounded > 0 ? "+" : ""}${formatNumber(rounded === 0 ? 0 : rounded, digits)}`;
 }

@@ -5,10 +5,9 @@ import { VirtualClock } from "../../../platform/clock/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { ExperimentRun } from "../run.ts";
 import { compare } from "./compare.ts";
-import { formatNumber, formatSigned } from "./format-number.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";
-import { renderComparison } from "./render.ts";
+import { formatNumber, formatSigned, renderComparison } from "./render.ts";
 
 describe("estimateOf", () => {
   it("gives an interval around the mean that grows with the spread and is reproducible for a seed", () => {

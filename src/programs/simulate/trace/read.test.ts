@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { openTrace } from "./open.ts";
-import { readTrace } from "./read.ts";
+import { openTrace, readTrace } from "./read.ts";
 
 const HEADER = "submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec";
 

@@ -1,5 +1,4 @@
 import { fail, ok, type Result } from "../../../core/units/index.ts";
-import { ceilToMillicores } from "./millicores.ts";
 
 /** A workload as columns, one row per job, in order of submission. */
 export interface Trace {
@@ -130,3 +129,15 @@ function copied(columns: Columns, length: number, room: number): Columns {
   next.durationSec.set(columns.durationSec.subarray(0, length));
   return next;
 }
+
+/** Kubernetes counts cores in millicores. */
+const PER_CORE = 1000;
+
+/**
+ * Rounds to millicores. Sums of fractions drift, and a node missing the last bit of its cores could never again take
+ * a job that needs all of them.
+ */
+export const roundToMillicores = (cores: number): number => Math.round(cores * PER_CORE) / PER_CORE;
+
+/** Rounds a request up to millicores, ignoring floating-point noise. */
+const ceilToMillicores = (cores: number): number => Math.ceil(cores * PER_CORE - 1e-6) / PER_CORE;

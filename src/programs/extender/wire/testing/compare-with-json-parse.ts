@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { RequestError } from "../json-bytes.ts";
 import { type ExtenderRequest, readRequest } from "../request.ts";
-import { RequestError } from "../request-error.ts";
 import type { ScanOptions } from "../scan.ts";
 import { readWithJsonParse } from "./random-requests.ts";
 

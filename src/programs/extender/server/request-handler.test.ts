@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { coalesceBuffers } from "./coalesce-buffers.ts";
+import { coalesceBuffers } from "./request-handler.ts";
 
 it("keeps the bytes and their order", () => {
   const piece = fc.oneof(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../../../platform/kube/index.ts";
-import { podKey, watchedPod } from "./watched-pod.ts";
+import { podKey, watchedPod } from "./placed-pods.ts";
 
 const started = "2026-03-01T12:00:00Z";
 const podOf = (metadata: object = {}, spec: object = {}, status: object = {}): KubeObject =>
