@@ -1,6 +1,5 @@
 import { fail, ok, type Result } from "../units/index.ts";
-import { describeValue, examine, type Problem, ProblemCollector } from "./examine.ts";
-import { expectationOf } from "./expectation.ts";
+import { describeValue, examine, expectationOf, type Problem, ProblemCollector } from "./examine.ts";
 import type { ResourceKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
 import { apiGroup, apiVersion } from "./names.ts";

@@ -6,5 +6,4 @@ export * from "./energy.ts";
 export * from "./gpu-plan.ts";
 export * from "./heartbeat-slot.ts";
 export * from "./package-caps.ts";
-export * from "./sharding.ts";
 export * from "./throttle-spread.ts";

@@ -1,6 +1,61 @@
+import { type Instant, milliseconds } from "../units/index.ts";
 import type { PowerConstraint } from "./constraint.ts";
-import type { PodSummary } from "./pod-summary.ts";
-import { type PoolWaits, WaitRecorder } from "./pool-waits.ts";
+import { type PodSummary, QUEUED_AFTER } from "./pod-summary.ts";
+
+/** Pods that request GPUs wait for other nodes than pods that do not. */
+export type PodPool = "cpu" | "gpu";
+
+interface PoolWait {
+  /** When the oldest pending pod was created. */
+  oldestPending?: Instant;
+  /** When the last pod was bound that had waited in a queue. */
+  lastWaitEnded?: Instant;
+}
+
+type PoolWaits = Readonly<Record<PodPool, Readonly<PoolWait>>>;
+
+/** The pools in which pods wait, or waited a short time ago. */
+export type QueuedPools = Readonly<Record<PodPool, boolean>>;
+
+/** Collects the waits of active pods. */
+class WaitRecorder {
+  readonly waits: Record<PodPool, PoolWait> = { cpu: {}, gpu: {} };
+
+  add({ node, createdAt, waitedUntil, demand }: PodSummary): void {
+    if (createdAt === undefined && waitedUntil === undefined) return;
+    const wait = this.waits[demand.gpus.size > 0 ? "gpu" : "cpu"];
+    if (node === undefined && createdAt !== undefined && !(createdAt >= (wait.oldestPending ?? Infinity)))
+      wait.oldestPending = createdAt;
+    if (waitedUntil !== undefined && !(waitedUntil <= (wait.lastWaitEnded ?? -Infinity)))
+      wait.lastWaitEnded = waitedUntil;
+  }
+}
+
+/** A queue counts for this long after its last pod was bound, so that caps do not follow every short queue. */
+const QUEUE_COUNTS_FOR = milliseconds(600_000);
+
+/**
+ * A pool is queued while a pod has been waiting for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound.
+ * Only times in the pods count, so a restart changes nothing. The same answer is the same object.
+ */
+export function queuedPools({ cpu, gpu }: PoolWaits, now: Instant): QueuedPools {
+  const index = (isQueued(cpu, now) ? 1 : 0) + (isQueued(gpu, now) ? 2 : 0);
+  return answers[index] ?? noQueues;
+}
+
+function isQueued({ oldestPending, lastWaitEnded }: PoolWait, now: Instant): boolean {
+  if (oldestPending !== undefined && now - oldestPending >= QUEUED_AFTER) return true;
+  // A time ahead of the clock counts as now.
+  return lastWaitEnded !== undefined && now - lastWaitEnded < QUEUE_COUNTS_FOR;
+}
+
+export const noQueues: QueuedPools = { cpu: false, gpu: false };
+const answers: readonly QueuedPools[] = [
+  noQueues,
+  { cpu: true, gpu: false },
+  { cpu: false, gpu: true },
+  { cpu: true, gpu: true },
+];
 
 /** The power demand of the active pods of a cluster. */
 export interface DemandView {

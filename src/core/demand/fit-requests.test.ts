@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Container, Pod, PodSpec, ResourceList } from "../api/index.ts";
-import { fitRequests } from "./fit-requests.ts";
+import { addQuantities, fitRequests, QuantityReader } from "./fit-requests.ts";
 
 const pod = (spec: PodSpec): Pod => ({ metadata: { name: "p" }, spec });
 const asking = (requests: ResourceList, limits?: ResourceList): Container => ({
@@ -129,4 +129,40 @@ describe("requests for fit", () => {
       expect(fitRequests(JSON.parse(json) as Pod)).toEqual({ requests: new Map(), unreadable: [] });
     },
   );
+});
+
+it.each([
+  ['"2"', 2],
+  ["2", 2],
+  ['"500m"', 0.5],
+  ["0", 0],
+])("X-60 %s is read", (json, amount) => {
+  const reader = new QuantityReader();
+  expect(reader.amount(JSON.parse(`{"cpu":${json}}`) as ResourceList, "cpu")).toBe(amount);
+  expect(reader.unreadable).toEqual([]);
+});
+
+it.each([
+  ['"two"', "two"],
+  ["-1", "-1"],
+  ["null", "null"],
+  ["true", "boolean"],
+  ["[1]", "object"],
+  ['{"toString":1,"valueOf":1}', "object"],
+])("X-60 %s counts as missing and is reported once", (json, text) => {
+  const reader = new QuantityReader();
+  const list = JSON.parse(`{"cpu":${json}}`) as ResourceList;
+  expect([reader.amount(list, "cpu"), reader.amount(list, "cpu")]).toEqual([undefined, undefined]);
+  expect(reader.unreadable).toEqual([{ resource: "cpu", text }]);
+});
+
+it("does not report an absent quantity, nor read one from the prototype", () => {
+  const reader = new QuantityReader();
+  expect(reader.amount(undefined, "cpu")).toBeUndefined();
+  expect(reader.amount({}, "toString")).toBeUndefined();
+  expect(reader.unreadable).toEqual([]);
+});
+
+it("ten times 100m is one", () => {
+  expect(Array.from({ length: 10 }, () => 0.1).reduce(addQuantities)).toBe(1);
 });

@@ -1,7 +1,15 @@
 export { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
-export { type DemandView, demandViewOf, podsByNode } from "./demand-view.ts";
+export {
+  type DemandView,
+  demandViewOf,
+  noQueues,
+  type PodPool,
+  podsByNode,
+  type QueuedPools,
+  queuedPools,
+} from "./demand-view.ts";
 export { type ExpectedDuration, expectedDurationOf } from "./expected-duration.ts";
-export { type FitRequests, fitRequests, type ResourceTotals } from "./fit-requests.ts";
+export { type FitRequests, fitRequests, type ResourceTotals, type UnreadableQuantity } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
@@ -14,16 +22,17 @@ export {
   untoleratedTaint,
 } from "./node-constraint.ts";
 export {
+  isControlPlanePod,
+  isLostWithNode,
+  isOfNode,
   occupiedNodes,
   type PodPromise,
   podPromiseOf,
   type SelectedNode,
   selectedNodeOf,
+  wouldBeLost,
 } from "./occupied-nodes.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
-export { isControlPlanePod, isLostWithNode, isOfNode, wouldBeLost } from "./pod-of-node.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";
-export { noQueues, type PodPool, type QueuedPools, queuedPools } from "./pool-waits.ts";
-export type { UnreadableQuantity } from "./quantities.ts";
 export * from "./workload-class.ts";

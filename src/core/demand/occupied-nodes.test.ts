@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../api/index.ts";
-import { occupiedNodes, podPromiseOf, selectedNodeOf } from "./occupied-nodes.ts";
-import { isControlPlanePod } from "./pod-of-node.ts";
+import { isControlPlanePod, occupiedNodes, podPromiseOf, selectedNodeOf } from "./occupied-nodes.ts";
 
 const pod = (spec: Pod["spec"], status: Pod["status"] = {}): Pod => ({
   metadata: { namespace: "shop", name: "db-0" },

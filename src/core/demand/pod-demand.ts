@@ -1,7 +1,7 @@
 import type { Container, Pod } from "../api/index.ts";
+import { addQuantities, QuantityReader, type UnreadableQuantity } from "./fit-requests.ts";
 import { isGpuResource } from "./gpu-boards.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
-import { addQuantities, QuantityReader, type UnreadableQuantity } from "./quantities.ts";
 
 /** The resources that a running pod is expected to use: the basis of its marginal watts. */
 export interface PodDemand {

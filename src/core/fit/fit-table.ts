@@ -1,7 +1,31 @@
-import type { SpareRoom } from "../api/index.ts";
-import { admitsNode, type NodeConstraint, namedNodesOf, type PodRequests, type PodSummary } from "../demand/index.ts";
+import type { Labels, NodeTaint, SpareRoom } from "../api/index.ts";
+import {
+  admitsNode,
+  type NodeConstraint,
+  namedNodesOf,
+  type PodRequests,
+  type PodSummary,
+  type ResourceTotals,
+} from "../demand/index.ts";
 import { type Watts, watts } from "../units/index.ts";
-import type { FitNode } from "./fit-node.ts";
+
+/** What decides whether a pod fits on a node, besides the pods that are there. */
+export interface NodeRoom {
+  /** The labels that constraints of pods refer to. */
+  readonly labels: Labels;
+  /** Labels that the node may have soon as well, such as those of another profile. */
+  readonly otherLabels?: Labels | undefined;
+  readonly taints: readonly NodeTaint[];
+  readonly allocatable: ResourceTotals;
+  /** GPUs of all kinds in `allocatable`. */
+  readonly gpus: number;
+}
+
+/** A node in a `FitTable`. Without `fit` it takes no pod. */
+export interface FitNode {
+  readonly name: string;
+  readonly fit?: NodeRoom | undefined;
+}
 
 /** Nodes of this tier take no pod. Lower numbers are for the caller to define. */
 export const EXCLUDED = 255;

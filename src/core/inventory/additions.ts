@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { gpuVendors } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
+import { FALLBACK_GPU_IDLE_SHARE } from "./builtin.ts";
 import {
   type CpuEntry,
   type Figure,
@@ -10,7 +11,6 @@ import {
   type Provenance,
 } from "./catalogue/entry.ts";
 import type { Source } from "./catalogue/sources.ts";
-import { FALLBACK_GPU_IDLE_SHARE } from "./fallback.ts";
 
 /** The bounds catch unit errors, such as milliwatts or megahertz. */
 const power = z.number().positive().max(100_000);

@@ -1,12 +1,20 @@
 import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
+import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./builtin.ts";
+import { plausibleSocketWatts } from "./cap-floor.ts";
 import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./fallback.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { claim, type WithOrigin } from "./origin.ts";
-import { plausibleSocketWatts } from "./plausible-limits.ts";
-import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
+import {
+  claim,
+  type Origins,
+  origins,
+  type Resolution,
+  resolve,
+  usable,
+  vendorOf,
+  type WithOrigin,
+} from "./resolution.ts";
 
 export interface CpuView extends Resolution {
   readonly vendor?: string;

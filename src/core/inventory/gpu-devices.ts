@@ -1,6 +1,6 @@
 import { type GpuVendor, gpuResources, gpuVendors, type Labels, type ResourceList } from "../api/index.ts";
+import { parseNumber, parseQuantity } from "../units/index.ts";
 import type { GpuEntry } from "./catalogue/entry.ts";
-import { numberIn, quantityIn } from "./counts.ts";
 import { type MigProfile, migDevicesPerBoard } from "./mig.ts";
 
 /** The resource names of each vendor's GPUs, the usual one first. Intel's contain the name of the kernel driver. */
@@ -76,4 +76,24 @@ export function partsPerBoard(devices: GpuDevices | undefined, entry: GpuEntry |
   // The partition label is optional. Without it, infer partitions from a board count that no server has.
   const implied = Math.ceil((devices?.count ?? 0) / MAX_PARTITIONED_BOARDS);
   return PARTS[mode ?? ""] ?? Math.max(1, Math.min(dies, implied));
+}
+
+/** Larger counts are treated as errors. */
+const MOST = 65_536;
+
+export const wholeAbove = (least: number, value: number | undefined): number | undefined =>
+  value !== undefined && Number.isInteger(value) && value >= least && value <= MOST ? value : undefined;
+
+export function numberIn(labels: Labels, key: string, least = 1): number | undefined {
+  const text = labels[key]?.trim();
+  if (text === undefined) return undefined;
+  const parsed = parseNumber(text);
+  return parsed.ok ? wholeAbove(least, parsed.value) : undefined;
+}
+
+export function quantityIn(resources: ResourceList | undefined, name: string): number | undefined {
+  const value = resources?.[name];
+  if (value === undefined) return undefined;
+  const parsed = parseQuantity(String(value));
+  return parsed.ok ? wholeAbove(1, Math.ceil(parsed.value)) : undefined;
 }

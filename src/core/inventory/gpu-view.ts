@@ -1,14 +1,12 @@
 import type { GpuHardware, GpuVendor, NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
-import { BUILTIN_GPUS } from "./builtin.ts";
+import { BUILTIN_GPUS, FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./builtin.ts";
+import { plausibleBoardWatts } from "./cap-floor.ts";
 import type { GpuEntry } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./fallback.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { claim } from "./origin.ts";
-import { plausibleBoardWatts } from "./plausible-limits.ts";
-import { type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
+import { claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** All watts are per board. */
 export interface GpuView extends Resolution {

@@ -10,10 +10,9 @@ import {
   nfdCpuLabels,
   nfdGpuLabels,
 } from "../api/index.ts";
-import { numberIn, quantityIn, wholeAbove } from "./counts.ts";
-import { allocatableGpus, type GpuDevices } from "./gpu-devices.ts";
+import { allocatableGpus, type GpuDevices, numberIn, quantityIn, wholeAbove } from "./gpu-devices.ts";
 import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
-import { claim, type WithOrigin } from "./origin.ts";
+import { claim, type WithOrigin } from "./resolution.ts";
 
 /** The identity of a node's hardware before the catalogue lookup. Unknown fields are undefined. */
 export interface NodeIdentity {

@@ -1,15 +1,14 @@
+export { fallbackCpuWatts, fallbackGpuWatts } from "./builtin.ts";
 export { LOWEST_CAP_SHARE, packageCapFloor } from "./cap-floor.ts";
 export type { CpuEntry, Figure, GpuEntry, LoadCurve, Provenance } from "./catalogue/entry.ts";
 export type { Source } from "./catalogue/sources.ts";
 export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading } from "./catalogue.ts";
 export type { CpuView } from "./cpu-view.ts";
 export { byDensity, type ComputeShape, type Density, densityOf } from "./density.ts";
-export { fallbackCpuWatts, fallbackGpuWatts } from "./fallback.ts";
 export { gpuDeviceResources } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
 export { type CatalogueMatch, GENERIC_KEY } from "./match.ts";
 export { type MigProfile, migProfileOf, migSlicesPerBoard } from "./mig.ts";
 export { gpuNameParts } from "./normalise.ts";
-export type { Origin } from "./origin.ts";
-export type { Origins } from "./resolution.ts";
+export type { Origin, Origins } from "./resolution.ts";

@@ -1,6 +1,17 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import type { CatalogueMatch } from "./match.ts";
-import { claim, type Origin, type WithOrigin } from "./origin.ts";
+
+/** The origin of a value. The first four are in order of precedence, field by field. */
+export type Origin = "discovered" | "declared" | "nfd" | "allocatable" | "catalogue" | "fallback";
+
+export interface WithOrigin<Value> {
+  readonly value: Value;
+  readonly from: Origin;
+}
+
+/** Joined by `??`: the first origin with a value wins. */
+export const claim = <Value>(value: Value | undefined, from: Origin): WithOrigin<Value> | undefined =>
+  value === undefined ? undefined : { value, from };
 
 /** The origin of each field of a view. */
 export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;

@@ -11,5 +11,4 @@ export {
 export { SimulatedNode, type SimulatedNodeEvent, type SimulatedNodeStart } from "./node.ts";
 export { type NodeModel, nodeModel, nodeModelOf, THERMAL_DEFAULTS } from "./node-model.ts";
 export type { Caps, Operation } from "./operation.ts";
-export type { SimulatedJob } from "./work.ts";
-export { WORK_KINDS, type WorkKind } from "./work-kinds.ts";
+export { type SimulatedJob, WORK_KINDS, type WorkKind } from "./work.ts";

@@ -12,10 +12,19 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { firstDone, type JobInProgress, leftAfter, timeLeft } from "./job-in-progress.ts";
-import type { NodeModel } from "./node-model.ts";
-import { type Caps, idleOperation, type Operation, operate, operateWithoutJobs, sameCaps } from "./operation.ts";
-import { settledAt, temperatureAfter, timeToReach } from "./thermal.ts";
+import { type NodeModel, settledAt, temperatureAfter, timeToReach } from "./node-model.ts";
+import {
+  type Caps,
+  firstDone,
+  idleOperation,
+  type JobInProgress,
+  leftAfter,
+  type Operation,
+  operate,
+  operateWithoutJobs,
+  sameCaps,
+  timeLeft,
+} from "./operation.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
 /** An event that the simulation itself caused. */

@@ -1,9 +1,9 @@
 import type { NodePowerState } from "../api/index.ts";
 import { throttledCount } from "../control/index.ts";
 import { exceeds, fittingClock, mixedPowerAt, powerAt } from "../power/index.ts";
-import { type Percent, percent, type Watts, watts } from "../units/index.ts";
+import { type Percent, percent, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 import type { NodeModel } from "./node-model.ts";
-import { type JobDemand, progressRate } from "./work.ts";
+import { type JobDemand, progressRate, type SimulatedJob } from "./work.ts";
 
 /** Requested caps. A missing or invalid cap means uncapped. A cap that is too low, such as 0 W, saturates the device. */
 export interface Caps {
@@ -39,7 +39,7 @@ export interface Operation {
 }
 
 /** A job with its progress rate at the current operating point. */
-export interface PacedJob {
+interface PacedJob {
   readonly demand: JobDemand;
   /** Progress per second, 1 at full speed on boards of speed 1. */
   rate: number;
@@ -151,4 +151,29 @@ function powerGpu(
   operation.gpuLoad = boards > 0 ? load / boards : 0;
   operation.gpuClock = working > 0 ? clocks / working : 1;
   operation.gpuSaturated = saturated;
+}
+
+/** A running job with its progress rate for the current segment. */
+export interface JobInProgress<J extends SimulatedJob> extends PacedJob {
+  readonly job: J;
+  /** Remaining work at the start of the segment, in seconds at full speed. */
+  left: number;
+}
+
+/** A service never ends: its remaining work is infinite. */
+export const leftAfter = ({ left, rate }: JobInProgress<SimulatedJob>, time: Seconds): Seconds =>
+  seconds(Math.max(0, left - rate * time));
+
+/** Time to completion at the current rate; infinite for a service and for a stalled job. */
+export const timeLeft = ({ left, rate }: JobInProgress<SimulatedJob>): Seconds => seconds(left > 0 ? left / rate : 0);
+
+/** The job that completes first; on a tie, the one that started first. Absent if none completes. */
+export function firstDone<J extends SimulatedJob>(jobs: readonly JobInProgress<J>[]): JobInProgress<J> | undefined {
+  let first: JobInProgress<J> | undefined;
+  let soonest = Number.POSITIVE_INFINITY;
+  for (const running of jobs) {
+    const time = timeLeft(running);
+    if (time < soonest) [first, soonest] = [running, time];
+  }
+  return first;
 }

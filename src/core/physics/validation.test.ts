@@ -1,14 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
-import type { LoadPoints } from "../power/index.ts";
-import { CPU_CLASSES, clockFactor, cpuClassOf, powerAt, SPECPOWER } from "../power/index.ts";
+import { CPU_CLASSES, clockFactor, cpuClassOf, type LoadPoints, powerAt, SPECPOWER } from "../power/index.ts";
 import { seconds, type Watts, watts } from "../units/index.ts";
 import { SimulatedNode } from "./node.ts";
 import { type NodeModel, nodeModel, nodeModelOf } from "./node-model.ts";
 import type { Caps } from "./operation.ts";
-import type { SimulatedJob } from "./work.ts";
-import { WORK_KINDS, type WorkKind } from "./work-kinds.ts";
+import { type SimulatedJob, WORK_KINDS, type WorkKind } from "./work.ts";
 
 /** A node with boards of one product, described by its labels. */
 const gpuNode = (product: string, gpus: number): NodeModel =>

@@ -6,9 +6,8 @@ import { type ProfileCaps, profileCaps } from "./cap-limits.ts";
 import type { CapHardware, CapIntents } from "./caps.ts";
 import { type GuardDecision, guard } from "./guard.ts";
 import { observedStateOf } from "./observed-state.ts";
-import { publishedStateOf } from "./published-state.ts";
 import { capsIn, targetOf } from "./target.ts";
-import { transitions } from "./transitions.ts";
+import { publishedStateOf, transitions } from "./transitions.ts";
 
 /** The stored state of one node: three objects, written one by one. */
 interface Cluster {

@@ -4,9 +4,8 @@ import { percent } from "../units/index.ts";
 import type { ProfileCaps } from "./cap-limits.ts";
 import { guard } from "./guard.ts";
 import { observedStateOf } from "./observed-state.ts";
-import { type PowerState, publishedStateOf } from "./published-state.ts";
 import { targetOf } from "./target.ts";
-import { type NodeState, transitions } from "./transitions.ts";
+import { type NodeState, type PowerState, publishedStateOf, transitions } from "./transitions.ts";
 
 const caps: ProfileCaps = {
   performance: { cpu: { packagePowerCapPctOfMax: percent(100) }, caps: { profile: "performance", cpu: "profile" } },

@@ -1,8 +1,7 @@
 import type { Profile } from "../api/index.ts";
 import { isNonNegative } from "../units/index.ts";
 import type { ObservedState } from "./observed-state.ts";
-import type { PowerState } from "./published-state.ts";
-import { type NodeState, type Transition, transitionFrom } from "./transitions.ts";
+import { type NodeState, type PowerState, type Transition, transitionFrom } from "./transitions.ts";
 
 export interface GuardInput {
   readonly planned: Profile;

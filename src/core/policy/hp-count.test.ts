@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { portions, roundedShare, withinCluster } from "./hp-count.ts";
-import { queueAware } from "./queue-aware.ts";
-import { staticPartition } from "./static-partition.ts";
+import { portions, queueAware, roundedShare, staticPartition, withinCluster } from "./hp-count.ts";
 
 const queue = { hpBaseFrac: 0.6, hpMin: 1, hpMax: 1_000_000, perfPerHpNode: 10 };
 

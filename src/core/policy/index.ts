@@ -1,7 +1,6 @@
 export { ArrivalHistory } from "../fit/index.ts";
 export { type ProfileCaps, type ProfileLimits, type PublishedCaps, profileCaps } from "./cap-limits.ts";
 export { type CapHardware, type CapIntents, type CapSettings, capIntents, type ModelCaps } from "./caps.ts";
-export { hasConfirmedCaps } from "./confirmed-caps.ts";
 export { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 export { capLimits, type LimitsOf } from "./eco-caps.ts";
 export {
@@ -13,8 +12,8 @@ export {
 } from "./eligibility.ts";
 export type { FitDemand } from "./fit-aware.ts";
 export { type GuardDecision, type GuardInput, type GuardOptions, guard } from "./guard.ts";
-export type { NodeFit } from "./node-fit.ts";
 export {
+  hasConfirmedCaps,
   hasSameCaps,
   isTwinOf,
   type ObservationSettings,
@@ -22,9 +21,16 @@ export {
   observedStateOf,
 } from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
-export type { PlanNode, PlannedNode } from "./plan-node.ts";
+export type { NodeFit, PlanNode, PlannedNode } from "./plan-node.ts";
 export type { FitResult } from "./promotions.ts";
-export { type PowerState, type PublishedState, publishedStateOf, shownUntilConfirmed } from "./published-state.ts";
 export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsIn, pinFrom, pinnedUntil, targetOf } from "./target.ts";
-export { type NodeState, type Transition, transitions } from "./transitions.ts";
+export {
+  type NodeState,
+  type PowerState,
+  type PublishedState,
+  publishedStateOf,
+  shownUntilConfirmed,
+  type Transition,
+  transitions,
+} from "./transitions.ts";

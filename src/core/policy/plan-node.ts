@@ -1,7 +1,7 @@
 import type { AwaitedPod, Profile } from "../api/index.ts";
+import type { NodeRoom } from "../fit/index.ts";
 import { byDensity, type Density } from "../inventory/index.ts";
-import type { Instant } from "../units/index.ts";
-import type { NodeFit } from "./node-fit.ts";
+import type { Instant, Watts } from "../units/index.ts";
 
 /** The input of a policy about one eligible node. */
 export interface PlanNode {
@@ -49,3 +49,11 @@ export const asHeld = (until: Instant): string =>
   `promoted less than PROFILE_MIN_DWELL ago: performance until ${new Date(until).toISOString()}`;
 
 export const asPinned = (name: string, pin: Profile): PlannedNode => ({ name, profile: pin, reason: pinned[pin] });
+
+/** What fit_aware_v1 knows about a node besides a `PlanNode`. Its labels are those that the node has at performance. */
+export interface NodeFit extends NodeRoom {
+  /** The node publishes performance now. */
+  readonly performance: boolean;
+  /** Watts that the caps of performance allow beyond the eco caps. */
+  readonly liftedWatts: { readonly cpu: Watts; readonly gpu: Watts };
+}

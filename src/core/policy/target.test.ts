@@ -3,9 +3,8 @@ import type { NodePowerProfile, NodePowerProfileSpec, Profile } from "../api/ind
 import { instant, percent, watts } from "../units/index.ts";
 import { type ProfileLimits, profileCaps } from "./cap-limits.ts";
 import type { CapHardware } from "./caps.ts";
-import { publishedStateOf } from "./published-state.ts";
 import { pinFrom, targetOf } from "./target.ts";
-import type { NodeState } from "./transitions.ts";
+import { type NodeState, publishedStateOf } from "./transitions.ts";
 
 const cpu = (share: number) => ({ packagePowerCapPctOfMax: percent(share) });
 const gpu = (share: number) => ({ powerCap: { scope: "perGpu" as const, capPctOfMax: percent(share) } });

@@ -8,8 +8,8 @@ import {
   pinnedPolicyName,
 } from "../api/index.ts";
 import { type Instant, instant } from "../units/index.ts";
-import type { PublishedState } from "./published-state.ts";
 import type { PolicyType } from "./settings.ts";
+import type { PublishedState } from "./transitions.ts";
 
 /**
  * The pin of a user that is in force. The operator's mirror of its own target is ignored, because it would pin the plan to

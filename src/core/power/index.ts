@@ -9,7 +9,7 @@ export {
   powerAt,
 } from "./device.ts";
 export type { DeviceClass } from "./device-class.ts";
-export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf } from "./device-classes.ts";
+export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf, SPECPOWER } from "./device-classes.ts";
 export { COMPUTE_BOUND, leastEnergyClock, type PowerBeside } from "./least-energy.ts";
 export type { LoadPoints } from "./load-shape.ts";
 export {
@@ -19,7 +19,14 @@ export {
   nodePowerModel,
   nodePowerModelOf,
 } from "./node-power.ts";
-export { POWER_STATES, type PowerStateModel, powerStateModelOf } from "./power-states.ts";
-export { devicePower, REST_OF_SERVER, type RestOfServer, restOfServerOf, wallPower } from "./server-rest.ts";
+export {
+  devicePower,
+  POWER_STATES,
+  type PowerStateModel,
+  powerStateModelOf,
+  REST_OF_SERVER,
+  type RestOfServer,
+  restOfServerOf,
+  wallPower,
+} from "./server-rest.ts";
 export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
-export { SPECPOWER } from "./specpower.ts";

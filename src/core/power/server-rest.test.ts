@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
 import { watts } from "../units/index.ts";
+import { SPECPOWER } from "./device-classes.ts";
 import type { LoadPoints } from "./load-shape.ts";
 import { type NodePowerModel, nodePowerModelOf } from "./node-power.ts";
 import { restOfServerOf, wallPower } from "./server-rest.ts";
-import { SPECPOWER } from "./specpower.ts";
 
 const server = (cpu: string, sockets: number, gpu?: { model: string; count: number }): NodePowerModel =>
   nodePowerModelOf(

@@ -31,7 +31,6 @@ export {
 } from "./energy-account-format.ts";
 export { EARLIER_NODES, EnergyHistory, type StoredEnergyHistory } from "./energy-history.ts";
 export { energySampleOf } from "./energy-sample.ts";
-export { ESTIMATOR_BIAS, type EstimatorBias } from "./estimator-bias.ts";
 export { type ExplainSettings, explainPlacement, type NodeVerdict, type PlacementExplanation } from "./explain.ts";
 export { siteJoules, summaryInWords, verdictInWords } from "./explain-words.ts";
 export {
@@ -49,12 +48,13 @@ export {
   summarizeNodes,
   totalsOver,
 } from "./node-summary.ts";
-export { type PlannedChange, type PlanReport, planReport } from "./plan-changes.ts";
-export { replan } from "./plan-snapshot.ts";
+export { type PlannedChange, type PlanReport, planReport, replan } from "./plan-changes.ts";
 export { ageText, byUrgency, type ClusterProblem, counted, type Severity, severities, subjectOf } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {
   type EnergyFactors,
+  ESTIMATOR_BIAS,
+  type EstimatorBias,
   type FigureInterval,
   kilowattHours,
   SAVINGS_METHOD,

@@ -6,8 +6,7 @@ import { defaultReportSettings } from "./cluster-objects.ts";
 import { savedByCaps } from "./counterfactual.ts";
 import { EnergyAccount, type NodeEnergySample, REMOVED_NODES } from "./energy-account.ts";
 import { energySampleOf } from "./energy-sample.ts";
-import { ESTIMATOR_BIAS } from "./estimator-bias.ts";
-import { savingsReport } from "./savings.ts";
+import { ESTIMATOR_BIAS, savingsReport } from "./savings.ts";
 import { clusterOf, NOW, nodeObject, twinObject } from "./testing/objects.ts";
 import { savingsTruth } from "./testing/savings-truth.ts";
 

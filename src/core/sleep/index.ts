@@ -1,6 +1,5 @@
 // Start at `planSleep`: which nodes are needed awake, which may sleep and which must wake.
-export { type SleepPermission, sleepBarrierOf } from "./barrier.ts";
-export { hasControlPlaneRole } from "./control-plane-role.ts";
+export { hasControlPlaneRole, type SleepPermission, sleepBarrierOf } from "./barrier.ts";
 export {
   planSleep,
   type SleepDecision,
@@ -21,7 +20,6 @@ export {
   WAKE_ATTEMPTS,
   type WakeFacts,
 } from "./power-steps.ts";
-export type { Need } from "./reasons.ts";
-export { type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
+export { type Need, type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
 export { SleepMemory } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";

@@ -1,7 +1,7 @@
 import type { PodSummary } from "../demand/index.ts";
 import { EXCLUDED, FitTable, type PodGroup, resourcesOf } from "../fit/index.ts";
 import { type Instant, type Milliseconds, watts } from "../units/index.ts";
-import type { Need } from "./reasons.ts";
+import type { Need } from "./settings.ts";
 import { isAsleep, isUsable, type SleepNode } from "./sleep-node.ts";
 
 /** Nodes without GPUs come first. `on` are nodes that stay awake anyway, or are needed. */

@@ -3,8 +3,7 @@ import { isPlacedBy, type PodPool, type PodSummary } from "../demand/index.ts";
 import { type ArrivalHistory, largestFirst, type PendingGroup, pendingGroups, shapeKey } from "../fit/index.ts";
 import { type Instant, type Milliseconds, milliseconds, type Seconds, seconds } from "../units/index.ts";
 import { Placement } from "./placement.ts";
-import { holds, type Need, needs, notEmptyFor, sleepsBecause } from "./reasons.ts";
-import { type SleepSettings, sleepLimits } from "./settings.ts";
+import { holds, type Need, needs, notEmptyFor, type SleepSettings, sleepLimits, sleepsBecause } from "./settings.ts";
 import type { SleepMemory } from "./sleep-memory.ts";
 import { isAsleep, isDown, isUsable, type SleepNode } from "./sleep-node.ts";
 

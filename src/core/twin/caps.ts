@@ -1,6 +1,7 @@
 import type { NodeTwinSpec } from "../api/index.ts";
-import { packageCapFloor } from "../inventory/index.ts";
-import { isNonNegative, isPositive, type Percent, percent, type Watts } from "../units/index.ts";
+import { type HardwareView, packageCapFloor } from "../inventory/index.ts";
+import { type DeviceModel, fittingClock, nodePowerModelOf } from "../power/index.ts";
+import { isNonNegative, isPositive, type Percent, percent, percentOf, type Watts } from "../units/index.ts";
 import type { PowerEnvelope } from "./envelope.ts";
 
 /** The caps in percent of the maximum, for predictions and effectiveCapState; 100 means uncapped. */
@@ -42,3 +43,16 @@ function capShare(capWatts: Watts | undefined, pctOfMax: Percent | undefined, { 
   const least = isPositive(min) && isPositive(max) ? (min * 100) / max : 0;
   return percent(Math.min(UNCAPPED, Math.max(asked, least)));
 }
+
+/**
+ * How much longer compute-bound work at full load takes under the caps, on the device that is slowed most. All other work
+ * takes at most that much longer: a lower load needs less power, and memory and network do not slow down.
+ */
+export function expectedSlowdown(hardware: HardwareView, { cpuPct, gpuPct }: EffectiveCaps): Percent {
+  const { cpu, gpu } = nodePowerModelOf(hardware);
+  const ofCpu = slowdownOf(cpu, percentOf(cpuPct, hardware.cpu.maxWattsPerSocket));
+  const ofGpu = gpu && hardware.gpu ? slowdownOf(gpu, percentOf(gpuPct, hardware.gpu.maxWatts)) : 0;
+  return percent(Math.max(ofCpu, ofGpu) * 100);
+}
+
+const slowdownOf = (device: DeviceModel, cap: Watts): number => 1 / fittingClock(device, 1, cap) - 1;

@@ -1,6 +1,5 @@
 import { type Celsius, fail, ok, type Result, type Watts } from "../units/index.ts";
-import type { CoolingModel } from "./cooling.ts";
-import { toScore } from "./score.ts";
+import { type CoolingModel, toScore } from "./cooling.ts";
 
 const HEADER = "nodePowerW,ambientC,stress";
 /** A grid of 316 × 316 points. A finer one only takes memory. */

@@ -1,5 +1,17 @@
-import { type Celsius, celsius, type Percent, type Watts, watts } from "../units/index.ts";
-import { toScore } from "./score.ts";
+import {
+  type Celsius,
+  celsius,
+  isNonNegative,
+  isPositive,
+  type Percent,
+  percent,
+  type Watts,
+  watts,
+} from "../units/index.ts";
+
+/** Clamps to [0, 100]. NaN gives no score, because 0 would mean no stress. */
+export const toScore = (value: number): Percent | undefined =>
+  Number.isNaN(value) ? undefined : percent(Math.min(100, Math.max(0, value)));
 
 /** Predicts how much of its cooling capacity a node uses. A thermal simulation can replace the linear model. */
 export interface CoolingModel {
@@ -38,3 +50,20 @@ export function linearCoolingModel({
 export function ambientOf(zone: Celsius | undefined, site: Celsius | undefined): Celsius {
   return [zone, site].find((reading) => reading !== undefined && Number.isFinite(reading)) ?? baselineAmbient;
 }
+
+/** IT power and cooling power of a zone or site. */
+export interface FacilityPower {
+  readonly it?: Watts | undefined;
+  readonly cooling?: Watts | undefined;
+}
+
+/** (IT + cooling) / IT; absent unless both were measured. */
+export function pueOf({ it, cooling }: FacilityPower): number | undefined {
+  if (!isPositive(it) || !isNonNegative(cooling)) return undefined;
+  const pue = 1 + cooling / it;
+  return Number.isFinite(pue) ? pue : undefined;
+}
+
+/** The PUE of a node: that of its cooling zone, else of the site, else 1. Pass neither if facility metrics are off. */
+export const estimatedPue = (zone: FacilityPower = {}, site: FacilityPower = {}): number =>
+  pueOf(zone) ?? pueOf(site) ?? 1;

@@ -8,7 +8,5 @@ export * from "./power-source.ts";
 export * from "./predict.ts";
 export * from "./psu.ts";
 export * from "./publication.ts";
-export * from "./pue.ts";
-export * from "./slowdown.ts";
 export * from "./trend.ts";
 export * from "./wall-power.ts";

@@ -8,7 +8,7 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { isBeyondClockSkew } from "./clock-skew.ts";
+import { isBeyondClockSkew } from "./trend.ts";
 
 export interface PowerReading {
   /** Packages and boards together. */

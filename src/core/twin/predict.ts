@@ -9,12 +9,11 @@ import {
   wattsPerMinute,
 } from "../units/index.ts";
 import { type EffectiveCaps, isPercentage } from "./caps.ts";
-import { ambientOf, type CoolingModel, linearCoolingModel } from "./cooling.ts";
+import { ambientOf, type CoolingModel, linearCoolingModel, toScore } from "./cooling.ts";
 import { maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 import { psuStress } from "./psu.ts";
-import { toScore } from "./score.ts";
 
 /** The input of a prediction for one node. Unknown values are absent. */
 export interface TwinInput {

@@ -1,5 +1,5 @@
 import { isNonNegative, isPositive, type Percent, type Watts, watts } from "../units/index.ts";
-import { toScore } from "./score.ts";
+import { toScore } from "./cooling.ts";
 
 /** The capacity of a typical rack. */
 export const defaultRackCapacity = watts(50_000);

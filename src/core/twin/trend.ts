@@ -1,6 +1,12 @@
 import type { PowerSource } from "../api/index.ts";
-import { type Instant, isNonNegative, type Watts, type WattsPerMinute, wattsPerMinute } from "../units/index.ts";
-import { isBeyondClockSkew } from "./clock-skew.ts";
+import {
+  type Instant,
+  isNonNegative,
+  milliseconds,
+  type Watts,
+  type WattsPerMinute,
+  wattsPerMinute,
+} from "../units/index.ts";
 
 export interface PowerSample {
   readonly at: Instant;
@@ -72,3 +78,8 @@ export class PowerTrend {
 }
 
 const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isBeyondClockSkew(at, now);
+
+/** The allowed clock skew between two machines. A time further ahead means that one of the clocks was set. */
+const allowedSkew = milliseconds(60_000);
+
+export const isBeyondClockSkew = (at: Instant, now: Instant): boolean => at - now > allowedSkew;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { formatDuration, parseDuration } from "./duration.ts";
-import { milliseconds } from "./time.ts";
+import { milliseconds } from "./physical-units.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,5 +1,5 @@
-import { type BadText, badText, ok, type Result } from "./result.ts";
-import { type Milliseconds, milliseconds } from "./time.ts";
+import { type BadText, badText, ok, type Result } from "./number.ts";
+import { type Milliseconds, milliseconds } from "./physical-units.ts";
 
 const NANOSECONDS: Readonly<Record<string, bigint>> = {
   ns: 1n,

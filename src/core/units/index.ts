@@ -1,13 +1,7 @@
-export type { Quantified } from "./brand.ts";
 export * from "./duration.ts";
-export * from "./finite.ts";
 export * from "./number.ts";
-export * from "./percent.ts";
-export * from "./power.ts";
+export * from "./physical-units.ts";
 export * from "./quantity.ts";
 export type { RandomSource } from "./random.ts";
-export * from "./result.ts";
 export * from "./slot-table.ts";
-export * from "./temperature.ts";
 export * from "./text-table.ts";
-export * from "./time.ts";

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseNumber } from "./number.ts";
+import { abridged, badText, isNonNegative, isPositive, parseNumber } from "./number.ts";
+import { type Watts, watts } from "./physical-units.ts";
 
 describe("parseNumber", () => {
   it.each([
@@ -54,4 +55,43 @@ describe("parseNumber", () => {
       }),
     );
   });
+});
+
+describe("isPositive and isNonNegative", () => {
+  it.each([0.001, 1, Number.MIN_VALUE, Number.MAX_VALUE])("%d is positive", (value) => {
+    expect([isPositive(value), isNonNegative(value)]).toEqual([true, true]);
+  });
+
+  it.each([0, -0])("%d is not negative and not positive", (value) => {
+    expect([isPositive(value), isNonNegative(value)]).toEqual([false, true]);
+  });
+
+  it.each([-0.001, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, undefined, null])(
+    "%s is neither",
+    (value) => {
+      expect([isPositive(value as number), isNonNegative(value as number)]).toEqual([false, false]);
+    },
+  );
+
+  it("preserve the unit type of the value", () => {
+    const readings = [undefined, watts(5), watts(0)];
+    const figures: Watts[] = readings.filter(isPositive);
+    expect(figures).toEqual([5]);
+  });
+});
+
+it("quotes invalid text, shortened if it is long", () => {
+  expect(badText('say "x"', "a number")).toEqual({
+    ok: false,
+    error: { text: 'say "x"', expected: "a number", message: '"say \\"x\\"" is not a number' },
+  });
+  const long = "x".repeat(1_000_000);
+  const result = badText(long, "a number");
+  expect(!result.ok && result.error.message).toBe(`"${"x".repeat(80)}…" is not a number`);
+  expect(!result.ok && result.error.text).toBe(long);
+});
+
+it("shortens only text that is too long", () => {
+  expect([abridged(""), abridged("x".repeat(80))]).toEqual(["", "x".repeat(80)]);
+  expect(abridged("x".repeat(81))).toBe(`${"x".repeat(80)}…`);
 });

@@ -1,4 +1,4 @@
-import { type BadText, badText, ok, type Result } from "./result.ts";
+import { type BadText, badText, ok, type Result } from "./number.ts";
 
 // The syntax of Kubernetes quantities (apimachinery, resource.Quantity). The pattern is unambiguous, so it runs in linear time.
 const QUANTITY = /^([+-])?(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+)|([KMGTPE]i|[numkMGTPE]))?$/;

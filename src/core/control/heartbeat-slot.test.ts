@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fnv1a32, shardOf } from "./sharding.ts";
+import { fnv1a32, shardOf } from "./heartbeat-slot.ts";
 
 describe("fnv1a32", () => {
   it.each([

@@ -1,5 +1,6 @@
+import { boards } from "./board-table.ts";
 import { cpuTable, idleToFull } from "./cpu-table.ts";
-import type { CpuEntry, CpuFamily, Proxy } from "./entry.ts";
+import { type CpuEntry, type CpuFamily, figure, type GpuEntry, type Proxy } from "./entry.ts";
 import { INTEL_CPUS_TO_SAPPHIRE_RAPIDS, withoutPlus } from "./intel-cpu-early.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -224,5 +225,27 @@ export const INTEL_CPU_PROXIES: readonly Proxy[] = [
     names: ["Xeon SierraForest", "Xeon Sierra Forest"],
     standsFor: "intel-xeon-6766e",
     because: "only the generation is named, Sierra Forest",
+  },
+];
+
+/** Intel publishes FP16 throughput only for the Max 1550. */
+const DERIVED = new Set(["intel-max-1100", "intel-flex-170"]);
+
+export const INTEL_GPUS: readonly GpuEntry[] = boards(
+  { vendor: "intel", sheet: SOURCES.intelGpu, limits: SOURCES.intelGpu, unchecked: DERIVED },
+  [
+    ["intel-max-1550", [0, 600, 600], 160, 839, ["Data Center GPU Max 1550"]],
+    ["intel-max-1100", [0, 300, 300], 100, 355, ["Data Center GPU Max 1100"]],
+    ["intel-flex-170", [0, 150, 150], 35, 125, ["Data Center GPU Flex 170"]],
+  ],
+).map((entry) =>
+  DERIVED.has(entry.key) ? { ...entry, perf: figure(entry.perf.value, "assumed", SOURCES.intelGpuDerived) } : entry,
+);
+
+export const INTEL_GPU_PROXIES: readonly Proxy[] = [
+  {
+    names: ["Data Center GPU Max 1450"],
+    standsFor: "intel-max-1550",
+    because: "it is the same accelerator with slower links",
   },
 ];

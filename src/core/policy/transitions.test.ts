@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { publishedStateOf } from "./published-state.ts";
+import { publishedStateOf } from "./transitions.ts";
 
 describe("published state", () => {
   it("a performance node publishes performance everywhere", () => {

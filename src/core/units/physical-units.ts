@@ -1,4 +1,43 @@
-import type { Quantified } from "./brand.ts";
+declare const unit: unique symbol;
+
+/** A number with a unit: `Watts` cannot be passed as `Percent`. It has no cost at run time. */
+export type Quantified<Unit extends string> = number & { readonly [unit]: Unit };
+
+/** 0–100 for shares; also used for scores and stresses. */
+export type Percent = Quantified<"%">;
+
+export const percent = (value: number): Percent => value as Percent;
+
+/** `percentOf(percent(60), watts(400))` is 240 W. */
+export const percentOf = <Quantity extends number>(share: Percent, whole: Quantity): Quantity =>
+  ((share * whole) / 100) as Quantity;
+
+/** Sub-zero values are valid. */
+export type Celsius = Quantified<"°C">;
+
+export const celsius = (value: number): Celsius => value as Celsius;
+
+export type Watts = Quantified<"W">;
+/** Joules, not microjoules: 2^53 µJ is ten days at 10 kW. */
+export type Joules = Quantified<"J">;
+/** Rate of change of power; positive means rising. */
+export type WattsPerMinute = Quantified<"W/min">;
+
+export const watts = (value: number): Watts => value as Watts;
+export const joules = (value: number): Joules => value as Joules;
+export const wattsPerMinute = (value: number): WattsPerMinute => value as WattsPerMinute;
+
+export const wattsFromMicrowatts = (microwatts: number): Watts => watts(microwatts / 1e6);
+export const wattsFromMilliwatts = (milliwatts: number): Watts => watts(milliwatts / 1e3);
+export const joulesFromMicrojoules = (microjoules: number): Joules => joules(microjoules / 1e6);
+
+/** A power in texts for people: at most `digits` decimals, no trailing zeros. */
+export const formatWatts = (value: number, digits = 3): string => `${Number(value.toFixed(digits))} W`;
+
+/** Energy of a constant power over a time. */
+export const energyOver = (power: Watts, time: Seconds): Joules => joules(power * time);
+/** Mean power of an energy over a time. */
+export const powerOver = (energy: Joules, time: Seconds): Watts => watts(energy / time);
 
 /** A duration for arithmetic with power and energy. */
 export type Seconds = Quantified<"s">;
