@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import { type StartOptions, startOptions } from "../src/programs/start-options.ts";
 
 const PATIENCE_MS = 120_000;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { labels } from "../src/core/api/index.ts";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import { agentPermissions } from "../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../src/programs/agent/testing/fake-control-service.ts";
 import { extenderPermissions } from "../src/programs/extender/permissions.ts";

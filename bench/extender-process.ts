@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bundle } from "../scripts/bundle.ts";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import { startOptions } from "../src/programs/start-options.ts";
 
 type Variables = Readonly<Record<string, string>>;

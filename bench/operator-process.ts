@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import { startOptions } from "../src/programs/start-options.ts";
 
 /** Linux counts CPU time in hundredths of a second. */

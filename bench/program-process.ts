@@ -1,7 +1,7 @@
 // A program of bench/cluster.ts in a process of its own, run from the bundle as in the image.
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import type { StartOptions } from "../src/programs/start-options.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 

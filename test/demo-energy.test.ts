@@ -10,7 +10,7 @@ import { journalFiles } from "../src/platform/journal/index.ts";
 import { type KubeObject, resources } from "../src/platform/kube/index.ts";
 import { createLogger } from "../src/platform/log/index.ts";
 import { systemRandom } from "../src/platform/random/index.ts";
-import { freePorts } from "../src/platform/serve/free-ports.ts";
+import { freePorts } from "../src/platform/serve/listen.ts";
 import { runAgent } from "../src/programs/agent/index.ts";
 import { type ConsoleContext, savingsCsv, savingsFromDashboard } from "../src/programs/console/index.ts";
 import { runDashboard, type SavingsAnswer } from "../src/programs/dashboard/index.ts";

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { DashboardHarness } from "../../src/programs/dashboard/testing/dashboard-harness.ts";
 import { classNames, type NodeAnswer, type Snapshot, stateNames } from "../../src/programs/dashboard/wire.ts";
 import { DEMO_NAMESPACE } from "../../src/programs/demo/demo-cluster.ts";

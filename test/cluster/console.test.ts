@@ -14,7 +14,7 @@ import { parseConfig } from "../../src/platform/config/index.ts";
 import { KubeClient } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { explainPod, readCluster } from "../../src/programs/console/index.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { energyExtenderPermissions, extenderPermissions } from "../../src/programs/extender/permissions.ts";

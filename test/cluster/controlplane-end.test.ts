@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
-import { isFree } from "../../src/platform/serve/free-ports.ts";
+import { isFree } from "../../src/platform/serve/listen.ts";
 import { isAlive } from "../controlplane/build.ts";
 import { removeFoldersOfTheDead, startControlPlane } from "../controlplane/harness.ts";
 

@@ -9,7 +9,7 @@ import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { extenderPermissions } from "../../src/programs/extender/permissions.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";

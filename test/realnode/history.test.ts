@@ -8,7 +8,7 @@ import type { NodePlan } from "../../src/core/planning/index.ts";
 import { instant } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { ProgramMetrics } from "../../src/platform/metrics/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { DashboardHarness } from "../../src/programs/dashboard/testing/dashboard-harness.ts";
 import type { HistoryAnswer } from "../../src/programs/dashboard/wire.ts";
 import { OperatorMetrics } from "../../src/programs/operator/metrics/operator-metrics.ts";

@@ -9,7 +9,7 @@ import { stringify } from "yaml";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { PrometheusClient, PrometheusPower } from "../../src/platform/telemetry/index.ts";
 import { ServerProcess } from "../controlplane/server-process.ts";
 

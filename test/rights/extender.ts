@@ -1,6 +1,6 @@
 // An extender: filters by twins, scores by hardware, and with SCORING=energy by running pods.
 import { apiVersion } from "../../src/core/api/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import type { ScenarioRun, StartedProgram } from "./run.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flagOf, type RawValues } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
-import { freePorts } from "../../src/platform/serve/free-ports.ts";
+import { freePorts } from "../../src/platform/serve/listen.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
 import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
 import { runDemo } from "../../src/programs/demo/run.ts";

@@ -1,4 +1,5 @@
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { Clock } from "../clock/index.ts";
 import { jittered, type RandomSource } from "../random/index.ts";
 
 /** Exponential backoff: the delay doubles with every failure in a row, up to `longest`. */
@@ -20,4 +21,19 @@ export function backoffDelay(failures: number, backoff: Backoff, random?: Random
   const doublings = Math.min(Math.max(0, failures - 1), MAX_DOUBLINGS);
   const delay = milliseconds(Math.min(first * 2 ** doublings, longest));
   return random === undefined ? delay : jittered(delay, jitter, random);
+}
+
+/** Asks until the condition holds, less and less often. Returns false if it does not hold within the time. */
+export async function pollUntil(
+  clock: Clock,
+  { timeout, ...pauses }: Omit<Backoff, "jitter"> & { readonly timeout: Milliseconds },
+  holds: () => Promise<boolean>,
+): Promise<boolean> {
+  const started = clock.monotonic();
+  for (let asked = 1; ; asked++) {
+    if (await holds()) return true;
+    const rest = timeout - elapsed(started, clock.monotonic());
+    if (rest <= 0) return false;
+    await clock.sleep(milliseconds(Math.min(rest, backoffDelay(asked, pauses))));
+  }
 }

@@ -1,2 +1,1 @@
-export { type Backoff, backoffDelay } from "./backoff.ts";
-export { pollUntil } from "./poll.ts";
+export { type Backoff, backoffDelay, pollUntil } from "./backoff.ts";

@@ -16,7 +16,7 @@ import { EmbeddedStore } from "./storage/store.ts";
 import { WorkloadControllers } from "./workloads/workload-controllers.ts";
 import type { ApiWriteOptions } from "./write/admission.ts";
 import { create } from "./write/create.ts";
-import { expireEvents } from "./write/event-expiry.ts";
+import { expireEvents } from "./write/deletion.ts";
 import { GarbageCollector } from "./write/garbage-collector.ts";
 
 export interface EmbeddedOptions {

@@ -1,2 +1,1 @@
-export { ForwardCache } from "./forward-cache.ts";
-export { type ForwardTarget, kubectlForwarder, type PortForwarder } from "./kubectl-forward.ts";
+export { ForwardCache, type ForwardTarget, kubectlForwarder, type PortForwarder } from "./kubectl-forward.ts";

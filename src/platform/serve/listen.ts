@@ -1,8 +1,9 @@
-import type { AddressInfo, Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { CodedError } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
+import { systemRandom } from "../random/index.ts";
 
 const reasons: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program uses this address; stop it, or choose another port",
@@ -52,5 +53,32 @@ export async function closeServer(
       late.cancel();
       resolve();
     });
+  });
+}
+
+/**
+ * Below the range from which the kernel takes ports for outgoing connections and for port 0: another process is unlikely to take
+ * one before it is used, and a restarted program can bind its port again.
+ */
+const LOWEST = 20_000;
+const HIGHEST = 32_000;
+const ATTEMPTS = 1000;
+
+/** Distinct free loopback ports. */
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const found = new Set<number>();
+  for (let attempt = 0; found.size < count; attempt++) {
+    if (attempt === ATTEMPTS) throw new Error(`found no ${count} free loopback ports from ${LOWEST} to ${HIGHEST}`);
+    const port = LOWEST + Math.floor(systemRandom.next() * (HIGHEST - LOWEST));
+    if (!found.has(port) && (await isFree(port))) found.add(port);
+  }
+  return [...found];
+}
+
+export async function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }

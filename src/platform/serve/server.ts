@@ -7,8 +7,14 @@ import { isLoopbackHost } from "../http/index.ts";
 import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connections/connection-limiter.ts";
 import { closeServer, listen, serverUrl } from "./listen.ts";
-import { DebugAccess, namesLoopback } from "./pages/debug-access.ts";
-import { type DebugPage, nothingFound, pageReply, type StreamedPage } from "./pages/debug-page.ts";
+import {
+  DebugAccess,
+  type DebugPage,
+  namesLoopback,
+  nothingFound,
+  pageReply,
+  type StreamedPage,
+} from "./pages/debug-access.ts";
 import { type HealthChecks, healthReply } from "./pages/health.ts";
 import { type Reply, send, textReply } from "./reply.ts";
 

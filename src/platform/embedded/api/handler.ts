@@ -7,10 +7,9 @@ import type { StoredObject } from "../storage/stored-object.ts";
 import type { WriteResult } from "../write/admission.ts";
 import { bind } from "../write/binding.ts";
 import { create } from "../write/create.ts";
-import { deletionOptionsOf, remove } from "../write/deletion.ts";
-import { evict } from "../write/eviction.ts";
+import { deletionOptionsOf, evict, remove } from "../write/deletion.ts";
 import { update } from "../write/update.ts";
-import { discoveryReply } from "./discovery.ts";
+import { discoveryReply, isScalable, resized, scaleOf } from "./discovery.ts";
 import { openapiReply } from "./openapi.ts";
 import { get, list, objectReply, selected, watch } from "./reads.ts";
 import { errorReply, jsonReply, partsReply, warningHeader } from "./reply.ts";
@@ -26,7 +25,6 @@ import {
 } from "./request.ts";
 import { listText, responseFormatOf } from "./response-format.ts";
 import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
-import { isScalable, resized, scaleOf } from "./scale.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 

@@ -4,7 +4,7 @@ import { keyOf } from "../storage/collection.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import { Snapshots } from "../storage/snapshots.ts";
-import { type StoredObject } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/stored-object.ts";
 import { partsReply, streamReply, textReply } from "./reply.ts";
 import { type ListMetadata, listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
 import { indexedTerm, selectorOf } from "./selectors.ts";

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StatusError } from "../api/status.ts";
-import { jsonPatched } from "./json-patch.ts";
-import { mergePatched } from "./merge-patch.ts";
+import { jsonPatched, mergePatched } from "./json-patch.ts";
 import { strategicallyPatched } from "./strategic-patch.ts";
 
 describe("jsonPatched", () => {

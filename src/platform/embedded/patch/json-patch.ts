@@ -127,3 +127,14 @@ function removed(target: unknown, path: readonly string[]): unknown {
   if (rest.length > 0) return { ...target, [part]: removed(target[part], rest) };
   return Object.fromEntries(Object.entries(target).filter(([key]) => key !== part));
 }
+
+/** Applies an RFC 7386 merge patch: null removes a field, objects merge, other values replace. */
+export function mergePatched(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const result = new Map(Object.entries(isJsonObject(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key);
+    else result.set(key, mergePatched(result.get(key), value));
+  }
+  return Object.fromEntries(result);
+}

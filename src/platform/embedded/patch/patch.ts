@@ -13,9 +13,8 @@ import {
 } from "../write/admission.ts";
 import { create } from "../write/create.ts";
 import { update } from "../write/update.ts";
-import { jsonPatched } from "./json-patch.ts";
+import { jsonPatched, mergePatched } from "./json-patch.ts";
 import { applied } from "./managed-fields.ts";
-import { mergePatched } from "./merge-patch.ts";
 import { strategicallyPatched } from "./strategic-patch.ts";
 
 const APPLY = "application/apply-patch+yaml";

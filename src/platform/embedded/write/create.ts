@@ -1,3 +1,4 @@
+import type { RandomSource } from "../../../core/units/index.ts";
 import { alreadyExists, badRequest } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate } from "../patch/managed-fields.ts";
@@ -17,7 +18,6 @@ import {
   withoutUnknownFields,
   writerOf,
 } from "./admission.ts";
-import { nameSuffix, uuid } from "./generated-names.ts";
 
 /** As often as kube-apiserver generates a name when the one before is taken. */
 const NAME_TRIES = 8;
@@ -63,3 +63,20 @@ export function create(
   const object = { ...shaped, metadata: complete } as ApiObject;
   return { stored: save(server, collection, object, options.dryRun), created: true, warnings };
 }
+
+const HEX = "0123456789abcdef";
+/** Kubernetes' alphabet: no vowels and no 0, 1, 3, so suffixes form no words and are easy to read. */
+const SUFFIX = "bcdfghjklmnpqrstvwxz2456789";
+
+const pick = (alphabet: string, random: RandomSource): string =>
+  alphabet[Math.floor(random.next() * alphabet.length)] ?? "";
+
+/** A version 4 UUID from the injected random source, reproducible per seed. Not for secrets. */
+function uuid(random: RandomSource): string {
+  return "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx".replaceAll(/[xy]/g, (place) =>
+    pick(place === "x" ? HEX : "89ab", random),
+  );
+}
+
+/** The random suffix for `metadata.generateName`. */
+const nameSuffix = (random: RandomSource): string => Array.from({ length: 5 }, () => pick(SUFFIX, random)).join("");

@@ -1,9 +1,10 @@
 import { after, type Instant, milliseconds } from "../../../core/units/index.ts";
-import { badRequest, conflict, forbidden } from "../api/status.ts";
+import { badRequest, conflict, forbidden, notFound } from "../api/status.ts";
+import { events } from "../kinds/events.ts";
 import { pods } from "../kinds/pods.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { Collection } from "../storage/collection.ts";
-import { at, type JsonObject, textAt } from "../storage/json.ts";
+import { type Collection, keyOf } from "../storage/collection.ts";
+import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
 import { type ApiObject, timestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
@@ -144,4 +145,37 @@ function removeWhenDue({ clock, store }: Server, collection: Collection, left: S
     else store.put(collection, ended);
   };
   clock.after(milliseconds(grace * 1000), callback, { background: true });
+}
+
+/** kube-apiserver's default event TTL, counted from the last write. */
+const KEPT = milliseconds(3_600_000);
+
+/** Deletes Events after their TTL. */
+export function expireEvents({ store, clock }: Server): void {
+  store.listen(({ type, current }, collection) => {
+    if (type === "DELETED" || collection.id !== events.storedAs) return;
+    const forget = () => {
+      const now = collection.get(current.key);
+      // A later write of the Event has its own timer.
+      if (now?.version === current.version) store.remove(collection, now);
+    };
+    clock.after(KEPT, forget, { background: true });
+  });
+}
+
+/** Evicts a pod for `kubectl drain`. Always succeeds, because PodDisruptionBudgets are not supported. */
+export function evict(
+  server: Server,
+  namespace: string,
+  name: string,
+  eviction: JsonObject,
+  query: URLSearchParams,
+): void {
+  const given = textAt(eviction, "metadata", "name");
+  if (given !== "" && given !== name) {
+    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
+  }
+  const stored = server.store.collection(pods.storedAs).get(keyOf(namespace, name));
+  if (stored === undefined) throw notFound(pods, name);
+  remove(server, pods, stored, deletionOptionsOf(query, jsonObjectOr(at(eviction, "deleteOptions"))));
 }

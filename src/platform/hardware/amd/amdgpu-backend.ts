@@ -28,7 +28,7 @@ import { wholeNumber } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";
 import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
-import { normalizedAmdId } from "./amdgpu-id.ts";
+import { normalizedAmdId } from "./rocm-smi-report.ts";
 
 interface Card extends GpuHwmonCard {
   readonly board: GpuCapBoard;

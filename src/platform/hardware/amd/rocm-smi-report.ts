@@ -1,6 +1,5 @@
 import { isPositive, type Watts, watts } from "../../../core/units/index.ts";
 import type { GpuCapBoard } from "../gpu/gpu-board.ts";
-import { normalizedAmdId } from "./amdgpu-id.ts";
 
 /** A card in the output of `rocm-smi --json`. */
 export interface RocmCard {
@@ -55,4 +54,10 @@ function parseWatts(value: unknown): Watts | undefined {
   return typeof text === "string" && /^\d+(\.\d+)?$/.test(text.trim()) && Number.isFinite(Number(text))
     ? watts(Number(text))
     : undefined;
+}
+
+/** The board's unique id in one format for sysfs and rocm-smi. It survives slot and number changes. Undefined if the board has none. */
+export function normalizedAmdId(text: string | undefined): string | undefined {
+  const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text?.trim() ?? "")?.[1]?.toLowerCase();
+  return digits === undefined || /^0+$/.test(digits) ? undefined : digits.padStart(16, "0");
 }

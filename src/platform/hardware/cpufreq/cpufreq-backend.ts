@@ -12,18 +12,17 @@ import { errorText } from "../host/host-error.ts";
 import { readBack } from "../host/read-back.ts";
 import { writeErrorOutcome } from "../host/write-error.ts";
 import type { HostFiles, OriginalReading, ThrottleBackend } from "../port.ts";
-import { type PolicyOriginal, parseCpufreqOriginals } from "./cpufreq-original.ts";
-import { CpufreqPolicy } from "./cpufreq-policy.ts";
+import { CpufreqPolicy, type PolicyOriginal, parseCpufreqOriginals } from "./cpufreq-policy.ts";
 import {
   combineFailures,
   type FrequencyChange,
   isOfflineError,
+  isThermallyLimited,
   nameOf,
   readableMax,
   restoreChange,
   throttleChange,
 } from "./frequency-change.ts";
-import { isThermallyLimited } from "./thermal-limit.ts";
 
 export interface CpufreqOptions {
   readonly files: HostFiles;

@@ -1,9 +1,9 @@
+import * as z from "zod";
 import { type FrequencyPolicy, type Kilohertz, kilohertz } from "../../../core/control/index.ts";
-import { cpuList } from "../host/cpu-list.ts";
 import { errorCode, HostFileError } from "../host/host-error.ts";
 import { namesIn, numberAt, textAt, wholeNumber } from "../host/host-values.ts";
+import { cpuList } from "../host/topology.ts";
 import type { HostFiles } from "../port.ts";
-import type { PolicyOriginal } from "./cpufreq-original.ts";
 
 const CPU = "devices/system/cpu";
 const CPUFREQ = `${CPU}/cpufreq`;
@@ -124,5 +124,28 @@ export class CpufreqPolicy {
   #optional(name: string): Kilohertz | undefined {
     const value = numberAt(this.#files, `${this.path}/${name}`);
     return value === undefined || value === 0 ? undefined : kilohertz(value);
+  }
+}
+
+const policy = z.strictObject({
+  /** scaling_max_freq and scaling_min_freq, in kHz. */
+  max: z.int().positive(),
+  min: z.int().nonnegative(),
+  /** Nothing limited the policy below its hardware maximum. */
+  free: z.literal(true).optional(),
+});
+const schema = z.record(z.string().regex(/^\d{1,6}$/), policy);
+
+/** The original frequencies of one policy. */
+export type PolicyOriginal = z.infer<typeof policy>;
+
+/** The originals by policy id; undefined if the text is not valid. */
+export function parseCpufreqOriginals(text: string): ReadonlyMap<number, PolicyOriginal> | undefined {
+  try {
+    const { data } = schema.safeParse(JSON.parse(text));
+    const originals = Object.entries(data ?? {}).map(([id, original]) => [Number(id), original] as const);
+    return originals.length === 0 ? undefined : new Map(originals);
+  } catch {
+    return undefined;
   }
 }

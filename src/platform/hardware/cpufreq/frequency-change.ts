@@ -1,7 +1,8 @@
 import { type FrequencyLimit, type Kilohertz, kilohertz, type WriteOutcome } from "../../../core/control/index.ts";
 import { errorCode } from "../host/host-error.ts";
-import type { PolicyOriginal } from "./cpufreq-original.ts";
-import type { CpufreqPolicy } from "./cpufreq-policy.ts";
+import { namesIn, numberAt, textAt } from "../host/host-values.ts";
+import type { HostFiles } from "../port.ts";
+import type { CpufreqPolicy, PolicyOriginal } from "./cpufreq-policy.ts";
 
 /** One write to a policy's maximum, and the test for its result. */
 export interface FrequencyChange {
@@ -46,3 +47,19 @@ export function combineFailures(failures: readonly WriteOutcome[]): WriteOutcome
   const others = failures.length === 1 ? "" : `; and ${failures.length - 1} more`;
   return { result: worst.result, message: `${worst.message ?? ""}${others}` };
 }
+
+const THERMAL = "class/thermal";
+
+/**
+ * Whether the kernel limits CPU frequency because of temperature. The limit shows in scaling_max_freq, so a value read now would be
+ * recorded as the original and restored permanently.
+ */
+export const isThermallyLimited = (files: HostFiles): boolean =>
+  namesIn(files, THERMAL)
+    .filter((name) => name.startsWith("cooling_device"))
+    .some((name) => {
+      const state = numberAt(files, `${THERMAL}/${name}/cur_state`);
+      return (
+        state !== undefined && state > 0 && /^(Processor|cpufreq)/.test(textAt(files, `${THERMAL}/${name}/type`) ?? "")
+      );
+    });

@@ -11,10 +11,10 @@ import {
 } from "../testing/cpuinfo-trees.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
-import { cpuList } from "./cpu-list.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
 import { HostFactsReader, hostFacts } from "./host-facts.ts";
 import { HostDirectory } from "./host-files.ts";
+import { cpuList } from "./topology.ts";
 
 const EMPTY: HostTree = { files: {} };
 const factsOf = (sys: HostTree, cpuinfo: string) =>

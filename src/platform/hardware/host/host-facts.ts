@@ -2,7 +2,6 @@ import type { HostFiles } from "../port.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
 import { type FrequencyLandmarks, readFrequencyFacts } from "./frequency-landmarks.ts";
 import { namesIn, textAt } from "./host-values.ts";
-import { readMemoryBytes } from "./memory.ts";
 import { readTopology } from "./topology.ts";
 
 /** The host's hardware, read from its files. Unknown values are missing, and `warnings` names the important ones. */
@@ -97,4 +96,11 @@ const VIRTUAL_PRODUCTS = /virtual|kvm|qemu|bochs|vmware|hvm domu|openstack|googl
 function looksVirtual(sys: HostFiles): boolean {
   const type = textAt(sys, "hypervisor/type")?.trim() ?? "";
   return type !== "" || VIRTUAL_PRODUCTS.test(textAt(sys, "class/dmi/id/product_name") ?? "");
+}
+
+/** The memory that the kernel manages, in bytes: slightly less than the installed memory. */
+function readMemoryBytes(proc: HostFiles): number | undefined {
+  const kibibytes = /^MemTotal:\s+(\d{1,15}) kB$/m.exec(textAt(proc, "meminfo") ?? "")?.[1];
+  const bytes = kibibytes === undefined ? 0 : Number(kibibytes) * 1024;
+  return bytes > 0 && Number.isSafeInteger(bytes) ? bytes : undefined;
 }

@@ -18,8 +18,7 @@ import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { HostFiles } from "../port.ts";
 import { errorCode, HostFileError } from "./host-error.ts";
-import { followLinks } from "./host-path.ts";
-import { nameReadOnlyMount } from "./mounts.ts";
+import { followLinks, nameReadOnlyMount } from "./host-path.ts";
 import { isWrittenFile } from "./written-files.ts";
 
 export interface HostFilesOptions {

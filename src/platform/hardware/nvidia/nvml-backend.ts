@@ -22,8 +22,7 @@ import {
 } from "../gpu/gpu-board.ts";
 import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
-import { describeBoard, orUnsupported } from "./nvml-board.ts";
-import { type KnownNvmlBoard, mergeBoards, type NvmlBoardLookup } from "./nvml-board-list.ts";
+import { describeBoard, type KnownNvmlBoard, mergeBoards, type NvmlBoardLookup, orUnsupported } from "./nvml-board.ts";
 import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
 import type { NvmlCrashGuard } from "./nvml-crash-guard.ts";
 import type { NvmlHandle } from "./nvml-functions.ts";

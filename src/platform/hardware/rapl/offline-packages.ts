@@ -1,5 +1,5 @@
-import { cpuList } from "../host/cpu-list.ts";
 import { numberAt, textAt } from "../host/host-values.ts";
+import { cpuList } from "../host/topology.ts";
 import type { HostFiles } from "../port.ts";
 
 const CPU = "devices/system/cpu";

@@ -13,8 +13,8 @@ import { writeErrorOutcome } from "../host/write-error.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
 import { offlinePackages } from "./offline-packages.ts";
 import { PowercapZones } from "./powercap-zones.ts";
-import { parseRaplOriginal, type RaplOriginal } from "./rapl-original.ts";
 import { RaplPackage } from "./rapl-package.ts";
+import { parseRaplOriginal, type RaplOriginal } from "./rapl-zone.ts";
 
 export interface RaplOptions {
   readonly files: HostFiles;

@@ -13,8 +13,7 @@ import { errorText } from "../host/host-error.ts";
 import { readBack } from "../host/read-back.ts";
 import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
-import type { RaplOriginal } from "./rapl-original.ts";
-import { RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
+import { type RaplOriginal, RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
 
 /**
  * One CPU package. On CPUs whose dies are zones with their own limits, the package is all of them, and each zone gets an equal share

@@ -1,9 +1,9 @@
+import * as z from "zod";
 import { raplRegisterLimit } from "../../../core/control/index.ts";
 import { type Milliseconds, milliseconds, type Watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import { numberAt, textAt, wholeNumber } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
-import type { RaplSetting } from "./rapl-original.ts";
 
 /** Client CPUs have three constraints, servers two. Their order is not guaranteed, so they are found by name. */
 const MAX_CONSTRAINTS = 8;
@@ -113,3 +113,29 @@ function parseInteger(text: string, file: string): number {
 
 /** Rounds down to the register's step of an eighth of a watt, in microwatts. */
 export const roundToRegisterStep = (limit: Watts): number => Math.floor(limit * 8 + 1e-6) * 125_000;
+
+const zone = z.strictObject({
+  /** Microwatts, exactly as read from the file. */
+  limit: z.int().nonnegative(),
+  enabled: z.boolean(),
+});
+
+/** A package has one zone, or one per die. */
+const MAX_ZONES = 64;
+const schema = z
+  .record(z.string(), zone)
+  .refine((zones) => Object.keys(zones).length > 0 && Object.keys(zones).length <= MAX_ZONES);
+
+/** The original values of one zone. */
+type RaplSetting = z.infer<typeof zone>;
+/** The original values of a package, by zone name. */
+export type RaplOriginal = z.infer<typeof schema>;
+
+/** Undefined if the text is not a valid original. */
+export function parseRaplOriginal(text: string): RaplOriginal | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

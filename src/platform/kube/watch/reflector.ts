@@ -11,10 +11,9 @@ import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
 import { waitAfterError } from "../client/retry.ts";
-import { IdleWatchdog, type ProbeResult } from "./idle-watchdog.ts";
+import { IdleWatchdog, type ProbeResult, probeWatch } from "./idle-watchdog.ts";
 import { ListWatchSync } from "./list-watch-sync.ts";
 import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
-import { probeWatch } from "./watch-probe.ts";
 
 export interface ReflectorOptions<Value, Index extends string> {
   readonly client: KubeClient;

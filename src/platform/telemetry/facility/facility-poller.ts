@@ -1,5 +1,12 @@
 import type { FacilityReading, FacilityReadings } from "../../../core/planning/index.ts";
-import { type Celsius, celsius, type Milliseconds, milliseconds, type Watts } from "../../../core/units/index.ts";
+import {
+  type Celsius,
+  celsius,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+  type Watts,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
 import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
@@ -7,7 +14,6 @@ import { TelemetryError } from "../errors.ts";
 import type { PrometheusClient, PrometheusSample } from "../prometheus/prometheus-client.ts";
 import { sumPower } from "../prometheus/sum-power.ts";
 import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.ts";
-import { ExpiringValues } from "./expiring-values.ts";
 
 /** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {
@@ -206,4 +212,31 @@ function median(
   const upper = values[values.length >> 1];
   const lower = values[(values.length - 1) >> 1];
   return upper === undefined || lower === undefined ? undefined : celsius(lower / 2 + upper / 2);
+}
+
+/** Values by name that expire some time after they were read. */
+class ExpiringValues<Value> {
+  readonly #ttl: Milliseconds;
+  readonly #values = new Map<string, { readonly value: Value; readonly readAt: MonotonicInstant }>();
+
+  constructor(ttl: Milliseconds) {
+    this.#ttl = ttl;
+  }
+
+  set(name: string, value: Value, readAt: MonotonicInstant): void {
+    this.#values.set(name, { value, readAt });
+  }
+
+  get(name: string, now: MonotonicInstant): Value | undefined {
+    const entry = this.#values.get(name);
+    return entry !== undefined && now - entry.readAt <= this.#ttl ? entry.value : undefined;
+  }
+
+  names(now: MonotonicInstant): string[] {
+    return [...this.#values.keys()].filter((name) => this.get(name, now) !== undefined);
+  }
+
+  deleteExpired(now: MonotonicInstant): void {
+    for (const name of this.#values.keys()) if (this.get(name, now) === undefined) this.#values.delete(name);
+  }
 }
