@@ -18,7 +18,7 @@ import { demoConfig } from "../src/programs/demo/config.ts";
 import { DEMO_NAMESPACE } from "../src/programs/demo/demo-cluster.ts";
 import { agentSettings, dashboardSettings, operatorSettings } from "../src/programs/demo/settings.ts";
 import { SavingsPage } from "../src/programs/demo/status-line.ts";
-import { energyText } from "../src/programs/demo/summary.ts";
+import { energySummary } from "../src/programs/demo/summary.ts";
 import { FleetTestHarness } from "../src/programs/fleet/testing/fleet-test-harness.ts";
 import { runOperator } from "../src/programs/operator/index.ts";
 
@@ -109,7 +109,7 @@ it("X-154 dashboard, console, live view and summary show one figure, and it is t
 
   await page.read();
   expect(page.latest?.usedKwh).toBe(last.usedKwh);
-  expect(energyText(page.latest)).toContain(`energy at the wall: ${last.usedKwh.toFixed(1)} kWh; saved by caps`);
+  expect(energySummary(page.latest)).toContain(`energy at the wall: ${last.usedKwh.toFixed(1)} kWh; saved by caps`);
   const context: ConsoleContext = {
     client: harness.hand,
     transport: harness.api.transport(),

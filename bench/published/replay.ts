@@ -2,7 +2,7 @@ import type { RandomSource } from "../../src/core/units/index.ts";
 import { type Arm, scoreParts } from "../../src/programs/simulate/placement/arms.ts";
 import { CandidateCache } from "../../src/programs/simulate/placement/candidates.ts";
 import { indexJobKinds } from "../../src/programs/simulate/placement/job-kinds.ts";
-import { NodeScoreParts, totalPower } from "../../src/programs/simulate/placement/node-score-parts.ts";
+import { NodeScoreParts, sumInNodeOrder } from "../../src/programs/simulate/placement/node-score-parts.ts";
 import { RandomCandidates } from "../../src/programs/simulate/placement/random-candidates.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
@@ -57,7 +57,7 @@ export function replay({ trace, cluster, arm, steps, random, onStep }: ReplayOpt
       changed(node);
     }
     scoring?.endStep();
-    watts[step] = totalPower(nodes.power);
+    watts[step] = sumInNodeOrder(nodes.power);
     onStep?.(step);
   }
   return { submitted: next, placedOn, watts };

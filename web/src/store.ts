@@ -3,7 +3,7 @@ import type {
   DecisionEntry,
   HistoryAnswer,
   LabelColumn,
-  Problem,
+  ProblemEntry,
   SavingsAnswer,
   Totals,
 } from "../../src/programs/dashboard/wire.ts";
@@ -23,7 +23,7 @@ export const fleet = new Fleet();
 export const version = signal(0);
 const topology = signal(0);
 export const totals = signal<Totals | undefined>(undefined);
-export const problems = signal<readonly Problem[]>([]);
+export const problems = signal<readonly ProblemEntry[]>([]);
 export const decisions = signal<readonly DecisionEntry[]>([]);
 export const labelKeys = signal<readonly string[]>([]);
 export const cluster = signal({ name: "", version: "", historyHours: 24 });

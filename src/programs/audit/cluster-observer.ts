@@ -15,12 +15,12 @@ import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
 import { ClassHistory } from "./class-history.ts";
 import {
-  endpointOf,
   eventOf,
   type ObservedEndpoint,
   type ObservedEvent,
   type ObservedPod,
   type ObservedTwin,
+  observedEndpointOf,
   podOf,
   twinOf,
 } from "./observed-objects.ts";
@@ -116,7 +116,7 @@ export class ClusterObserver {
     this.#endpoints = new Reflector({
       ...io,
       resource: resources.powerEndpoints,
-      project: endpointOf,
+      project: observedEndpointOf,
       onChange: (changes) => changes.forEach((change) => this.#endpointChanged(change)),
     });
     this.#pods = new Reflector({

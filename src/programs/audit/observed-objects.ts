@@ -39,7 +39,7 @@ export function twinOf(object: KubeObject): ObservedTwin {
   return { node: object.metadata.name, version: versionOf(object), spec, status };
 }
 
-export function endpointOf(object: KubeObject): ObservedEndpoint {
+export function observedEndpointOf(object: KubeObject): ObservedEndpoint {
   const { status } = object as unknown as PowerEndpoint;
   return { node: object.metadata.name, version: versionOf(object), status };
 }

@@ -10,9 +10,9 @@ import {
 } from "../../platform/kube/index.ts";
 import type { InstalledProgram } from "../permissions.ts";
 import {
-  abridged,
   CALL_TIMEOUT,
   type ExaminedCluster,
+  listedUpToLimit,
   type MissingPart,
   missingDefinitions,
   missingExtender,
@@ -129,9 +129,9 @@ async function missingReports(options: CheckOptions): Promise<CheckResult> {
   const isInstalled = (program: string) => options.programs.some((one) => one.startsWith(program));
   const missing = [];
   if (isInstalled("operator") && withoutTwin.length > 0)
-    missing.push(`the operator has published no twin ${within} of ${abridged(withoutTwin, "nodes")}`);
+    missing.push(`the operator has published no twin ${within} of ${listedUpToLimit(withoutTwin, "nodes")}`);
   if (isInstalled("agent") && withoutAgent.length > 0)
-    missing.push(`no agent has reported ${within} from ${abridged(withoutAgent, "nodes")}`);
+    missing.push(`no agent has reported ${within} from ${listedUpToLimit(withoutAgent, "nodes")}`);
   return { missing, nodes: nodes.length };
 }
 

@@ -94,7 +94,7 @@ export async function missingPermissions(
     .filter((_, index) => answers[index] === false)
     .map(({ account, verb, group, resource }) => `${account} may not ${verb} ${group && `${group}/`}${resource}`);
   if (missing.length === 0) return undefined;
-  const text = abridged(missing, "permissions");
+  const text = listedUpToLimit(missing, "permissions");
   return {
     severity: "critical",
     what: `ServiceAccounts lack rights: ${text}.`,
@@ -175,7 +175,7 @@ export async function pageThroughApi(
   });
 }
 
-export const abridged = (names: readonly string[], what: string): string =>
+export const listedUpToLimit = (names: readonly string[], what: string): string =>
   names.length <= MAX_NAMES
     ? names.join(", ")
     : `${names.slice(0, MAX_NAMES).join(", ")} and ${names.length - MAX_NAMES} more ${what}`;

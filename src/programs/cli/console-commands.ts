@@ -13,7 +13,7 @@ import {
   selectorOption,
   sortOption,
   urlOption,
-  type WatchOptions,
+  type WatchFlags,
   watchOption,
 } from "./console-options.ts";
 
@@ -141,10 +141,10 @@ export function addReadingCommands(add: Add, exit: Exit): void {
     clusterOptions(command)
       .addOption(outputOption())
       .addOption(watchOption())
-      .action(async (options: WatchOptions) =>
+      .action(async (options: WatchFlags) =>
         exit(
           await inConsole(named("status", options), world, async (context, console) =>
-            print(context, console, options, (objects) => console.statusOf(objects, context)),
+            print(context, console, options, (objects) => console.statusReport(objects, context)),
           ),
         ),
       );
@@ -195,7 +195,7 @@ export function addReadingCommands(add: Add, exit: Exit): void {
       .addOption(outputOption())
       .addOption(headersOption())
       .addOption(watchOption())
-      .action(async (options: WatchOptions & { readonly operator?: string }) =>
+      .action(async (options: WatchFlags & { readonly operator?: string }) =>
         exit(
           await inConsole({ ...named("plan", options), urls: options }, world, async (context, console) =>
             print(context, console, options, async (objects) => {
@@ -217,7 +217,7 @@ function weightOf(text: string): number {
   return weight;
 }
 
-interface NodeOptions extends WatchOptions {
+interface NodeOptions extends WatchFlags {
   readonly selector?: string;
   readonly sortBy: string;
   readonly dashboard?: string;

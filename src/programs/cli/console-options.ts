@@ -16,7 +16,7 @@ export interface PrintOptions extends ClusterOptions {
   readonly headers: boolean;
 }
 
-export interface WatchOptions extends PrintOptions {
+export interface WatchFlags extends PrintOptions {
   readonly watch: boolean;
 }
 

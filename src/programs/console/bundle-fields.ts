@@ -8,7 +8,7 @@ import {
   nfdGpuLabels,
   type Pod,
 } from "../../core/api/index.ts";
-import { isSecretName, REDACTED, redactText, redactValue } from "./redact.ts";
+import { isSecretName, REDACTED, redactBundleText, redactValue } from "./redact.ts";
 
 /**
  * The fields of objects that a support bundle contains. Everything else stays in the cluster: a container's command, probes and
@@ -27,7 +27,7 @@ function pick(value: unknown, names: readonly string[]): Fields {
   const picked: Record<string, unknown> = {};
   for (const name of names) {
     const field = fields[name];
-    if (typeof field === "string") picked[name] = redactText(field);
+    if (typeof field === "string") picked[name] = redactBundleText(field);
     else if (typeof field === "number" || typeof field === "boolean") picked[name] = field;
   }
   return picked;
@@ -118,7 +118,7 @@ export function workloadFields(object: BundledObject, isPlainVariable: (name: st
       env: listOf(container["env"]).flatMap(({ name, value }) => {
         if (typeof name !== "string" || !isPlainVariable(name)) return [];
         if (typeof value !== "string") return [{ name }];
-        return [{ name, value: isSecretName(name) ? REDACTED : redactText(value) }];
+        return [{ name, value: isSecretName(name) ? REDACTED : redactBundleText(value) }];
       }),
     })),
     status: {

@@ -65,7 +65,7 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
       return (await client.listAll<KubeObject>(resource)).items;
     } catch (error) {
       if (isApiError(error, "notFound")) missing.add(`${resource.plural}.${resource.group}`);
-      else unreadable.push(`${resource.plural}: ${reasonOf(error)}`);
+      else unreadable.push(`${resource.plural}: ${errorMessageOf(error)}`);
       return undefined;
     }
   };
@@ -95,7 +95,9 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
     ofKind<NodeHardware>("hardware", resources.nodeHardwares, nodeHardwareKind),
     ofKind<NodePowerProfile>("profiles", resources.nodePowerProfiles, nodePowerProfileKind),
     ofKind<PowerEndpoint>("endpoints", resources.powerEndpoints, powerEndpointKind),
-    readInstallation(client, namespace, clock.now(), (part, error) => unreadable.push(`${part}: ${reasonOf(error)}`)),
+    readInstallation(client, namespace, clock.now(), (part, error) =>
+      unreadable.push(`${part}: ${errorMessageOf(error)}`),
+    ),
   ]);
   const ours = new Set(kinds.map(({ plural }) => `${plural}.${apiGroup}`));
   const installation: Installation = {
@@ -210,7 +212,7 @@ function workloadOf({ metadata, spec, status }: Workload, kind: WorkloadKind): I
   };
 }
 
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const errorMessageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const ALLOWED_SKEW = milliseconds(60_000);
 

@@ -24,7 +24,7 @@ import { nodeListOf } from "./node-list.ts";
 import { pinNode, unpinNode } from "./pin.ts";
 import { planOf, planText } from "./plan.ts";
 import { measureSavings, savingsCsv, savingsText } from "./savings.ts";
-import { statusOf } from "./status.ts";
+import { statusReport } from "./status.ts";
 import { supportBundle } from "./support-bundle.ts";
 import { watchText } from "./watch.ts";
 import { explainPod, whyText } from "./why.ts";
@@ -115,7 +115,7 @@ describe("commands on the embedded API", () => {
     await createNode("a");
     await createNode("b", { lastUpdated: new Date(NOW - 600_000).toISOString() });
     await createPod("p", "a");
-    const printable = statusOf(await read(), { screen });
+    const printable = statusReport(await read(), { screen });
     const text = printable.text(false);
     expect(text.split("\n")[0]).toBe("2 PROBLEMS");
     expect(text).toContain("WARNING  node b: The operator has not refreshed the twin for 10m.");
@@ -158,7 +158,7 @@ describe("commands on the embedded API", () => {
       value: { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items: [operator] },
     };
     const objects = await read();
-    expect(statusOf(objects, { screen }).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
+    expect(statusReport(objects, { screen }).names()).toEqual(["problem/unreadable", "problem/unreadable"]);
     const history = { power: [], length: milliseconds(0), capChanges: [], why: "it is not installed" };
     const text = nodeDetailsOf("a", objects, { events: [], history }, { screen }).text(false);
     expect(text).toContain("the twins are unknown: they cannot be listed; see joulie doctor");
@@ -577,7 +577,7 @@ describe("what the doctor examines besides", () => {
     await createNode("a", { power: { state: "failed" } });
     context = { ...context, target: { context: "prod eu", kubeconfig: "/k" } };
     const command = "joulie wake a --context 'prod eu' --kubeconfig /k";
-    expect(statusOf(await read(), context).text(false)).toContain(`-> ${command}\n`);
+    expect(statusReport(await read(), context).text(false)).toContain(`-> ${command}\n`);
     expect(await find("wake-failed")).toMatchObject({ fix: command });
     expect(advised("helm upgrade joulie", { context: "prod" })).toBe("helm upgrade joulie --kube-context prod");
     expect(advised("chronyc tracking", { context: "prod" })).toBe("chronyc tracking");

@@ -18,7 +18,7 @@ import {
 } from "../check/index.ts";
 import type { ConsoleContext } from "./context.ts";
 import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
-import { pageUrl, readPages } from "./program-pages.ts";
+import { pageUrl, readProgramPages } from "./program-pages.ts";
 
 /** One thing that the doctor looked at. */
 export interface DoctorFinding {
@@ -99,7 +99,7 @@ async function namedExtender(
   namespace: string,
 ): Promise<readonly DoctorFinding[] | undefined> {
   if ((await pageUrl(context, namespace, "extender")) === undefined) return undefined;
-  const { answers, why } = await readPages(context, namespace, "extender", "debug/decisions");
+  const { answers, why } = await readProgramPages(context, namespace, "extender", "debug/decisions");
   const [first] = answers;
   if (first === undefined)
     return [bad("extender", "warning", `It does not answer: ${why}`, "start it again, or name its address")];

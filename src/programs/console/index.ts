@@ -13,7 +13,7 @@ export { announcedUrl } from "./program-pages.ts";
 export { programSettings } from "./program-settings.ts";
 export { explanationsOf, measureSavings, type SourcedSavings, savingsCsv, savingsText } from "./savings.ts";
 export { screenOf } from "./screen.ts";
-export { statusOf } from "./status.ts";
+export { statusReport } from "./status.ts";
 export { supportBundle, writePrivately } from "./support-bundle.ts";
 export { processTerminal, runTop, type Terminal, type TopAddition } from "./top.ts";
 export { endedBy, untilInterrupted, watchText } from "./watch.ts";

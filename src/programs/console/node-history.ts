@@ -1,6 +1,6 @@
 import { type Instant, instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { ConsoleContext } from "./context.ts";
-import { readPages } from "./program-pages.ts";
+import { readProgramPages } from "./program-pages.ts";
 
 /** The power and caps of a node over the last day, as the dashboard has seen them; or why they are unknown. */
 export interface NodeHistory {
@@ -27,7 +27,7 @@ interface Series {
 
 export async function nodeHistoryOf(context: ConsoleContext, namespace: string, node: string): Promise<NodeHistory> {
   const page = `api/node/${encodeURIComponent(node)}`;
-  const { answers, why } = await readPages(context, namespace, "dashboard", page);
+  const { answers, why } = await readProgramPages(context, namespace, "dashboard", page);
   const series = (answers[0]?.value as { history?: unknown } | undefined)?.history;
   if (!isSeries(series))
     return { power: [], length: milliseconds(0), capChanges: [], why: why ?? "the dashboard has no history of it" };

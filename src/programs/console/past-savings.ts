@@ -8,7 +8,7 @@ import {
 import { formatDuration, inSeconds, instant, joules, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { PrometheusClient, PrometheusSample } from "../../platform/telemetry/index.ts";
 import { type ConsoleContext, ConsoleError } from "./context.ts";
-import { publicUrl, readPages } from "./program-pages.ts";
+import { publicUrl, readProgramPages } from "./program-pages.ts";
 import type { SourcedSavings } from "./savings.ts";
 
 const HOUR = milliseconds(3_600_000);
@@ -27,7 +27,7 @@ export async function savingsFromDashboard(
       `the dashboard keeps the last 24 hours, and --since is ${formatDuration(since)}; --prometheus URL reads further back, --since all shows everything since its account began`,
     );
   const query = since === undefined ? "" : `?hours=${since / HOUR}`;
-  const { answers, why } = await readPages(context, namespace, "dashboard", `api/energy-account${query}`);
+  const { answers, why } = await readProgramPages(context, namespace, "dashboard", `api/energy-account${query}`);
   const [first] = answers;
   if (first === undefined) throw new ConsoleError(`the dashboard cannot be asked: ${why}`);
   const answer = readEnergyAccountAnswer(first.value);

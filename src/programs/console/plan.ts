@@ -11,7 +11,7 @@ import { between, instant } from "../../core/units/index.ts";
 import { requireKinds, whyUnknown } from "./cluster-reader.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
-import { readPages } from "./program-pages.ts";
+import { readProgramPages } from "./program-pages.ts";
 import { catalogue, programSettings } from "./program-settings.ts";
 import { wrap } from "./screen.ts";
 import { renderColumns, type TableColumn } from "./table.ts";
@@ -31,7 +31,7 @@ export async function planOf(
   objects: ClusterObjects,
   namespace: string,
 ): Promise<SourcedPlan> {
-  const { answers, why } = await readPages(context, namespace, "operator", "debug/plan?changes", isPlanReport);
+  const { answers, why } = await readProgramPages(context, namespace, "operator", "debug/plan?changes", isPlanReport);
   for (const { value, from } of answers)
     if (isPlanReport(value)) {
       const age = between(instant(Date.parse(value.at)), objects.now);

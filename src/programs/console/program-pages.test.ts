@@ -12,7 +12,7 @@ import { readCluster } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
 import { installationNamespace, PAGES_ANNOTATION } from "./installation.ts";
 import { planOf, planText } from "./plan.ts";
-import { readPages } from "./program-pages.ts";
+import { readProgramPages } from "./program-pages.ts";
 import { explainPod, whyText } from "./why.ts";
 
 const namespace = "joulie-elsewhere";
@@ -114,7 +114,7 @@ describe("pages of programs", () => {
     );
     expect(source).toContain(`operator at ${url()})`);
     const secret = { ...context, urls: { operator: url().replace("//", "//user:hunter2@") } };
-    const { answers } = await readPages(secret, namespace, "operator", "debug/plan");
+    const { answers } = await readProgramPages(secret, namespace, "operator", "debug/plan");
     expect(answers.map(({ from }) => from)).toEqual([`operator at ${url()}`]);
     const announce = async (address: string) =>
       context.client.mergePatch(
@@ -126,33 +126,39 @@ describe("pages of programs", () => {
     expect((await planned()).source).toContain(`operator at ${url()}`);
     for (const address of ["http://evil.example", "https://127.0.0.1", "file:///etc/passwd", "nonsense"]) {
       await announce(address);
-      expect((await readPages(context, namespace, "operator", "debug/plan")).why).toContain("no pod of the operator");
+      expect((await readProgramPages(context, namespace, "operator", "debug/plan")).why).toContain(
+        "no pod of the operator",
+      );
     }
     await context.client.mergePatch(
       resources.namespaces,
       { name: namespace },
       { metadata: { annotations: { [PAGES_ANNOTATION]: "{" } } },
     );
-    expect((await readPages(context, namespace, "operator", "debug/plan")).why).toContain("no pod of the operator");
+    expect((await readProgramPages(context, namespace, "operator", "debug/plan")).why).toContain(
+      "no pod of the operator",
+    );
   });
 
   it("CLI-18 a program that cannot be asked is a reason, not an error", async () => {
     await createProgramPod("op-1", "operator", [{ name: "http", containerPort: 1 }]);
-    expect((await readPages(context, namespace, "operator", "x")).why).toBe("pod op-1 has no port named metrics");
+    expect((await readProgramPages(context, namespace, "operator", "x")).why).toBe(
+      "pod op-1 has no port named metrics",
+    );
     await createProgramPod("ext-1", "extender", metricsPort);
-    expect((await readPages(context, namespace, "extender", "none")).why).toContain("status 404");
+    expect((await readProgramPages(context, namespace, "extender", "none")).why).toContain("status 404");
     expect(forwarded.every(({ closed }) => closed)).toBe(true);
     const refusing = { ...context, forward: async () => Promise.reject(new Error("kubectl is missing")) };
-    expect((await readPages(refusing, namespace, "extender", "x")).why).toBe("kubectl is missing");
+    expect((await readProgramPages(refusing, namespace, "extender", "x")).why).toBe("kubectl is missing");
     const { forward: _, ...without } = context;
-    expect((await readPages(without, namespace, "extender", "x")).why).toBe("port-forward is not available");
+    expect((await readProgramPages(without, namespace, "extender", "x")).why).toBe("port-forward is not available");
   });
 
   it("CLI-18 of an extender are read on its metrics port, where they need no certificate", async () => {
     pages["/debug/decisions"] = { decisions: [] };
     const scheduling = { name: "extender", containerPort: 9876 };
     await createProgramPod("ext-1", "extender", [scheduling, { name: "metrics", containerPort: 9877 }]);
-    const { answers } = await readPages(context, namespace, "extender", "debug/decisions");
+    const { answers } = await readProgramPages(context, namespace, "extender", "debug/decisions");
     expect(answers).toEqual([{ value: { decisions: [] }, from: "pod ext-1" }]);
     expect(forwarded).toEqual([{ namespace, pod: "ext-1", port: 9877, closed: true }]);
   });

@@ -1,7 +1,7 @@
 import { milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
 import type { HttpClient } from "../../platform/telemetry/index.ts";
-import { reasonOf } from "./cluster-reader.ts";
+import { errorMessageOf } from "./cluster-reader.ts";
 import type { ConsoleContext, PagedProgram } from "./context.ts";
 import { COMPONENT, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
@@ -38,7 +38,7 @@ type ProgramPod = KubeObject & {
  * loopback, so that the page can stay closed to the network, and the API server checks that the user may forward ports. All replicas
  * are asked, until an answer is enough.
  */
-export async function readPages(
+export async function readProgramPages(
   context: ConsoleContext,
   namespace: string,
   program: PagedProgram,
@@ -55,7 +55,7 @@ export async function readPages(
       why: undefined,
     };
   } catch (error) {
-    return { answers: [], why: reasonOf(error) };
+    return { answers: [], why: errorMessageOf(error) };
   } finally {
     await http.close();
   }
@@ -110,7 +110,7 @@ async function inPods(
         await forwarded.close();
       }
     } catch (error) {
-      why = reasonOf(error);
+      why = errorMessageOf(error);
     }
   }
   return { answers, why };

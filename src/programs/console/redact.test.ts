@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { REDACTED, redactLog, redactText, redactValue } from "./redact.ts";
+import { REDACTED, redactBundleText, redactLog, redactValue } from "./redact.ts";
 
 describe("redactText", () => {
   it.each(["code", "sig", "key", "access_key", "pwd", "X-Amz-Signature", "anything"])(
     "CLI-08 removes the parameter %s of an address",
     (name) => {
-      expect(redactText(`GET https://host/api/x?a=1&${name}=hunter2&b=2 failed`)).toBe(
+      expect(redactBundleText(`GET https://host/api/x?a=1&${name}=hunter2&b=2 failed`)).toBe(
         `GET https://host/api/x?${REDACTED} failed`,
       );
     },
@@ -20,8 +20,10 @@ describe("redactText", () => {
       "/",
       "",
     ])
-      expect(redactText(`GET https://10.0.0.1:8443${path} failed`)).toBe(`GET https://10.0.0.1:8443${path} failed`);
-    expect(redactText("POST https://hooks.example/T0/abc")).toBe(`POST https://hooks.example/${REDACTED}`);
+      expect(redactBundleText(`GET https://10.0.0.1:8443${path} failed`)).toBe(
+        `GET https://10.0.0.1:8443${path} failed`,
+      );
+    expect(redactBundleText("POST https://hooks.example/T0/abc")).toBe(`POST https://hooks.example/${REDACTED}`);
   });
 
   it.each([
@@ -37,7 +39,7 @@ describe("redactText", () => {
     "joulie unpin worker-17",
     "/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw is 210000000",
   ])("CLI-08 leaves other texts alone: %s", (text) => {
-    expect(redactText(text)).toBe(text);
+    expect(redactBundleText(text)).toBe(text);
   });
 
   it("CLI-08 takes linear time", () => {

@@ -69,7 +69,7 @@ const HARMLESS_RUN = /^sha256:|^\D+$|^\d+$|^[a-z]+(?:_(?:[a-z]+|\d{1,4}))+$/;
 const redactRun = (run: string): string => (HARMLESS_RUN.test(run) ? run : REDACTED);
 
 /** A text without what may be a secret in it. */
-export function redactText(text: string): string {
+export function redactBundleText(text: string): string {
   const known = MORE_SECRETS.reduce((clean, secret) => clean.replaceAll(secret, `$1${REDACTED}`), text);
   return redactLogText(known)
     .replaceAll(/([a-z][a-z\d+.-]{0,15}:\/\/[^\s/?#"'<>\\]*)([/?#][^\s"'<>,;)\\]*)/gi, redactUrl)
@@ -82,7 +82,7 @@ export function redactLog(text: string): string {
     .split("\n")
     .map((line) => {
       const fields = parseObject(line);
-      return fields === undefined ? redactText(line) : JSON.stringify(redactValue(fields));
+      return fields === undefined ? redactBundleText(line) : JSON.stringify(redactValue(fields));
     })
     .join("\n");
 }
@@ -111,7 +111,7 @@ export const isSecretName = (name: string): boolean => SECRET_NAME.test(name) &&
 
 /** A copy whose texts are redacted, and without the values of fields with a telling name. */
 export function redactValue(value: unknown): unknown {
-  if (typeof value === "string") return redactText(value);
+  if (typeof value === "string") return redactBundleText(value);
   if (Array.isArray(value)) return value.map(redactItem);
   if (typeof value !== "object" || value === null) return value;
   const isNamedSecret = Object.entries(value).some(

@@ -15,7 +15,7 @@ import type { Printable } from "./output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
 
 /** `joulie status`: one screen, problems first. */
-export function statusOf(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {
+export function statusReport(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).map((problem) => ({
     ...problem,

@@ -21,12 +21,12 @@ import {
   podFields,
   workloadFields,
 } from "./bundle-fields.ts";
-import { reasonOf } from "./cluster-reader.ts";
+import { errorMessageOf } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { DoctorFinding } from "./doctor-checks.ts";
 import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
 import { EVENT_NAMESPACE } from "./node-details.ts";
-import { redactLog, redactText, redactValue } from "./redact.ts";
+import { redactBundleText, redactLog, redactValue } from "./redact.ts";
 import { type ArchivedFile, tarOf } from "./tar.ts";
 
 export interface BundleOptions {
@@ -83,7 +83,7 @@ export async function supportBundle(
     try {
       files.push(json(`${name}.json`, await read()));
     } catch (error) {
-      files.push({ name: `${name}.error.txt`, content: `${redactText(reasonOf(error))}\n` });
+      files.push({ name: `${name}.error.txt`, content: `${redactBundleText(errorMessageOf(error))}\n` });
     }
   };
   for (const resource of Object.values(workloadResources))
@@ -178,7 +178,7 @@ async function logsOf({ client, transport, clock }: ConsoleContext, namespace: s
   try {
     pods = (await client.listAll<LoggedPod>(resources.pods, { namespace, labelSelector: INSTALLED })).items;
   } catch (error) {
-    return [{ name: "logs.error.txt", content: `${redactText(reasonOf(error))}\n` }];
+    return [{ name: "logs.error.txt", content: `${redactBundleText(errorMessageOf(error))}\n` }];
   }
   const files: ArchivedFile[] = [];
   for (const { name, path } of podsToLog(pods).flatMap((pod) => requestsOf(pod, namespace))) {
@@ -191,7 +191,7 @@ async function logsOf({ client, transport, clock }: ConsoleContext, namespace: s
       });
       files.push({ name, content: redactLog(text) });
     } catch (error) {
-      files.push({ name, content: `${redactText(reasonOf(error))}\n` });
+      files.push({ name, content: `${redactBundleText(errorMessageOf(error))}\n` });
     }
   }
   return files;

@@ -152,7 +152,7 @@ const HEAD_LINES = 4;
 const SPARK = 12;
 
 /** How many nodes fit on the screen; a group takes a line of its own. */
-export const pageOf = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
+export const nodesPerScreen = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
 
 /** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
 export function topFrame(frame: TopFrame): readonly string[] {

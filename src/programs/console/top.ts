@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError } from "../../platform/kube/index.ts";
 import type { AdvisingContext, ConsoleContext } from "./context.ts";
 import { nodeDetailsOf } from "./node-details.ts";
-import { afterKey, arranged, initialTop, pageOf, type TopState, topFrame } from "./top-view.ts";
+import { afterKey, arranged, initialTop, nodesPerScreen, type TopState, topFrame } from "./top-view.ts";
 import { endedBy } from "./watch.ts";
 import type { WatchedObjects } from "./watched-cluster.ts";
 
@@ -90,7 +90,7 @@ export async function runTop(
         state,
         key,
         arranged(nodes, state).map(({ name }) => name),
-        pageOf(terminal.size().rows),
+        nodesPerScreen(terminal.size().rows),
       );
       if (state.done) ending.abort();
       else draw();

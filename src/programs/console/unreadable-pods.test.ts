@@ -14,7 +14,7 @@ import { nodeDetailsOf } from "./node-details.ts";
 import { nodeListOf } from "./node-list.ts";
 import { planOf, planText } from "./plan.ts";
 import { measureSavings } from "./savings.ts";
-import { statusOf } from "./status.ts";
+import { statusReport } from "./status.ts";
 import { supportBundle } from "./support-bundle.ts";
 import { initialTop, topFrame } from "./top-view.ts";
 import { explainPod } from "./why.ts";
@@ -69,8 +69,8 @@ describe("pods that cannot be read", () => {
   });
 
   it("CLI-10 status says that they are unknown, and does not count 0", () => {
-    expect(statusOf(known, { screen }).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
-    expect(statusOf(unknown, { screen }).text(false)).toContain(
+    expect(statusReport(known, { screen }).text(false)).toContain("PODS      1: 0 performance, 1 standard\n");
+    expect(statusReport(unknown, { screen }).text(false)).toContain(
       "PODS      unknown: they cannot be listed; see joulie doctor\n",
     );
   });

@@ -18,7 +18,7 @@ import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { clusterTime, readInstallation, reasonOf } from "./cluster-reader.ts";
+import { clusterTime, errorMessageOf, readInstallation } from "./cluster-reader.ts";
 
 export interface WatchedClusterOptions {
   readonly client: KubeClient;
@@ -116,7 +116,7 @@ export class WatchedCluster {
     const { client, clock } = this.#options;
     const unreadable: string[] = [];
     const installed = await readInstallation(client, namespace, clock.now(), (part, error) =>
-      unreadable.push(`${part}: ${reasonOf(error)}`),
+      unreadable.push(`${part}: ${errorMessageOf(error)}`),
     );
     const isMissing = (kind: ClusterKind) => this.#reflectors[kind].missingDefinition !== undefined;
     for (const kind of this.#kinds) {

@@ -13,7 +13,7 @@ import type { ExtenderConfig } from "../extender/index.ts";
 import { withPodsAndTwins } from "./cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
 import type { Printable } from "./output.ts";
-import { type PageAnswers, readPages } from "./program-pages.ts";
+import { type PageAnswers, readProgramPages } from "./program-pages.ts";
 import { programSettings, settingsIn } from "./program-settings.ts";
 import { paintFor, wrap } from "./screen.ts";
 
@@ -62,7 +62,7 @@ export async function explainPod(context: ConsoleContext, found: ClusterObjects,
   const pod = podNamed(objects, options.pod, options.namespace);
   const { energySettingsOf, scoringSettingsOf } = await import("../extender/index.ts");
   const podPage = `debug/decisions?pod=${encodeURIComponent(`${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`)}`;
-  const pages = await readPages(context, options.installation, "extender", podPage);
+  const pages = await readProgramPages(context, options.installation, "extender", podPage);
   const { values, source, isFormulaKnown } = await extenderSettings(context, options.installation, pages);
   const { record, noRecord } = recordIn(pages);
   const configured = energySettingsOf(values);

@@ -16,7 +16,7 @@ import {
 } from "../../core/report/index.ts";
 import type { Instant, Milliseconds } from "../../core/units/index.ts";
 import type { ClusterWatch } from "./state/cluster-watch.ts";
-import type { Problem } from "./wire.ts";
+import type { ProblemEntry } from "./wire.ts";
 
 const severities = { critical: "error", warning: "warning", notice: "info" } as const;
 /** A page lists some; the map shows all. */
@@ -74,7 +74,7 @@ export class Reports {
     this.#hours = new EnergyHistory(hours);
   }
 
-  problems(now: Instant): readonly Problem[] {
+  problems(now: Instant): readonly ProblemEntry[] {
     const installed = this.#installation();
     const { missing, forbidden } = this.#cluster.refused;
     const installation = installed && {
@@ -108,7 +108,7 @@ export class Reports {
   }
 }
 
-const problemOf = ({ id, severity, subject, what, meaning, command, nodes }: ClusterProblem): Problem => ({
+const problemOf = ({ id, severity, subject, what, meaning, command, nodes }: ClusterProblem): ProblemEntry => ({
   id,
   severity: severities[severity],
   title: `${subject}: ${what}`,

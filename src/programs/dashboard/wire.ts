@@ -63,7 +63,7 @@ export interface Totals {
   readonly pendingPods: number | null;
 }
 
-export interface Problem {
+export interface ProblemEntry {
   /** Stays while its words and nodes change. */
   readonly id: string;
   readonly severity: "error" | "warning" | "info";
@@ -102,7 +102,7 @@ export interface Snapshot {
   /** Increases when nodes or labels change. */
   readonly topology: number;
   readonly totals: Totals;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProblemEntry[];
   readonly decisions: readonly DecisionEntry[];
   /** How far back `/api/history` reaches, in hours. */
   readonly historyHours: number;
@@ -120,7 +120,7 @@ export interface Delta {
   readonly columns?: Columns;
   readonly topology?: number;
   readonly labelKeys?: readonly string[];
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly ProblemEntry[];
   readonly decisions?: readonly DecisionEntry[];
   readonly syncing?: readonly string[];
 }

@@ -67,7 +67,7 @@ export function plainLine(status: DemoStatus): string {
 function savedText(energy: EnergyFigures | undefined): string {
   if (energy === undefined) return "no energy counted yet";
   const share = (energy.notUsedPct?.estimate ?? 0).toFixed(1);
-  return `${kilowattHours(energy.usedKwh)}, ${kilowattHours(energy.notUsedKwh.estimate)} saved (${share} %)`;
+  return `${formatKilowattHours(energy.usedKwh)}, ${formatKilowattHours(energy.notUsedKwh.estimate)} saved (${share} %)`;
 }
 
 /** What slept and woke, and who waited for it. */
@@ -91,7 +91,7 @@ function speedText({ reached, wanted }: DemoStatus["speed"]): string {
 }
 
 /** Adding 0 makes 0 of -0. */
-export const kilowattHours = (energy: number): string => `${(Math.round(energy * 10) / 10 + 0).toFixed(1)} kWh`;
+export const formatKilowattHours = (energy: number): string => `${(Math.round(energy * 10) / 10 + 0).toFixed(1)} kWh`;
 const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
 const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;

@@ -1,7 +1,7 @@
 import type { Joules, Seconds } from "../../core/units/index.ts";
 import { printable } from "../../platform/log/index.ts";
 import type { ClusterCheck, DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
-import { type EnergyFigures, kilowattHours, sleepText } from "./status-line.ts";
+import { type EnergyFigures, formatKilowattHours, sleepText } from "./status-line.ts";
 
 /** The result of a run, as printed with --json. */
 export interface DemoSummary {
@@ -47,7 +47,7 @@ export function summaryText(summary: DemoSummary): string {
   const lines = [
     `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished`,
     `${sleep === undefined ? drainText(drains) : sleepText(sleep)}; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
-    energyText(energy.account),
+    energySummary(energy.account),
     ...summary.notices,
     ...checks.map(checkText),
   ];
@@ -57,10 +57,10 @@ export function summaryText(summary: DemoSummary): string {
 const drainText = ({ deferred, completed, takenBack }: DrainCounts): string =>
   `drains: ${deferred} deferred, ${completed} completed, ${takenBack} taken back`;
 
-export function energyText(account: EnergyFigures | undefined): string {
+export function energySummary(account: EnergyFigures | undefined): string {
   if (account === undefined) return "energy at the wall: not counted";
   const { usedKwh, notUsedKwh, notUsedPct } = account;
-  return `energy at the wall: ${kilowattHours(usedKwh)}; saved by caps and sleep: ${kilowattHours(notUsedKwh.estimate)} (${(notUsedPct?.estimate ?? 0).toFixed(1)} %), estimated as by \`joulie savings\``;
+  return `energy at the wall: ${formatKilowattHours(usedKwh)}; saved by caps and sleep: ${formatKilowattHours(notUsedKwh.estimate)} (${(notUsedPct?.estimate ?? 0).toFixed(1)} %), estimated as by \`joulie savings\``;
 }
 
 const hours = (seconds: Seconds): string =>

@@ -6,7 +6,7 @@ import { isApiError, type KubeClient, resources, type Transport } from "../../pl
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
 import { confirmPodDeletion } from "./deletion.ts";
-import { labels } from "./names.ts";
+import { fleetLabels } from "./names.ts";
 import type { NodeRegistrar } from "./node-registrar.ts";
 import type { PowerEndpoints } from "./power-endpoints.ts";
 
@@ -30,7 +30,7 @@ const SPREAD = 0.5;
 const REMOVALS_AT_ONCE = 32;
 
 /** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
-export async function cleanUp(remains: CleanupOptions): Promise<void> {
+export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
   const { registrar, endpoints, ioClock, random, log } = remains;
   const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });
   let failures: readonly unknown[] = [];
@@ -62,7 +62,7 @@ async function clearPods(
 ): Promise<readonly unknown[]> {
   try {
     // Listed from the API: the watch may not have delivered the last pods yet.
-    const own = { labelSelector: `${labels.submitter}=${prefix}` };
+    const own = { labelSelector: `${fleetLabels.submitter}=${prefix}` };
     const { items } = await client.listAll(resources.pods, own, { signal, lean: true });
     return await forEachConcurrently(
       items,

@@ -12,7 +12,7 @@ import {
 import type { Logger } from "../../platform/log/index.ts";
 import type { JobArrival } from "./arrivals.ts";
 import { deleteIfUnchanged } from "./deletion.ts";
-import { annotations, labels } from "./names.ts";
+import { fleetAnnotations, fleetLabels } from "./names.ts";
 import type { FleetPod } from "./pod-job.ts";
 
 export interface SubmitterOptions {
@@ -181,18 +181,18 @@ function podManifest(
   return {
     metadata: {
       name,
-      labels: { [labels.simulated]: "true", [labels.submitter]: prefix },
+      labels: { [fleetLabels.simulated]: "true", [fleetLabels.submitter]: prefix },
       annotations: {
         [joulie.workloadClass]: performance ? "performance" : "standard",
-        [annotations.kind]: kind,
-        [annotations.workSeconds]: String(work),
+        [fleetAnnotations.kind]: kind,
+        [fleetAnnotations.workSeconds]: String(work),
       },
     },
     spec: {
       schedulerName,
       restartPolicy: "Never",
-      nodeSelector: { [labels.simulated]: "true" },
-      tolerations: [{ key: labels.simulated, operator: "Exists", effect: "NoSchedule" }],
+      nodeSelector: { [fleetLabels.simulated]: "true" },
+      tolerations: [{ key: fleetLabels.simulated, operator: "Exists", effect: "NoSchedule" }],
       containers: [{ name: "job", image: "simulated", resources: { requests: asked, limits: asked } }],
     },
   };

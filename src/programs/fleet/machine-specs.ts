@@ -2,7 +2,7 @@ import { declaredHardwareLabels, type GpuVendor, gpuResources, type Labels, labe
 import { type HardwareView, hardwareView } from "../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../core/physics/index.ts";
 import type { RandomSource, Seconds } from "../../core/units/index.ts";
-import { labels as own } from "./names.ts";
+import { fleetLabels as own } from "./names.ts";
 
 /** A kind of machine, as purchased in one batch. */
 interface MachineKind {

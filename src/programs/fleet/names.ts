@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 
 /** Labels that mark simulated nodes and pods, and the fleet that owns a pod. */
-export const labels = {
+export const fleetLabels = {
   simulated: "joulie.io/simulated",
   /** Node prefix of the fleet that submitted a pod: only that fleet deletes it. */
   submitter: "sim.joulie.io/submitter",
 } as const;
-export const SIMULATED = `${labels.simulated}=true`;
+export const SIMULATED = `${fleetLabels.simulated}=true`;
 
 /** Annotations that describe the simulated work of a pod. */
-export const annotations = {
+export const fleetAnnotations = {
   /** Duration at full speed in seconds; unset = runs until deleted. */
   workSeconds: "sim.joulie.io/work-seconds",
   /** One of WORK_KINDS in core/physics. */

@@ -1,7 +1,7 @@
 import type { Instant } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { labels, systemUuidOf } from "./names.ts";
+import { fleetLabels, systemUuidOf } from "./names.ts";
 
 const stamp = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
 
@@ -68,8 +68,8 @@ export interface ExistingNode extends KubeObject {
 
 /** Our taint, plus existing taints of others. */
 export const taintsOf = (tainted: boolean, found: readonly Taint[] = []): readonly Taint[] => [
-  ...found.filter(({ key }) => key !== labels.simulated),
-  ...(tainted ? [{ key: labels.simulated, value: "true", effect: "NoSchedule" }] : []),
+  ...found.filter(({ key }) => key !== fleetLabels.simulated),
+  ...(tainted ? [{ key: fleetLabels.simulated, value: "true", effect: "NoSchedule" }] : []),
 ];
 
 export const nodeManifest = (spec: MachineSpec, at: Instant, tainted: boolean) => ({

@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { labels } from "./names.ts";
+import { fleetLabels } from "./names.ts";
 import { type ExistingNode, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
 
 export interface NodeWriterOptions {
@@ -50,7 +50,7 @@ export class NodeWriter {
     }
     const found = await client.get<ExistingNode>(resources.nodes, { name }, options);
     const { uid = "", resourceVersion } = found.metadata;
-    if (found.metadata.labels?.[labels.simulated] !== "true") throw new ForeignNode(name);
+    if (found.metadata.labels?.[fleetLabels.simulated] !== "true") throw new ForeignNode(name);
     // The Node was left by an earlier run, or the response to our create was lost. Taints of others are kept, for
     // example a cordon.
     const taints = taintsOf(tainted, found.spec?.taints);
@@ -112,7 +112,7 @@ export class NodeWriter {
   async #lookUp(name: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       const { metadata } = await this.#options.client.get(resources.nodes, { name }, { signal, lean: true });
-      return metadata.labels?.[labels.simulated] === "true" ? metadata.uid : undefined;
+      return metadata.labels?.[fleetLabels.simulated] === "true" ? metadata.uid : undefined;
     } catch (error) {
       if (isApiError(error, "notFound")) return undefined;
       throw error;

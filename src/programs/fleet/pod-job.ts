@@ -5,7 +5,7 @@ import { type SimulatedJob, WORK_KINDS } from "../../core/physics/index.ts";
 import { type Instant, instant, parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { annotations } from "./names.ts";
+import { fleetAnnotations } from "./names.ts";
 
 /** The fields of a pod that the kubelet needs. */
 export interface FleetPod {
@@ -96,7 +96,7 @@ export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
 function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
   const { cpuCores: cores, gpus } = demandOf(pod);
   const said = metadata.annotations ?? {};
-  const kind = kindOf(said[annotations.kind]) ?? (gpus.size > 0 ? "training" : "service");
+  const kind = kindOf(said[fleetAnnotations.kind]) ?? (gpus.size > 0 ? "training" : "service");
   const { cpuUtil, gpuUtil } = WORK_KINDS[kind];
   // A pod whose containers are restarted never ends.
   const ends = spec.restartPolicy === "Never" || spec.restartPolicy === "OnFailure";
@@ -104,10 +104,10 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
     cores,
     gpus,
     kind,
-    cpuUtil: numberIn(said[annotations.cpuUtil]) ?? cpuUtil.value,
-    gpuUtil: numberIn(said[annotations.gpuUtil]) ?? gpuUtil.value,
-    seconds: ends ? seconds(numberIn(said[annotations.workSeconds]) ?? sleepIn(spec) ?? FOR_EVER) : FOR_EVER,
-    stopSeconds: seconds(numberIn(said[annotations.stopSeconds]) ?? DEFAULT_STOP),
+    cpuUtil: numberIn(said[fleetAnnotations.cpuUtil]) ?? cpuUtil.value,
+    gpuUtil: numberIn(said[fleetAnnotations.gpuUtil]) ?? gpuUtil.value,
+    seconds: ends ? seconds(numberIn(said[fleetAnnotations.workSeconds]) ?? sleepIn(spec) ?? FOR_EVER) : FOR_EVER,
+    stopSeconds: seconds(numberIn(said[fleetAnnotations.stopSeconds]) ?? DEFAULT_STOP),
   };
 }
 

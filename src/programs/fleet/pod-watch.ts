@@ -2,7 +2,7 @@ import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import { labels } from "./names.ts";
+import { fleetLabels } from "./names.ts";
 import { type FleetPod, fleetPodOf } from "./pod-job.ts";
 
 export interface PodWatchOptions {
@@ -26,7 +26,7 @@ export class PodWatch {
       ...io,
       resource: resources.pods,
       project: (object) => {
-        const own = object.metadata.labels?.[labels.submitter] === prefix;
+        const own = object.metadata.labels?.[fleetLabels.submitter] === prefix;
         const { nodeName } = (object as { spec?: { nodeName?: string } }).spec ?? {};
         return own || (nodeName !== undefined && isOurs(nodeName)) ? fleetPodOf(object, own) : undefined;
       },

@@ -8,7 +8,7 @@ import { seededRandom } from "../../platform/random/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { type JobArrival, jobArrivals } from "./arrivals.ts";
-import { cleanUp } from "./cleanup.ts";
+import { cleanUpFleet } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
 import { Datacenter } from "./datacenter.ts";
 import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./fleet-metrics.ts";
@@ -190,7 +190,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     stop: async () => {
       await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
       // A fleet that never started owns nothing in the cluster.
-      if (entered && !config.KEEP_OBJECTS) await cleanUp({ ...io, registrar, endpoints, transport, prefix });
+      if (entered && !config.KEEP_OBJECTS) await cleanUpFleet({ ...io, registrar, endpoints, transport, prefix });
     },
   };
   const prepare = async (registered: Promise<void>, stop: AbortSignal): Promise<void> => {

@@ -7,7 +7,7 @@ import { contendersFrom, type SimulateConfig } from "./config.ts";
 import { type Contender, contenderName } from "./contenders.ts";
 import type { Experiment, SleepOptions } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
-import { compare } from "./report/compare.ts";
+import { compareArms } from "./report/compare.ts";
 import { htmlReport } from "./report/html.ts";
 import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
@@ -111,7 +111,7 @@ export async function runExperiment(request: ExperimentRequest, world: SimulateE
   };
   const sleeps = runs.some(({ contender }) => contender.sleep === true);
   const figures = experiment.figures.filter(({ ofSleep }) => sleeps || ofSleep !== true);
-  const comparison = request.compares ? compare(runs, figures) : undefined;
+  const comparison = request.compares ? compareArms(runs, figures) : undefined;
   if (html !== undefined) {
     const page = htmlReport({ conditions, runs, figures, comparison });
     const written = await world.writeFile(html, page);

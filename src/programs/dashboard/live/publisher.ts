@@ -2,7 +2,7 @@ import { elapsed, type Instant, type MonotonicInstant, milliseconds } from "../.
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { ClusterHistory } from "../past/cluster-history.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
-import type { Problem, Snapshot, Totals } from "../wire.ts";
+import type { ProblemEntry, Snapshot, Totals } from "../wire.ts";
 import type { LiveFeed } from "./live-feed.ts";
 
 export interface PublisherOptions {
@@ -13,7 +13,7 @@ export interface PublisherOptions {
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly facts: Pick<Snapshot, "epoch" | "cluster" | "version" | "historyHours">;
-  readonly findProblems: () => readonly Problem[];
+  readonly findProblems: () => readonly ProblemEntry[];
   /** The watts that the model adds to those drawn. */
   readonly savedWatts: () => number | null;
 }
@@ -33,7 +33,7 @@ export class Publisher {
   #timer: Timer | undefined;
   #turn = 0;
   #quiet = 0;
-  #problems: readonly Problem[] = [];
+  #problems: readonly ProblemEntry[] = [];
   #lastProblems = "";
   #lastTotals = "";
   #lastTopology = 0;

@@ -2,9 +2,9 @@ import { annotations, gpuResources as gpuResourceNames } from "../../../core/api
 import { pinFrom } from "../../../core/policy/index.ts";
 import { sourceText } from "../../../core/report/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
-import { reasonOf } from "../state/class-changes.ts";
-import type { NodeFacts } from "../state/cluster-watch.ts";
-import { classOf, performancePodsIn, timeOf } from "../state/node-row.ts";
+import { classReasonOf } from "../state/class-changes.ts";
+import type { ObservedNode } from "../state/cluster-watch.ts";
+import { classOf, performancePodsIn, timestampOrNull } from "../state/node-row.ts";
 import type { PodProjection } from "../state/projections.ts";
 import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
 
@@ -13,7 +13,7 @@ const TWINS_UNKNOWN = "unknown: the dashboard cannot list NodeTwins";
 
 /** The drawer of one node: receipts, pods, history and the facts behind them. */
 export function nodePage(
-  facts: NodeFacts,
+  facts: ObservedNode,
   at: Instant,
   planned: string | undefined,
   history: NodeAnswer["history"],
@@ -28,7 +28,7 @@ export function nodePage(
     reason:
       planned ??
       (facts.areTwinsKnown ? undefined : TWINS_UNKNOWN) ??
-      reasonOf(classOf(twin), twin, pods && performancePodsIn(pods)),
+      classReasonOf(classOf(twin), twin, pods && performancePodsIn(pods)),
     receipts: receiptsOf(facts),
     pods: pods?.slice(0, PODS_LIMIT).map(podEntry) ?? null,
     morePods: Math.max(0, (pods?.length ?? 0) - PODS_LIMIT),
@@ -42,7 +42,7 @@ const lines = (...all: (Line | undefined)[]): Line[] => all.filter((line) => lin
 const line = (name: string, value: string | number | undefined, unit = ""): Line | undefined =>
   value === undefined || value === "" ? undefined : [name, unit === "" ? String(value) : `${value} ${unit}`];
 
-function hardwareLines({ hardware, node }: NodeFacts): Line[] {
+function hardwareLines({ hardware, node }: ObservedNode): Line[] {
   const { cpu, gpu, memory, quality } = hardware?.status ?? {};
   const range = cpu?.capRange;
   const gpuRange = gpu?.capRangePerGpu;
@@ -62,7 +62,7 @@ function hardwareLines({ hardware, node }: NodeFacts): Line[] {
   );
 }
 
-function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line[] {
+function targetLines({ twin, endpoint, profile }: ObservedNode, now: Instant): Line[] {
   const pin = pinFrom(profile, now);
   const { spec, status } = twin ?? {};
   const cap = spec?.gpu?.powerCap;
@@ -93,7 +93,7 @@ function targetLines({ twin, endpoint, profile }: NodeFacts, now: Instant): Line
 }
 
 /** None of a node that is off: they are history, and no cap is applied there. */
-function receiptsOf({ twin }: NodeFacts): ReceiptEntry[] {
+function receiptsOf({ twin }: ObservedNode): ReceiptEntry[] {
   if (twin?.status?.power?.state === "off") return [];
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   return [["CPU", cpu] as const, ["GPU", gpu] as const].flatMap(([device, report]) =>
@@ -104,7 +104,7 @@ function receiptsOf({ twin }: NodeFacts): ReceiptEntry[] {
           result: report.result ?? "none",
           backend: report.backend ?? null,
           message: report.message ?? null,
-          at: timeOf(report.updatedAt),
+          at: timestampOrNull(report.updatedAt),
           watts: report.observedPowerWatts ?? null,
         },
   );
@@ -117,7 +117,7 @@ const podEntry = ({ pod, workloadClass, cpus, gpus }: PodProjection): PodEntry =
   cpus,
   gpus,
   phase: pod.status?.phase ?? "Pending",
-  startedAt: timeOf(pod.status?.startTime),
+  startedAt: timestampOrNull(pod.status?.startTime),
 });
 
 /** Many devices expose no minimum. */

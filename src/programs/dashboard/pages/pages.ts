@@ -4,7 +4,7 @@ import { type Instant, instant, milliseconds } from "../../../core/units/index.t
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
 import type { Past } from "../past/prometheus-history.ts";
 import type { Reports } from "../reports.ts";
-import { BadRequest, type DataPage, numberIn } from "../server/http-server.ts";
+import { BadRequest, type DataPage, numberParameter } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { Snapshot } from "../wire.ts";
@@ -12,7 +12,7 @@ import { nodePage } from "./node-page.ts";
 import { savingsPage } from "./savings-page.ts";
 import { scorePage } from "./score-page.ts";
 
-export interface PagesOptions {
+export interface DashboardPagesOptions {
   readonly cluster: ClusterWatch;
   readonly history: ClusterHistory;
   /** Reads further back than the ring; undefined without Prometheus. */
@@ -32,12 +32,12 @@ export const PAST_HOURS = 24 * 30;
 const MAX_NAME_LENGTH = 253;
 const MAX_KEY_LENGTH = 317;
 
-export function dataPages(options: PagesOptions): Readonly<Record<string, DataPage>> {
+export function dataPages(options: DashboardPagesOptions): Readonly<Record<string, DataPage>> {
   const { cluster, history, past, reports, snapshot, now } = options;
   /** Of the last hours, or since the account began. */
   const totalsOf = (query: URLSearchParams): EnergyTotals =>
     query.has("hours")
-      ? reports.hours.totals(instant(now() - numberIn(query, "hours", RING_HOURS, RING_HOURS) * HOUR))
+      ? reports.hours.totals(instant(now() - numberParameter(query, "hours", RING_HOURS, RING_HOURS) * HOUR))
       : reports.account.totals;
   const savings = new SavingsCache(reports);
   return {
@@ -55,7 +55,7 @@ export function dataPages(options: PagesOptions): Readonly<Record<string, DataPa
       return JSON.stringify(nodePage(facts, at, reason, history.ofNode(rest, at, milliseconds(24 * HOUR))));
     },
     "/api/history": async ({ query }) => {
-      const hours = numberIn(query, "hours", RING_HOURS, past === undefined ? RING_HOURS : PAST_HOURS);
+      const hours = numberParameter(query, "hours", RING_HOURS, past === undefined ? RING_HOURS : PAST_HOURS);
       const length = milliseconds(hours * HOUR);
       if (hours <= RING_HOURS || past === undefined) return JSON.stringify(history.read(now(), length));
       return JSON.stringify(await past(now(), length));

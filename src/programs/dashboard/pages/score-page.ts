@@ -10,7 +10,7 @@ import {
 } from "../../../core/report/index.ts";
 import { HEADROOM_WEIGHT } from "../../../core/scoring/index.ts";
 import { energySettingsOf, scoringSettingsOf } from "../../extender/index.ts";
-import { BadRequest, numberIn } from "../server/http-server.ts";
+import { BadRequest, numberParameter } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ScoreAnswer } from "../wire.ts";
 
@@ -58,8 +58,8 @@ function podOf(query: URLSearchParams): Pod {
   const workloadClass = query.get("class") ?? "standard";
   if (workloadClass !== "standard" && workloadClass !== "performance")
     throw new BadRequest("class is standard or performance");
-  const cpus = numberIn(query, "cpus", 1, CPUS_LIMIT);
-  const gpus = Math.floor(numberIn(query, "gpus", 0, GPUS_LIMIT));
+  const cpus = numberParameter(query, "cpus", 1, CPUS_LIMIT);
+  const gpus = Math.floor(numberParameter(query, "gpus", 0, GPUS_LIMIT));
   const resource = query.get("resource") ?? gpuResources.nvidia;
   if (!resourceNames.has(resource)) throw new BadRequest(`resource is one of ${[...resourceNames].join(", ")}`);
   const requests = { cpu: `${Math.round(cpus * 1000)}m`, ...(gpus > 0 && { [resource]: String(gpus) }) };

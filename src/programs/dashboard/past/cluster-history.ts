@@ -1,6 +1,6 @@
 import { dayOfNodeHistory, HistoryRing } from "../../../core/history/index.ts";
 import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import type { NodeRow } from "../state/node-row.ts";
+import type { FleetRow } from "../state/node-row.ts";
 import type { HistoryAnswer, NodeAnswer, Totals } from "../wire.ts";
 
 const clusterSeries = ["power", "cap", "capacity", "counterfactual"] as const;
@@ -25,7 +25,7 @@ export class ClusterHistory {
   }
 
   /** Takes a sample if one is due. */
-  sample(at: Instant, totals: Totals, rows: Iterable<readonly [string, NodeRow]>): boolean {
+  sample(at: Instant, totals: Totals, rows: Iterable<readonly [string, FleetRow]>): boolean {
     if (this.#sampledAt !== undefined && Math.abs(at - this.#sampledAt) < SAMPLE_EVERY) return false;
     this.#sampledAt = at;
     const { power, cap, capacity, counterfactual } = totals;

@@ -247,7 +247,7 @@ function sendError(
 }
 
 /** A number from 0 to `limit` in the query of a request. */
-export function numberIn(query: URLSearchParams, name: string, otherwise: number, limit: number): number {
+export function numberParameter(query: URLSearchParams, name: string, otherwise: number, limit: number): number {
   const text = query.get(name);
   if (text === null) return otherwise;
   const value = text.trim() === "" ? Number.NaN : Number(text);

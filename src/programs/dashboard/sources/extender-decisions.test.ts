@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { systemClock } from "../../../platform/clock/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
-import { DecisionLog } from "../state/class-changes.ts";
+import { ClassChangeLog } from "../state/class-changes.ts";
 import { ExtenderDecisions } from "./extender-decisions.ts";
 import type { ProgramPages } from "./program-pages.ts";
 
@@ -20,7 +20,7 @@ const pageOf = (replica: string, newest: number) => ({
 });
 
 function reader(answers: () => readonly unknown[]) {
-  const decisions = new DecisionLog(10_000);
+  const decisions = new ClassChangeLog(10_000);
   const pages = { read: async () => answers() } as unknown as ProgramPages;
   return { decisions, source: new ExtenderDecisions({ pages, decisions, clock: systemClock, log }) };
 }

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import type { DecisionLog } from "../state/class-changes.ts";
+import type { ClassChangeLog } from "../state/class-changes.ts";
 import type { ProgramPages } from "./program-pages.ts";
 
 const decision = z.object({
@@ -20,7 +20,7 @@ type ExtenderAnswer = z.output<typeof decision>;
 
 export interface ExtenderDecisionsOptions {
   readonly pages: ProgramPages;
-  readonly decisions: DecisionLog;
+  readonly decisions: ClassChangeLog;
   readonly clock: Clock;
   readonly log: Logger;
 }

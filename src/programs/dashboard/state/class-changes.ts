@@ -29,7 +29,7 @@ const reasons: Readonly<Record<ClassName, (facts: ClassFacts) => string>> = {
 };
 
 /** Why a node is in its class, in words, from what its twin says. */
-export const reasonOf = (to: ClassName, twin: NodeTwin | undefined, performancePods: number | undefined): string =>
+export const classReasonOf = (to: ClassName, twin: NodeTwin | undefined, performancePods: number | undefined): string =>
   reasons[to]({ twin, performancePods });
 
 function withPolicy(text: string, twin: NodeTwin | undefined): string {
@@ -44,7 +44,7 @@ const capText = (device: string, share: number | undefined): string | undefined 
 type NewDecision = Omit<DecisionEntry, "id">;
 
 /** The last decisions, newest last, in a fixed number. */
-export class DecisionLog {
+export class ClassChangeLog {
   readonly #entries: DecisionEntry[] = [];
   readonly #limit: number;
   #next = 1;
@@ -89,6 +89,6 @@ export function classChange(
     subject: name,
     node: name,
     text: `${from} → ${to}`,
-    reason: reasonOf(to, twin, performancePods),
+    reason: classReasonOf(to, twin, performancePods),
   };
 }

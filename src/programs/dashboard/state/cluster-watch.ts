@@ -20,20 +20,20 @@ import {
 } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ClassName, Totals } from "../wire.ts";
-import { classChange, DecisionLog } from "./class-changes.ts";
+import { ClassChangeLog, classChange } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
 import { classOf, hasExpired, rowOf } from "./node-row.ts";
 import {
+  boundNodeOf,
   livePods,
   type NodeProjection,
-  nodeOf,
+  nodeProjectionOf,
   type PodProjection,
-  projectEndpoint,
-  projectHardware,
-  projectNode,
+  parseEndpoint,
+  parseHardware,
+  parseProfile,
+  parseTwin,
   projectPod,
-  projectProfile,
-  projectTwin,
 } from "./projections.ts";
 
 export interface ClusterWatchOptions {
@@ -51,7 +51,7 @@ export interface ClusterWatchOptions {
 }
 
 /** Everything that the API says about one node. */
-export interface NodeFacts {
+export interface ObservedNode {
   readonly node: NodeProjection;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
@@ -72,7 +72,7 @@ const DECISIONS = 200;
  */
 export class ClusterWatch {
   readonly table = new FleetTable();
-  readonly decisions = new DecisionLog(DECISIONS);
+  readonly decisions = new ClassChangeLog(DECISIONS);
   readonly #clock: Clock;
   readonly #ioClock: Clock;
   readonly #speed: () => number;
@@ -107,16 +107,16 @@ export class ClusterWatch {
       for (const { key } of changes) this.#changed.add(key);
     };
     this.#reflectors = {
-      nodes: new Reflector({ ...of(resources.nodes), project: projectNode, onChange }),
-      twins: new Reflector({ ...of(resources.nodeTwins), project: projectTwin, onChange }),
-      hardware: new Reflector({ ...of(resources.nodeHardwares), project: projectHardware, onChange }),
-      profiles: new Reflector({ ...of(resources.nodePowerProfiles), project: projectProfile, onChange }),
-      endpoints: new Reflector({ ...of(resources.powerEndpoints), project: projectEndpoint, onChange }),
+      nodes: new Reflector({ ...of(resources.nodes), project: nodeProjectionOf, onChange }),
+      twins: new Reflector({ ...of(resources.nodeTwins), project: parseTwin, onChange }),
+      hardware: new Reflector({ ...of(resources.nodeHardwares), project: parseHardware, onChange }),
+      profiles: new Reflector({ ...of(resources.nodePowerProfiles), project: parseProfile, onChange }),
+      endpoints: new Reflector({ ...of(resources.powerEndpoints), project: parseEndpoint, onChange }),
       pods: new Reflector({
         ...of(resources.pods),
         selection: livePods,
         project: projectPod,
-        indexes: { node: nodeOf },
+        indexes: { node: boundNodeOf },
         onChange: (changes) => this.#podsChanged(changes),
       }),
     };
@@ -195,7 +195,7 @@ export class ClusterWatch {
     };
   }
 
-  node(name: string): NodeFacts | undefined {
+  node(name: string): ObservedNode | undefined {
     const node = this.#reflectors.nodes.store.getByKey(name);
     return node && this.#factsOf(node);
   }
@@ -239,7 +239,7 @@ export class ClusterWatch {
     return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
-  #factsOf(node: NodeProjection): NodeFacts {
+  #factsOf(node: NodeProjection): ObservedNode {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const found = <Value>(kind: ClusterKind, { store }: Reflector<Value>): Value | undefined =>
@@ -260,7 +260,7 @@ export class ClusterWatch {
     for (const change of changes) {
       const old = change.type === "added" ? undefined : change.old;
       const now = change.type === "deleted" ? undefined : change.new;
-      const nodes = [old, now].map((pod) => pod && nodeOf(pod));
+      const nodes = [old, now].map((pod) => pod && boundNodeOf(pod));
       this.#pendingPods += Number(now !== undefined && nodes[1] === undefined);
       this.#pendingPods -= Number(old !== undefined && nodes[0] === undefined);
       for (const node of nodes) if (node !== undefined) this.#changed.add(node);

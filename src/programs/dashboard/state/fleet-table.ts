@@ -1,12 +1,12 @@
 import { type Labels, labels as ourLabels } from "../../../core/api/index.ts";
 import { SlotTable } from "../../../core/units/index.ts";
 import { type Columns, columnNames, type LabelColumn, type Totals } from "../wire.ts";
-import { type Freshness, isFresh, isOff, type NodeRow } from "./node-row.ts";
+import { type FleetRow, type Freshness, isOff, isRecent } from "./node-row.ts";
 
 interface Entry {
   readonly name: string;
   readonly labels: Labels;
-  row: NodeRow;
+  row: FleetRow;
 }
 
 /** The rows that changed since the last call, by column. */
@@ -55,7 +55,7 @@ export class FleetTable {
     return [...new Set([...first, ...keys])].slice(0, KEYS_LIMIT);
   }
 
-  set(name: string, labels: Labels, row: NodeRow): void {
+  set(name: string, labels: Labels, row: FleetRow): void {
     const slot = this.#slots.take(name);
     const old = this.#entries[slot];
     if (old === undefined || !sameLabels(old.labels, labels)) {
@@ -80,11 +80,11 @@ export class FleetTable {
     this.#dirty.add(slot);
   }
 
-  row(name: string): NodeRow | undefined {
+  row(name: string): FleetRow | undefined {
     return this.#entries[this.#slots.of(name)]?.row;
   }
 
-  *rows(): Generator<readonly [string, NodeRow]> {
+  *rows(): Generator<readonly [string, FleetRow]> {
     for (const entry of this.#entries) if (entry !== undefined) yield [entry.name, entry.row];
   }
 
@@ -133,7 +133,7 @@ export class FleetTable {
       expected += Number(isExpected);
       awake += Number(isAwake);
       awakeWithPower += Number(isAwake && row.power !== null);
-      stale += Number(isAwake && !isFresh(row.updatedAt, freshness));
+      stale += Number(isAwake && !isRecent(row.updatedAt, freshness));
       byClass[row.class ?? 4] = (byClass[row.class ?? 4] ?? 0) + 1;
       measured += Number(row.power !== null && row.measured === 1);
       for (const name of ["power", "cap", "tdp"] as const) {
@@ -185,4 +185,4 @@ function sameLabels(one: Labels, other: Labels): boolean {
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
-const sameRow = (one: NodeRow, other: NodeRow): boolean => columnNames.every((name) => one[name] === other[name]);
+const sameRow = (one: FleetRow, other: FleetRow): boolean => columnNames.every((name) => one[name] === other[name]);

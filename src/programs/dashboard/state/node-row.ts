@@ -2,10 +2,10 @@ import { isAwake, type NodeTwin, pinnedPolicyName } from "../../../core/api/inde
 import { isMeasured } from "../../../core/report/index.ts";
 import type { Instant, Milliseconds } from "../../../core/units/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
-import { gpuCountOf, isReady, type NodeProjection, type PodProjection } from "./projections.ts";
+import { gpuCountOf, type NodeProjection, type PodProjection, reportedReadiness } from "./projections.ts";
 
 /** What the page shows of a node in one line; null means unknown. */
-export type NodeRow = Readonly<Record<ColumnName, number | null>>;
+export type FleetRow = Readonly<Record<ColumnName, number | null>>;
 
 /** When the figures of a twin are history. */
 export interface Freshness {
@@ -13,7 +13,7 @@ export interface Freshness {
   readonly staleAfter: Milliseconds;
 }
 
-export const isFresh = (updatedAt: number | null, { now, staleAfter }: Freshness): boolean =>
+export const isRecent = (updatedAt: number | null, { now, staleAfter }: Freshness): boolean =>
   updatedAt !== null && now - updatedAt <= staleAfter;
 
 export function rowOf(
@@ -21,13 +21,13 @@ export function rowOf(
   twin: NodeTwin | undefined,
   pods: readonly PodProjection[] | undefined,
   freshness: Freshness,
-): NodeRow {
+): FleetRow {
   const { spec, status } = twin ?? {};
   const power = status?.powerMeasurement;
   const caps = status?.effectiveCapState;
-  const ready = isReady(node);
-  const updatedAt = timeOf(status?.lastUpdated);
-  const isCurrent = isFresh(updatedAt, freshness);
+  const ready = reportedReadiness(node);
+  const updatedAt = timestampOrNull(status?.lastUpdated);
+  const isCurrent = isRecent(updatedAt, freshness);
   const drawn = isCurrent ? known(power?.measuredNodePowerW) : null;
   const className = classOf(twin);
   const isAsleep = className === "asleep";
@@ -45,8 +45,8 @@ export function rowOf(
     cpuPct: known(caps?.cpuPct),
     gpuPct: known(caps?.gpuPct),
     updatedAt,
-    measuredAt: timeOf(power?.measuredAt),
-    changedAt: timeOf(status?.lastTransitionTime),
+    measuredAt: timestampOrNull(power?.measuredAt),
+    changedAt: timestampOrNull(status?.lastTransitionTime),
     pods: known(pods?.length),
     performancePods: known(pods && performancePodsIn(pods)),
     gpus: gpuCountOf(node),
@@ -58,11 +58,11 @@ export function rowOf(
 }
 
 /** Whether the row shows a reading that has become history since. */
-export const hasExpired = (row: NodeRow, freshness: Freshness): boolean =>
-  row.power !== null && !isOff(row) && !isFresh(row.updatedAt, freshness);
+export const hasExpired = (row: FleetRow, freshness: Freshness): boolean =>
+  row.power !== null && !isOff(row) && !isRecent(row.updatedAt, freshness);
 
 const OFF = stateNames.indexOf("off");
-export const isOff = ({ state }: Pick<NodeRow, "state">): boolean => state === OFF;
+export const isOff = ({ state }: Pick<FleetRow, "state">): boolean => state === OFF;
 
 export const performancePodsIn = (pods: readonly PodProjection[]): number =>
   pods.filter(({ workloadClass }) => workloadClass === "performance").length;
@@ -83,7 +83,7 @@ function controlOf(twin: NodeTwin | undefined): number | null {
   return codes.length === 0 ? null : Math.max(...codes);
 }
 
-export function timeOf(text: string | undefined): number | null {
+export function timestampOrNull(text: string | undefined): number | null {
   const time = Date.parse(text ?? "");
   return Number.isNaN(time) ? null : time;
 }

@@ -49,7 +49,7 @@ const hardwareLabels: ReadonlySet<string> = new Set([
 const NFD = "feature.node.kubernetes.io/";
 const LABELS_LIMIT = 100;
 
-export function projectNode(object: KubeObject): NodeProjection {
+export function nodeProjectionOf(object: KubeObject): NodeProjection {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { name, uid = "", labels = {}, creationTimestamp } = metadata;
   const retained = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || hardwareLabels.has(key));
@@ -114,7 +114,7 @@ export function projectPod(object: KubeObject): PodProjection | undefined {
 const projectContainer = (container: Container): Container => only(container, ["resources", "restartPolicy"]);
 
 /** The node that the pod is bound to; undefined while it waits for one. */
-export const nodeOf = ({ pod }: PodProjection): string | undefined => pod.spec.nodeName || undefined;
+export const boundNodeOf = ({ pod }: PodProjection): string | undefined => pod.spec.nodeName || undefined;
 
 function only<Value extends object, Key extends keyof Value>(value: Value, keys: readonly Key[]): Pick<Value, Key> {
   const retained: Partial<Value> = {};
@@ -122,10 +122,10 @@ function only<Value extends object, Key extends keyof Value>(value: Value, keys:
   return retained as Pick<Value, Key>;
 }
 
-export const projectTwin: (object: KubeObject) => NodeTwin = readAs(nodeTwinKind);
-export const projectHardware: (object: KubeObject) => NodeHardware = readAs(nodeHardwareKind);
-export const projectProfile: (object: KubeObject) => NodePowerProfile = readAs(nodePowerProfileKind);
-export const projectEndpoint: (object: KubeObject) => PowerEndpoint = readAs(powerEndpointKind);
+export const parseTwin: (object: KubeObject) => NodeTwin = readAs(nodeTwinKind);
+export const parseHardware: (object: KubeObject) => NodeHardware = readAs(nodeHardwareKind);
+export const parseProfile: (object: KubeObject) => NodePowerProfile = readAs(nodePowerProfileKind);
+export const parseEndpoint: (object: KubeObject) => PowerEndpoint = readAs(powerEndpointKind);
 
 const gpuNames = Object.values(gpuDeviceResources).flat();
 
@@ -135,7 +135,7 @@ export function gpuCountOf({ status }: NodeProjection): number {
 }
 
 /** Undefined if the kubelet has not reported yet. */
-export function isReady({ status }: NodeProjection): boolean | undefined {
+export function reportedReadiness({ status }: NodeProjection): boolean | undefined {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready && ready.status === "True";
 }

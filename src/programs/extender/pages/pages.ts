@@ -7,7 +7,7 @@ import { inTimeSlices } from "../time-slice.ts";
 import { decisionsPage } from "./decisions-page.ts";
 import { nodeScoringPage, scoringPage } from "./scoring-page.ts";
 
-export interface PagesOptions {
+export interface ExtenderPagesOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly settings: ScoringSettings;
@@ -19,7 +19,7 @@ export interface PagesOptions {
 }
 
 /** They contain node names, pod names and numbers, no secrets. */
-export function debugPages(options: PagesOptions): Record<string, StreamedPage> {
+export function debugPages(options: ExtenderPagesOptions): Record<string, StreamedPage> {
   const { state, decisions, settings, variables, clock, ioClock } = options;
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {

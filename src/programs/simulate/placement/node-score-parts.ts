@@ -44,7 +44,7 @@ export class NodeScoreParts {
     const { ofTrend } = this.#parts;
     if (ofTrend === undefined) return false;
     this.#trends.push(this.#nodes.power);
-    this.#totals.push(totalPower(this.#nodes.power));
+    this.#totals.push(sumInNodeOrder(this.#nodes.power));
     if (this.#totals.length > HISTORY) this.#totals.shift();
     const clusterTrend = slope(this.#totals);
     const { slopes } = this.#trends;
@@ -61,7 +61,7 @@ export class NodeScoreParts {
 }
 
 /** Sums in node order: floating-point results depend on it. */
-export function totalPower(power: Float64Array): number {
+export function sumInNodeOrder(power: Float64Array): number {
   let total = 0;
   for (let node = 0; node < power.length; node++) total += power[node] as number;
   return total;

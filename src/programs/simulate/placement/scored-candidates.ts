@@ -2,7 +2,7 @@ import { ANY_BOARD } from "../trace/trace.ts";
 import type { ScoreParts } from "./arms.ts";
 import type { FittingNodes } from "./candidates.ts";
 import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
-import { marginalWatts } from "./node-shape.ts";
+import { expectedAddedWatts } from "./node-shape.ts";
 import { TournamentTree } from "./tournament-tree.ts";
 
 /** Node parts of the scores, one column each. */
@@ -47,7 +47,7 @@ export class ScoredCandidates implements FittingNodes {
     this.#ofDemand = new Float64Array(size);
     this.#noStrandedGpus = new Float64Array(kind.gpus > 0 ? nodes.count : 0);
     for (let at = 0; at < size; at++) {
-      const marginal = marginalWatts(nodes.shape(first + at), kind.cores, kind.gpus, kind.performance);
+      const marginal = expectedAddedWatts(nodes.shape(first + at), kind.cores, kind.gpus, kind.performance);
       this.#marginal[at] = marginal;
       this.#ofDemand[at] = parts.ofDemand(marginal);
     }

@@ -3,7 +3,7 @@ import { quantile } from "../report/interval.ts";
 import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { IdleShares } from "./idle-account.ts";
-import type { ClusterEnergy, NodeState } from "./simulated-cluster.ts";
+import type { ClusterEnergy, SimulatedNodeState } from "./simulated-cluster.ts";
 import type { Promotion } from "./simulated-operator.ts";
 
 /** Energy and work up to a moment. */
@@ -285,7 +285,7 @@ function sleepFigures({ sleep, marks, endSec, energy, nodes }: QueueRunRecord): 
   const first = opened && closed ? opened : NOTHING_YET;
   const last = closed ?? { atSec: endSec, energy, sleeps: sleep.sleeps };
   const time = last.atSec - first.atSec;
-  const joulesIn = (...states: readonly NodeState[]): number =>
+  const joulesIn = (...states: readonly SimulatedNodeState[]): number =>
     states.reduce((sum, state) => sum + last.energy.byState[state] - (first.energy?.byState[state] ?? 0), 0);
   const total = last.energy.total - (first.energy?.total ?? 0);
   const { pending, waiting, reserve, learning, family, zone, swap, other } = sleep.wakes;

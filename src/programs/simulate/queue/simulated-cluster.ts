@@ -2,7 +2,7 @@ import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import type { KeptFor, PlacementNodes } from "../placement/job-kinds.ts";
-import { totalPower } from "../placement/node-score-parts.ts";
+import { sumInNodeOrder } from "../placement/node-score-parts.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { roundToMillicores } from "../trace/trace.ts";
@@ -14,7 +14,7 @@ import type { ClusterMachine } from "./machines.ts";
  * of its power.
  */
 export const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
-export type NodeState = (typeof nodeStates)[number];
+export type SimulatedNodeState = (typeof nodeStates)[number];
 
 /** Joules since the start. */
 export interface ClusterEnergy {
@@ -23,7 +23,7 @@ export interface ClusterEnergy {
   readonly cpu: number;
   readonly gpu: number;
   /** Parts of the total, by the state of the node. */
-  readonly byState: Readonly<Record<NodeState, number>>;
+  readonly byState: Readonly<Record<SimulatedNodeState, number>>;
   /** Seconds that nodes were off, summed over all nodes. */
   readonly offSeconds: number;
 }
@@ -48,8 +48,8 @@ export class SimulatedCluster implements PlacementNodes {
   readonly #atWall: boolean;
   /** Reported power: at the wall, or of packages and boards. */
   readonly #draws: Float64Array;
-  readonly #states: NodeState[];
-  readonly #byState = Object.fromEntries(nodeStates.map((state) => [state, 0])) as Record<NodeState, number>;
+  readonly #states: SimulatedNodeState[];
+  readonly #byState = Object.fromEntries(nodeStates.map((state) => [state, 0])) as Record<SimulatedNodeState, number>;
   /** Joules of each node that are counted in a state. */
   readonly #counted: Float64Array;
 
@@ -77,7 +77,7 @@ export class SimulatedCluster implements PlacementNodes {
   }
 
   get totalWatts(): number {
-    return totalPower(this.#draws);
+    return sumInNodeOrder(this.#draws);
   }
 
   /** Time of the next event if no job starts and no cap changes; Infinity = none. */
@@ -179,7 +179,7 @@ export class SimulatedCluster implements PlacementNodes {
       offSeconds += node.offSeconds;
       const joules = this.#reportedJoules(node);
       total += joules;
-      byState[this.#states[index] as NodeState] += joules - (this.#counted[index] as number);
+      byState[this.#states[index] as SimulatedNodeState] += joules - (this.#counted[index] as number);
     }
     return { total, cpu, gpu, byState, offSeconds };
   }
@@ -195,7 +195,7 @@ export class SimulatedCluster implements PlacementNodes {
   /** Counts the energy so far in the state that ends, if the state changes. */
   #enterState(index: number, node: SimulatedNode<TraceJob>): void {
     const next = stateOf(node);
-    const last = this.#states[index] as NodeState;
+    const last = this.#states[index] as SimulatedNodeState;
     if (next === last) return;
     const joules = this.#reportedJoules(node);
     this.#byState[last] += joules - (this.#counted[index] as number);
@@ -219,7 +219,7 @@ export class SimulatedCluster implements PlacementNodes {
   }
 }
 
-function stateOf({ power, jobCount, caps, model }: SimulatedNode<TraceJob>): NodeState {
+function stateOf({ power, jobCount, caps, model }: SimulatedNode<TraceJob>): SimulatedNodeState {
   if (power !== "on") return power;
   if (jobCount === 0) return "empty";
   return isCapped(caps, model) ? "eco" : "full";

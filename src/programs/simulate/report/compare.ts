@@ -29,7 +29,7 @@ const INTERVALS =
   "Intervals: 95 %, bootstrap over the seeds, widened as Student's t is for so few; differences are of pairs, seed by seed.";
 
 /** Compares runs of the same seeds. The bootstrap is seeded as well: the same seeds give the same intervals. */
-export function compare(runs: readonly ExperimentRun[], figures: readonly ReportFigure[]): ArmComparison {
+export function compareArms(runs: readonly ExperimentRun[], figures: readonly ReportFigure[]): ArmComparison {
   const byArm = new Map<string, ExperimentRun[]>();
   for (const run of runs)
     byArm.set(contenderName(run.contender), [...(byArm.get(contenderName(run.contender)) ?? []), run]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ExperimentRun } from "../run.ts";
-import { compare } from "./compare.ts";
+import { compareArms } from "./compare.ts";
 import { htmlReport } from "./html.ts";
 import { linearAxis } from "./svg-chart.ts";
 
@@ -20,7 +20,7 @@ const run = (arm: "least" | "most", seed: number, energy: number): ExperimentRun
   },
 });
 const runs = [run("least", 1, 2), run("most", 1, 1.5), run("least", 2, 2.2), run("most", 2, 1.6)];
-const page = htmlReport({ conditions: { trace: "<script>" }, runs, figures, comparison: compare(runs, figures) });
+const page = htmlReport({ conditions: { trace: "<script>" }, runs, figures, comparison: compareArms(runs, figures) });
 
 describe("the HTML report", () => {
   it("has four plots with every arm, and asks for nothing from elsewhere", () => {

@@ -4,7 +4,7 @@ import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { ExperimentRun } from "../run.ts";
-import { compare } from "./compare.ts";
+import { compareArms } from "./compare.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";
 import { formatNumber, formatSigned, renderComparison } from "./render.ts";
@@ -82,7 +82,7 @@ describe("compare", () => {
   const base = [run("least", 1, 100, [1, 1]), run("least", 2, 400, [1, 1])];
 
   it("computes differences pair by pair, not between means", () => {
-    const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 1])], figures);
+    const both = compareArms([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 1])], figures);
     expect(both).toMatchObject({ baseline: "least", seeds: [1, 2], sameWork: true });
     // −10 % and −50 %; the means would give −42 %.
     expect(both.arms[1]?.difference["itKWh"]?.mean).toBeCloseTo(-30, 9);
@@ -100,17 +100,17 @@ describe("compare", () => {
       return { ...plain, figures: { ...plain.figures, waitSec } };
     };
     const least = [waiting("least", 1, 0, [1]), waiting("least", 2, 40, [1])];
-    const both = compare([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [1])], waits);
+    const both = compareArms([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [1])], waits);
     expect(both.arms[1]?.change["waitSec"]?.mean).toBe(-5);
     expect(both.arms[1]?.difference["waitSec"]).toBeUndefined();
     expect(renderComparison(both, waits)).toMatch(/^against least, in its unit +wait\nmost +-5\.00 \[/m);
-    const less = compare([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [0])], waits);
+    const less = compareArms([...least, waiting("most", 1, 10, [1]), waiting("most", 2, 20, [0])], waits);
     expect(less.arms[1]?.change).toEqual({});
     expect(renderComparison(less, waits)).not.toContain("in its unit");
   });
 
   it("omits energy differences and says so if one arm left a job undone on one seed", () => {
-    const both = compare([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 0])], figures);
+    const both = compareArms([...base, run("most", 1, 90, [1, 1]), run("most", 2, 200, [1, 0])], figures);
     expect(both.sameWork).toBe(false);
     expect(both.note).toContain("DIFFERENT WORK");
     expect(both.note).toContain("doing less is no saving");
@@ -121,10 +121,10 @@ describe("compare", () => {
   });
 
   it("omits a difference to zero, and needs at least two runs", () => {
-    const idle = compare([run("least", 1, 0, []), run("most", 1, 5, [])], figures);
+    const idle = compareArms([run("least", 1, 0, []), run("most", 1, 5, [])], figures);
     expect(idle.arms[1]?.difference).toEqual({});
     expect(renderComparison(idle, figures)).toContain("one seed has no interval");
-    expect(() => compare([], figures)).toThrow("nothing to compare");
+    expect(() => compareArms([], figures)).toThrow("nothing to compare");
   });
 });
 
