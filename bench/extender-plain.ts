@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { Node as ApiNode } from "../src/core/api/index.ts";
 import { demandOf, workloadClassOf } from "../src/core/demand/index.ts";
 import { hardwareView } from "../src/core/inventory/index.ts";
-import { batchOf, defaultScoringSettings, filterNode, readTwin, scoreNode } from "../src/core/scoring/index.ts";
+import { batchOf, defaultScoringSettings, filterNode, scoreNode, twinStateOf } from "../src/core/scoring/index.ts";
 import { instant } from "../src/core/units/index.ts";
 import { nodeOf, twinStatusOf } from "./extender-cluster.ts";
 
@@ -13,7 +13,7 @@ const known = new Map(
   Array.from({ length: Number(count) }, (_, index) => {
     const node = nodeOf(index);
     const candidate = {
-      twin: readTwin(twinStatusOf(index, begun)),
+      twin: twinStateOf(twinStatusOf(index, begun)),
       hardware: hardwareView(node as unknown as ApiNode, undefined),
       labels: node.metadata.labels as Readonly<Record<string, string>>,
     };

@@ -4,10 +4,10 @@ import { hardwareView } from "../src/core/inventory/index.ts";
 import {
   batchOf,
   type CandidateNode,
-  readTwin,
   ScoringKernel,
   scoreNode,
   defaultScoringSettings as settings,
+  twinStateOf,
 } from "../src/core/scoring/index.ts";
 import { instant } from "../src/core/units/index.ts";
 import { type BenchFigure, nanosecondsPerCall, type Scenario } from "./scenario.ts";
@@ -49,7 +49,7 @@ for (let index = 0; index < NODES; index++) {
   kernel.upsertHardware(node.metadata.name, hardware);
   kernel.upsertLabels(node.metadata.name, node.metadata.labels);
   // The reference gets parsed twins: the bench compares scoring, not date parsing.
-  states.push({ twin: readTwin(twin), hardware, labels: node.metadata.labels });
+  states.push({ twin: twinStateOf(twin), hardware, labels: node.metadata.labels });
 }
 
 const pods: Readonly<Record<WorkloadClass, PodDemand>> = {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
-import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass } from "../../src/programs/extender/testing/extender-harness.ts";
 import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const contract = readFileSync(join(import.meta.dirname, "../../docs/reference/contract.md"), "utf8");
@@ -50,8 +50,8 @@ describe("the metrics of contract 4", () => {
     await harness.createNode("a");
     await harness.twin("a", calmTwinStatus);
     const extender = await harness.start();
-    await extender.filter(pod("performance"), ["a"]);
-    await extender.scores(pod("performance"), ["a"]);
+    await extender.filter(podOfClass("performance"), ["a"]);
+    await extender.scores(podOfClass("performance"), ["a"]);
     const seen = served(await extender.series("joulie_"));
     await harness.end();
     expect(listed("extender").length).toBeGreaterThanOrEqual(7);

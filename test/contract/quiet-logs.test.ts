@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AgentTestHarness } from "../../src/programs/agent/testing/agent-test-harness.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
-import { calmTwinStatus, ExtenderHarness, pod } from "../../src/programs/extender/testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass } from "../../src/programs/extender/testing/extender-harness.ts";
 import { OperatorTestHarness } from "../../src/programs/operator/testing/test-harness.ts";
 
 const NODES = 60;
@@ -50,11 +50,11 @@ describe("logs at the default level", () => {
     }
     const extender = await harness.start();
     for (let round = 0; round < 20; round++) {
-      await extender.filter(pod("performance"), names);
-      await extender.scores(pod("standard"), names);
+      await extender.filter(podOfClass("performance"), names);
+      await extender.scores(podOfClass("standard"), names);
     }
     for (const name of names) await harness.twin(name, { ...calmTwinStatus, schedulableClass: "eco" });
-    await harness.until(async () => (await extender.filter(pod("performance"), names)).NodeNames?.length === 0);
+    await harness.until(async () => (await extender.filter(podOfClass("performance"), names)).NodeNames?.length === 0);
     expect(extender.logs.length).toBeLessThan(FEW);
     await harness.end();
   });

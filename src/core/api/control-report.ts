@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import { block, choice, percentage, power, text, timestamp } from "./fields.ts";
+import { block, choiceField, percentageField, power, textField, timestampField } from "./fields.ts";
 
 export const controlResults = ["applied", "blocked", "error", "none"] as const;
 export type ControlResult = (typeof controlResults)[number];
 
 const outcome = () => ({
-  backend: text(63, "Backend that acted, for example rapl, dvfs, nvml or http.").optional(),
-  result: choice(controlResults, "Result of the last control action.").optional(),
-  message: text(4096, "What the agent did, or why it did not act.").optional(),
-  updatedAt: timestamp("When the agent reported this result.").optional(),
+  backend: textField(63, "Backend that acted, for example rapl, dvfs, nvml or http.").optional(),
+  result: choiceField(controlResults, "Result of the last control action.").optional(),
+  message: textField(4096, "What the agent did, or why it did not act.").optional(),
+  updatedAt: timestampField("When the agent reported this result.").optional(),
 });
 
 /** The control report of one device in NodeTwin.status. */
@@ -26,7 +26,7 @@ export const profileControlReport = (device: string) =>
     observed: block("What the agent measured when it acted.", {
       powerWatts: power(`Total power of all ${device} devices of the node, in watts.`).optional(),
       capWatts: power("Cap the device reported after the action, in watts.").optional(),
-      throttlePct: percentage("Share of the CPUs that are throttled, in percent.").optional(),
+      throttlePct: percentageField("Share of the CPUs that are throttled, in percent.").optional(),
     }).optional(),
   });
 export type ProfileControlReport = z.infer<ReturnType<typeof profileControlReport>>;

@@ -6,13 +6,13 @@ import { isPlainObject, type PlainObject } from "./plain-object.ts";
 import { rulesOf } from "./rules.ts";
 
 /** One problem of an object: the path of the field, a description of its value, and what the schema expects. */
-export interface Problem {
+export interface ObjectProblem {
   readonly path: string;
   readonly text: string;
   readonly expected: string;
 }
 
-export const describeProblem = ({ path, text, expected }: Problem): string =>
+export const describeProblem = ({ path, text, expected }: ObjectProblem): string =>
   `${path === "" ? "the object" : path} is ${text}, expected ${expected}`;
 
 /** A short description of any value. Objects are not printed, because input may be nested to any depth. */
@@ -30,7 +30,7 @@ const maxProblems = 50;
 export class ProblemCollector {
   /** Whether null values and unknown fields count as problems too. */
   readonly strict: boolean;
-  readonly #kept: Problem[] = [];
+  readonly #kept: ObjectProblem[] = [];
   #further = 0;
 
   constructor(strict: boolean) {
@@ -50,7 +50,7 @@ export class ProblemCollector {
     return this.#kept.length >= maxProblems;
   }
 
-  get problems(): readonly Problem[] {
+  get problems(): readonly ObjectProblem[] {
     if (this.#further === 0) return this.#kept;
     return [...this.#kept, { path: "(elsewhere)", text: `${this.#further} more problems`, expected: "none" }];
   }

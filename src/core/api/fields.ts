@@ -23,7 +23,8 @@ export const powerCap = (description: string) => branded<Watts>(z.number().min(1
 export const powerTrend = (description: string) => branded<WattsPerMinute>(z.number().describe(description));
 /** 0 % of the maximum would stop the device, so it is excluded. */
 export const capPercent = (description: string) => branded<Percent>(z.number().gt(0).max(100).describe(description));
-export const percentage = (description: string) => branded<Percent>(z.number().min(0).max(100).describe(description));
+export const percentageField = (description: string) =>
+  branded<Percent>(z.number().min(0).max(100).describe(description));
 
 export const decimal = (least: number, most: number | undefined, description: string) => {
   const bounded = z.number().min(least);
@@ -34,9 +35,9 @@ export const integerField = (least: number, most: number | undefined, descriptio
   return (most === undefined ? bounded : bounded.max(most)).describe(description);
 };
 
-export const flag = (description: string) => z.boolean().describe(description);
-export const text = (longest: number, description: string) => z.string().max(longest).describe(description);
-export const timestamp = (description: string) => z.iso.datetime({ offset: true }).describe(description);
+export const flagField = (description: string) => z.boolean().describe(description);
+export const textField = (longest: number, description: string) => z.string().max(longest).describe(description);
+export const timestampField = (description: string) => z.iso.datetime({ offset: true }).describe(description);
 
 function patterned(pattern: RegExp, longest: number, wanted: string, description: string) {
   const schema = z.string().min(1).max(longest).regex(pattern).describe(description);
@@ -44,7 +45,7 @@ function patterned(pattern: RegExp, longest: number, wanted: string, description
   return schema;
 }
 
-export const objectName = (description: string) =>
+export const objectNameField = (description: string) =>
   patterned(
     objectNamePattern,
     maxObjectName,
@@ -66,7 +67,7 @@ export const conditionType = (description: string) =>
 export const conditionReason = (description: string) =>
   patterned(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/, 1024, "a CamelCase word, at most 1024 characters", description);
 
-export const choice = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
+export const choiceField = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
   z.enum(values).describe(description);
 
 export const block = <const Shape extends z.ZodRawShape>(description: string, shape: Shape) =>

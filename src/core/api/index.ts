@@ -7,7 +7,7 @@ export {
 export { crdOf, type StructuralSchema } from "./crd.ts";
 export { type ErrorCode, type ErrorGroup, errorGroups, errorRegistry } from "./error-registry.ts";
 export * from "./errors.ts";
-export { describeProblem, type Problem } from "./examine.ts";
+export { describeProblem, type ObjectProblem } from "./examine.ts";
 export * from "./kinds.ts";
 export * from "./kubernetes.ts";
 export type { Condition, ObjectMetadata, OwnerReference } from "./metadata.ts";

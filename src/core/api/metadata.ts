@@ -2,15 +2,15 @@ import * as z from "zod";
 import {
   atomicList,
   block,
-  choice,
+  choiceField,
   conditionReason,
   conditionType,
   integerField,
   mapList,
-  objectName,
+  objectNameField,
   stringMap,
-  text,
-  timestamp,
+  textField,
+  timestampField,
 } from "./fields.ts";
 import { apiVersion } from "./names.ts";
 
@@ -25,12 +25,12 @@ const ownerReference = z.object({
 
 /** The fields of ObjectMeta that Joulie reads or writes. Other fields are passed through unchanged. */
 export const objectMetadata = z.object({
-  name: objectName("Name of the object."),
+  name: objectNameField("Name of the object."),
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
   generation: z.number().optional(),
-  creationTimestamp: timestamp("When the object was created.").optional(),
-  deletionTimestamp: timestamp("When deletion was requested.").optional(),
+  creationTimestamp: timestampField("When the object was created.").optional(),
+  deletionTimestamp: timestampField("When deletion was requested.").optional(),
   labels: stringMap.optional(),
   annotations: stringMap.optional(),
   ownerReferences: atomicList(ownerReference, 64, "Owners of this object; it is deleted when they are.").optional(),
@@ -47,11 +47,11 @@ export const header = <const KindName extends string>(kind: KindName) => ({
 
 const condition = block("One aspect of the object's state, in the format of Kubernetes conditions.", {
   type: conditionType("Name of the condition, in CamelCase."),
-  status: choice(["True", "False", "Unknown"], "Whether the condition holds."),
+  status: choiceField(["True", "False", "Unknown"], "Whether the condition holds."),
   observedGeneration: integerField(0, undefined, "Generation of the object that the condition describes.").optional(),
-  lastTransitionTime: timestamp("When status last changed."),
+  lastTransitionTime: timestampField("When status last changed."),
   reason: conditionReason("Machine-readable reason, one CamelCase word."),
-  message: text(32_768, "Human-readable reason, one sentence."),
+  message: textField(32_768, "Human-readable reason, one sentence."),
 });
 export type Condition = z.infer<typeof condition>;
 

@@ -2,15 +2,15 @@ import * as z from "zod";
 import {
   atomicList,
   block,
-  choice,
+  choiceField,
   decimal,
-  flag,
+  flagField,
   integerField,
-  objectName,
+  objectNameField,
   power,
   setList,
-  text,
-  timestamp,
+  textField,
+  timestampField,
 } from "./fields.ts";
 import { header } from "./metadata.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
@@ -20,17 +20,17 @@ export type Exactness = (typeof exactnesses)[number];
 export const hardwareQualities = ["exact", "heuristic", "unavailable"] as const;
 export type HardwareQuality = (typeof hardwareQualities)[number];
 
-const warnings = () => atomicList(text(1024, "One warning."), 64, "Open questions of hardware discovery.");
-const quality = (of: string) => choice(hardwareQualities, `How well ${of} is known.`);
+const warnings = () => atomicList(textField(1024, "One warning."), 64, "Open questions of hardware discovery.");
+const quality = (of: string) => choiceField(hardwareQualities, `How well ${of} is known.`);
 const frequency = (description: string) => decimal(0, undefined, description);
 
 /** Identity and availability fields, the same for CPU and GPU. */
 const device = (name: string) => ({
-  rawModel: text(253, `${name} model as the operating system reports it.`).optional(),
-  model: text(253, `${name} model as the catalogue spells it.`).optional(),
-  vendor: text(63, `${name} vendor, in lower case.`).optional(),
-  controlAvailable: flag(`Whether the agent can cap the ${name}.`).optional(),
-  telemetryAvailable: flag(`Whether the agent can read the ${name}'s power.`).optional(),
+  rawModel: textField(253, `${name} model as the operating system reports it.`).optional(),
+  model: textField(253, `${name} model as the catalogue spells it.`).optional(),
+  vendor: textField(63, `${name} vendor, in lower case.`).optional(),
+  controlAvailable: flagField(`Whether the agent can cap the ${name}.`).optional(),
+  telemetryAvailable: flagField(`Whether the agent can read the ${name}'s power.`).optional(),
   quality: quality(`the ${name}`).optional(),
   warnings: warnings().optional(),
 });
@@ -40,12 +40,12 @@ const cpu = block("The node's CPUs.", {
   sockets: integerField(0, undefined, "Number of CPU packages.").optional(),
   coresPerSocket: integerField(0, undefined, "Physical cores per package.").optional(),
   totalCores: integerField(0, undefined, "Physical cores of all packages.").optional(),
-  driverFamily: text(
+  driverFamily: textField(
     63,
     "Kernel driver that controls power or frequency, for example intel_rapl or amd_pstate.",
   ).optional(),
   capRange: block("The range of caps that the CPU accepts.", {
-    type: text(63, "Scope of the range, for example package.").optional(),
+    type: textField(63, "Scope of the range, for example package.").optional(),
     minWattsPerSocket: power("Lowest cap of one package, in watts.").optional(),
     maxWattsPerSocket: power("Highest cap of one package, in watts.").optional(),
   }).optional(),
@@ -61,7 +61,7 @@ const cpu = block("The node's CPUs.", {
 
 const gpu = block("The node's GPUs.", {
   ...device("GPU"),
-  present: flag("Whether the node has any GPU.").optional(),
+  present: flagField("Whether the node has any GPU.").optional(),
   count: integerField(0, undefined, "Number of physical GPUs.").optional(),
   capRangePerGpu: block("The range of caps that one GPU accepts.", {
     minWatts: power("Lowest cap, in watts.").optional(),
@@ -70,8 +70,8 @@ const gpu = block("The node's GPUs.", {
   }).optional(),
   currentCapWatts: power("Cap that each GPU enforces now, in watts.").optional(),
   slicing: block("How one GPU can be shared.", {
-    supported: flag("Whether the GPU can be sliced.").optional(),
-    modes: setList(text(63, "One mode."), 16, "Supported modes, for example mig or time-slicing.").optional(),
+    supported: flagField("Whether the GPU can be sliced.").optional(),
+    modes: setList(textField(63, "One mode."), 16, "Supported modes, for example mig or time-slicing.").optional(),
   }).optional(),
 });
 
@@ -83,32 +83,32 @@ const status = block("What the agent discovered.", {
   }).optional(),
   inventoryResolution: block("How the agent matched the hardware with the catalogue.", {
     hardwareCatalogKey: block("Keys of the matched catalogue entries.", {
-      cpu: text(253, "Key of the CPU's entry.").optional(),
-      gpu: text(253, "Key of the GPU's entry.").optional(),
+      cpu: textField(253, "Key of the CPU's entry.").optional(),
+      gpu: textField(253, "Key of the GPU's entry.").optional(),
     }).optional(),
     exactness: block("How closely the entries match.", {
-      cpu: choice(exactnesses, "How closely the CPU's entry matches.").optional(),
-      gpu: choice(exactnesses, "How closely the GPU's entry matches.").optional(),
+      cpu: choiceField(exactnesses, "How closely the CPU's entry matches.").optional(),
+      gpu: choiceField(exactnesses, "How closely the GPU's entry matches.").optional(),
     }).optional(),
   }).optional(),
   capabilities: block("What the agent can do on this node.", {
-    cpuControl: flag("Whether the agent can cap the CPUs.").optional(),
-    gpuControl: flag("Whether the agent can cap the GPUs.").optional(),
-    cpuTelemetry: flag("Whether the agent can read CPU power.").optional(),
-    gpuTelemetry: flag("Whether the agent can read GPU power.").optional(),
+    cpuControl: flagField("Whether the agent can cap the CPUs.").optional(),
+    gpuControl: flagField("Whether the agent can cap the GPUs.").optional(),
+    cpuTelemetry: flagField("Whether the agent can read CPU power.").optional(),
+    gpuTelemetry: flagField("Whether the agent can read GPU power.").optional(),
   }).optional(),
   quality: block("How reliable this information is.", {
     overall: quality("the hardware as a whole").optional(),
     warnings: warnings().optional(),
   }).optional(),
-  updatedAt: timestamp("When the agent last ran discovery.").optional(),
+  updatedAt: timestampField("When the agent last ran discovery.").optional(),
 });
 
 export const nodeHardwareSchema = withRules(
   z.object({
     ...header("NodeHardware"),
     spec: block("The node that this object describes.", {
-      nodeName: objectName("Name of the node; it is also the name of this object."),
+      nodeName: objectNameField("Name of the node; it is also the name of this object."),
     }),
     status: status.optional(),
   }),

@@ -3,14 +3,14 @@ import { type Instant, instant, milliseconds } from "../units/index.ts";
 import { twinControlReport } from "./control-report.ts";
 import {
   block,
-  choice,
+  choiceField,
   decimal,
   integerField,
-  percentage,
+  percentageField,
   power,
   powerTrend,
-  text,
-  timestamp,
+  textField,
+  timestampField,
   withReadFallback,
 } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
@@ -32,14 +32,14 @@ const wantedPower = block(
   "Whether the node should run; absent means on. The operator decides, the power program obeys.",
   {
     // An invalid state reads as on: a node that runs for no reason only costs energy.
-    state: withReadFallback(choice(wantedPowerStates, "Wanted state of the node."), "on"),
-    reason: text(1024, "Why the operator wants this state, one sentence.").optional(),
+    state: withReadFallback(choiceField(wantedPowerStates, "Wanted state of the node."), "on"),
+    reason: textField(1024, "Why the operator wants this state, one sentence.").optional(),
   },
 );
 
 /** A reader that knows fewer names still shows them, so they are plain text. */
 const limitName = (device: string) =>
-  text(
+  textField(
     64,
     `Name of the limit that the ${device} cap comes from, the lowest of all: profile (settings), slowdown (ECO_MAX_SLOWDOWN_PCT) or pin (NodePowerProfile); absent without a cap.`,
   ).optional();
@@ -47,7 +47,10 @@ const limitName = (device: string) =>
 const capsOrigin = block("What the caps of this target stand for; absent if an older operator wrote it.", {
   // An invalid profile reads as performance: the operator then lowers caps only after it has counted pods.
   profile: withReadFallback(
-    choice(profiles, "Profile whose caps these are; a node on its way to eco has the caps of performance for a while."),
+    choiceField(
+      profiles,
+      "Profile whose caps these are; a node on its way to eco has the caps of performance for a while.",
+    ),
     "performance",
   ),
   cpu: limitName("CPU"),
@@ -57,27 +60,27 @@ const capsOrigin = block("What the caps of this target stand for; absent if an o
 const nodePower = block("Where the node is between on and off; absent means on. Written by the power program.", {
   // An invalid state reads as failed: the scheduler places nothing on such a node, and nothing switches it off.
   state: withReadFallback(
-    choice(
+    choiceField(
       nodePowerStates,
       "on, stopping (on its way to off), off, waking (on its way to on), or failed (a wake failed).",
     ),
     "failed",
   ),
-  since: timestamp("When the node entered this state.").optional(),
+  since: timestampField("When the node entered this state.").optional(),
 });
 
 const awaitedBy = block(
   "The pending performance pod that the node is kept free for: until the given time the extender rejects the node for pods that would delay it.",
   {
-    pod: text(507, "Namespace and name of the pod, as namespace/name."),
-    uid: text(253, "Uid of the pod."),
+    pod: textField(507, "Namespace and name of the pod, as namespace/name."),
+    uid: textField(253, "Uid of the pod."),
     priority: integerField(
       -2_147_483_648,
       2_147_483_647,
       "Priority of the pod; absent means 0. Pods of higher priority are not rejected.",
     ).optional(),
-    since: timestamp("When the operator chose the node for the pod."),
-    until: timestamp("When the node takes other pods again; in the past once the pod is bound or gone."),
+    since: timestampField("When the operator chose the node for the pod."),
+    until: timestampField("When the node takes other pods again; in the past once the pod is bound or gone."),
     spare: block("What other pods may request without delaying the pod; absent means nothing.", {
       cpu: decimal(0, undefined, "CPUs."),
       memory: decimal(0, undefined, "Bytes of memory."),
@@ -86,11 +89,11 @@ const awaitedBy = block(
 );
 
 const powerMeasurement = block("Measured power and power budget of the node; absent if both are unknown.", {
-  source: choice(
+  source: choiceField(
     powerSources,
     "Source of the reading: measured (kepler, agent, http, prometheus), modelled (utilization) or estimated (static).",
   ).optional(),
-  measuredAt: timestamp("When the power was read.").optional(),
+  measuredAt: timestampField("When the power was read.").optional(),
   measuredNodePowerW: power("Power that the CPUs and GPUs of the node draw, in watts.").optional(),
   estimatedGpuPowerW: power(
     "Part of measuredNodePowerW that is estimated, because the source reads no GPUs, in watts; absent if it reads all devices.",
@@ -110,20 +113,20 @@ const powerMeasurement = block("Measured power and power budget of the node; abs
 const status = block(
   "Predictions and measurements. The agent owns controlStatus, the power program owns power, the operator all other fields.",
   {
-    schedulableClass: choice(schedulableClasses, "Class of the node for the scheduler.").optional(),
-    predictedPowerHeadroomScore: percentage(
+    schedulableClass: choiceField(schedulableClasses, "Class of the node for the scheduler.").optional(),
+    predictedPowerHeadroomScore: percentageField(
       "Headroom for more work, 0 to 100, forecast for a node that draws its cap; higher is better.",
     ).optional(),
-    predictedCoolingStressScore: percentage(
+    predictedCoolingStressScore: percentageField(
       "Cooling stress, 0 to 100, forecast for a node that draws its cap.",
     ).optional(),
-    coolingStressNow: percentage(
+    coolingStressNow: percentageField(
       "Cooling stress, 0 to 100, of the power that the node draws now; absent if it is asleep or its power is unknown.",
     ).optional(),
-    predictedPsuStressScore: percentage("Share of the rack's power supply in use, 0 to 100.").optional(),
+    predictedPsuStressScore: percentageField("Share of the rack's power supply in use, 0 to 100.").optional(),
     effectiveCapState: block("The caps that the predictions are based on.", {
-      cpuPct: percentage("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
-      gpuPct: percentage("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
+      cpuPct: percentageField("CPU cap in percent of the maximum; 100 means uncapped.").optional(),
+      gpuPct: percentageField("GPU cap in percent of the maximum; 100 means uncapped or no GPU.").optional(),
     }).optional(),
     expectedSlowdownPct: decimal(
       0,
@@ -145,10 +148,10 @@ const status = block(
     power: nodePower.optional(),
     awaitedBy: awaitedBy.optional(),
     conditions: conditions().optional(),
-    lastTransitionTime: timestamp(
+    lastTransitionTime: timestampField(
       "When schedulableClass last changed; absent until the first change. PROFILE_MIN_DWELL counts from this time.",
     ).optional(),
-    lastUpdated: timestamp("When the operator last refreshed this status.").optional(),
+    lastUpdated: timestampField("When the operator last refreshed this status.").optional(),
   },
 );
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { objectName } from "./fields.ts";
+import { objectNameField } from "./fields.ts";
 import { nodeTwinKind } from "./kinds.ts";
 import { isObjectName } from "./object-name.ts";
 import { readObject } from "./read.ts";
@@ -47,7 +47,7 @@ describe("isObjectName", () => {
   });
 
   it("is used by schemas and label prefixes", () => {
-    const schema = objectName("A name.");
+    const schema = objectNameField("A name.");
     const near = fc.string({ unit: fc.constantFrom("a", "z", "0", "-", ".", "A", "_"), maxLength: 8 });
     const text = fc.oneof(near, fc.constantFrom(...legal, ...illegal));
     fc.assert(

@@ -3,13 +3,13 @@ import type { Seconds } from "../units/index.ts";
 import {
   block,
   branded,
-  choice,
-  flag,
+  choiceField,
+  flagField,
   httpEndpoint,
   integerField,
-  objectName,
-  text,
-  timestamp,
+  objectNameField,
+  textField,
+  timestampField,
   withReadFallback,
 } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
@@ -31,19 +31,24 @@ export type OperationStep = (typeof operationSteps)[number];
 const seconds = (description: string) => branded<Seconds>(z.number().min(0).describe(description));
 
 const secretRef = (description: string) =>
-  block(description, { name: objectName("Name of the Secret, in the namespace of the power program.") });
+  block(description, { name: objectNameField("Name of the Secret, in the namespace of the power program.") });
 
 const redfish = block("A machine behind a Redfish service (BMC).", {
   address: httpEndpoint("Address of the service: https://host[:port]. http:// needs insecureSkipVerify."),
-  systemId: text(253, "The Id of the ComputerSystem; required only if the service has several systems.").optional(),
+  systemId: textField(
+    253,
+    "The Id of the ComputerSystem; required only if the service has several systems.",
+  ).optional(),
   credentialsSecretRef: secretRef("Secret with the keys username and password.").optional(),
   caSecretRef: secretRef("Secret with the key ca.crt, which signs the certificate of the service.").optional(),
-  insecureSkipVerify: flag("Accept any certificate, and http://. The network can then read the password.").optional(),
+  insecureSkipVerify: flagField(
+    "Accept any certificate, and http://. The network can then read the password.",
+  ).optional(),
 });
 
 const metal3 = block("A machine that Metal3 manages: spec.online of its BareMetalHost.", {
-  namespace: objectName("Namespace of the BareMetalHost."),
-  name: objectName("Name of the BareMetalHost."),
+  namespace: objectNameField("Namespace of the BareMetalHost."),
+  name: objectNameField("Name of the BareMetalHost."),
 });
 
 const webhook = block("A service of the user that switches the machine.", {
@@ -53,7 +58,7 @@ const webhook = block("A service of the user that switches the machine.", {
 
 const spec = withRules(
   block("How the machine of one node is switched on and off.", {
-    nodeName: objectName("Name of the node; it is also the name of this object."),
+    nodeName: objectNameField("Name of the node; it is also the name of this object."),
     redfish: redfish.optional(),
     metal3: metal3.optional(),
     webhook: webhook.optional(),
@@ -62,30 +67,32 @@ const spec = withRules(
 );
 
 const outcome = (what: string) => ({
-  at: timestamp(`When the last ${what} ended.`),
+  at: timestampField(`When the last ${what} ended.`),
   seconds: seconds("How long it took, in seconds. Absent if that was not measured.").optional(),
-  result: withReadFallback(choice(powerResults, `Result of the last ${what}.`), "failed"),
+  result: withReadFallback(choiceField(powerResults, `Result of the last ${what}.`), "failed"),
 });
 
 const operation = block("The sleep or wake in progress. A restarted power program continues here.", {
   // An operation that cannot be read is a wake: it switches nothing off.
-  type: withReadFallback(choice(operationTypes, "What is in progress."), "wake"),
-  step: withReadFallback(choice(operationSteps, "The step that comes next or is waited for."), "on"),
-  startedAt: timestamp("When the operation started.").optional(),
-  stepAt: timestamp("When its step started.").optional(),
+  type: withReadFallback(choiceField(operationTypes, "What is in progress."), "wake"),
+  step: withReadFallback(choiceField(operationSteps, "The step that comes next or is waited for."), "on"),
+  startedAt: timestampField("When the operation started.").optional(),
+  stepAt: timestampField("When its step started.").optional(),
   attempt: integerField(1, undefined, "Which attempt of a wake this is.").optional(),
-  test: flag("Whether this belongs to a test of the wake.").optional(),
-  proves: flag("Whether the machine was off before, so that a success proves the wake.").optional(),
+  test: flagField("Whether this belongs to a test of the wake.").optional(),
+  proves: flagField("Whether the machine was off before, so that a success proves the wake.").optional(),
   generation: integerField(1, undefined, "metadata.generation when the machine was off.").optional(),
-  bootBefore: text(64, "The boot ID of the node before the machine was switched on.").optional(),
-  heartbeatBefore: text(64, "The last heartbeat of the kubelet before the machine was switched on.").optional(),
-  reportBefore: text(64, "The last report of the agent before the machine was switched on.").optional(),
+  bootBefore: textField(64, "The boot ID of the node before the machine was switched on.").optional(),
+  heartbeatBefore: textField(64, "The last heartbeat of the kubelet before the machine was switched on.").optional(),
+  reportBefore: textField(64, "The last report of the agent before the machine was switched on.").optional(),
 });
 
 const status = block("What the power program observed and did.", {
-  powerState: withReadFallback(choice(switchStates, "What the switch last said."), "unknown").optional(),
-  observedAt: timestamp("When powerState last changed.").optional(),
-  wakeProven: flag("Whether a wake has succeeded and none has failed since. Only such nodes may sleep.").optional(),
+  powerState: withReadFallback(choiceField(switchStates, "What the switch last said."), "unknown").optional(),
+  observedAt: timestampField("When powerState last changed.").optional(),
+  wakeProven: flagField(
+    "Whether a wake has succeeded and none has failed since. Only such nodes may sleep.",
+  ).optional(),
   provenGeneration: integerField(1, undefined, "metadata.generation whose wake is proven.").optional(),
   lastWake: block("The last wake.", outcome("wake")).optional(),
   lastSleep: block("The last sleep.", outcome("sleep")).optional(),

@@ -1,5 +1,14 @@
 import type { z } from "zod";
-import { block, capPercent, choice, flag, objectName, powerCap, text, withReadFallback } from "./fields.ts";
+import {
+  block,
+  capPercent,
+  choiceField,
+  flagField,
+  objectNameField,
+  powerCap,
+  textField,
+  withReadFallback,
+} from "./fields.ts";
 import { needsOneOf, withRules } from "./rules.ts";
 
 export const profiles = ["performance", "eco"] as const;
@@ -17,7 +26,7 @@ const cpuCap = withRules(
 
 const gpuPowerCap = withRules(
   block("The cap of each GPU; absent means uncapped.", {
-    scope: choice(["perGpu"], "Scope of the cap: each GPU separately.").optional(),
+    scope: choiceField(["perGpu"], "Scope of the cap: each GPU separately.").optional(),
     capWattsPerGpu: powerCap("Most power one GPU may draw, in watts; takes precedence over the percentage.").optional(),
     capPctOfMax: capPercent("Most power one GPU may draw, in percent of its maximum.").optional(),
   }),
@@ -27,16 +36,16 @@ const gpuPowerCap = withRules(
 /** The requested power state of a node. NodeTwin publishes it, and NodePowerProfile pins it. */
 export const powerTarget = () =>
   block("The power target of the node.", {
-    nodeName: objectName("Name of the node; it is also the name of this object."),
+    nodeName: objectNameField("Name of the node; it is also the name of this object."),
     // An invalid profile reads as performance: every node starts there, and it slows no work down.
-    profile: withReadFallback(choice(profiles, "Power profile the node offers to workloads."), "performance"),
+    profile: withReadFallback(choiceField(profiles, "Power profile the node offers to workloads."), "performance"),
     cpu: cpuCap.optional(),
     gpu: block("GPU targets.", { powerCap: gpuPowerCap.optional() }).optional(),
     policy: block("Origin of the target.", {
-      name: text(253, "Policy that decided the target, or `pinned` if a user's NodePowerProfile did.").optional(),
+      name: textField(253, "Policy that decided the target, or `pinned` if a user's NodePowerProfile did.").optional(),
     }).optional(),
     scheduling: block("Scheduling information about the target.", {
-      draining: flag("Whether the node is changing to eco while performance pods still run on it.").optional(),
+      draining: flagField("Whether the node is changing to eco while performance pods still run on it.").optional(),
     }).optional(),
   });
 

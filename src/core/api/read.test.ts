@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeProblem, type Problem } from "./examine.ts";
+import { describeProblem, type ObjectProblem } from "./examine.ts";
 import { type AnyKind, kinds, nodeHardwareKind, nodeTwinKind, telemetryProfileKind } from "./kinds.ts";
 import { readObject } from "./read.ts";
 import { isNumeric, leavesOf, pathText, readingOf, sampleOf, withValueAt } from "./testing/sample.ts";
@@ -25,7 +25,7 @@ const counts = new Set([
   "generation",
 ]);
 
-const pathsOf = (dropped: readonly Problem[]) => dropped.map(({ path }) => path);
+const pathsOf = (dropped: readonly ObjectProblem[]) => dropped.map(({ path }) => path);
 
 describe.each(kinds.map((kind): [string, AnyKind] => [kind.kind, kind]))("reading a %s", (_, kind) => {
   const sample = sampleOf(kind);

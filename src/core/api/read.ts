@@ -1,5 +1,5 @@
 import { fail, ok, type Result } from "../units/index.ts";
-import { describeValue, examine, expectationOf, type Problem, ProblemCollector } from "./examine.ts";
+import { describeValue, examine, expectationOf, type ObjectProblem, ProblemCollector } from "./examine.ts";
 import type { ResourceKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
 import { apiGroup, apiVersion } from "./names.ts";
@@ -8,7 +8,7 @@ import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts
 export interface ReadObject<Object> {
   readonly object: Object;
   /** Values that were left out or replaced by their fallback; empty for a valid object. */
-  readonly dropped: readonly Problem[];
+  readonly dropped: readonly ObjectProblem[];
 }
 
 /**
@@ -16,7 +16,10 @@ export interface ReadObject<Object> {
  * affects only itself. A valid object is returned as it is, not copied. An object of another kind or without a usable name
  * is rejected.
  */
-export function readObject<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
+export function readObject<Object>(
+  kind: ResourceKind<Object>,
+  value: unknown,
+): Result<ReadObject<Object>, ObjectProblem> {
   const renamed = withoutAliases(kind, value);
   if (isValid(kind, renamed)) return ok({ object: renamed, dropped: [] });
   return salvage(kind, renamed);
@@ -35,7 +38,7 @@ function isValid<Object>(kind: ResourceKind<Object>, value: unknown): value is O
   return kind.schema.safeParse(value).success;
 }
 
-function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, Problem> {
+function salvage<Object>(kind: ResourceKind<Object>, value: unknown): Result<ReadObject<Object>, ObjectProblem> {
   const refuse = (path: string, found: unknown, expected: string) =>
     fail({ path, text: describeValue(found), expected });
   if (!isPlainObject(value)) return refuse("", value, `a ${kind.kind}`);

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { profileControlReport } from "./control-report.ts";
-import { block, choice, httpEndpoint, integerField, objectName, withReadFallback } from "./fields.ts";
+import { block, choiceField, httpEndpoint, integerField, objectNameField, withReadFallback } from "./fields.ts";
 import { conditions, header } from "./metadata.ts";
 import { needsWhen, withRules } from "./rules.ts";
 
@@ -19,8 +19,11 @@ export type GpuControlMode = (typeof gpuControlModes)[number];
 const target = withReadFallback(
   withRules(
     block("The nodes that this profile applies to.", {
-      scope: withReadFallback(choice(telemetryScopes, "One node, or every node without a profile of its own."), "node"),
-      nodeName: objectName("Name of the node; required if the scope is node.").optional(),
+      scope: withReadFallback(
+        choiceField(telemetryScopes, "One node, or every node without a profile of its own."),
+        "node",
+      ),
+      nodeName: objectNameField("Name of the node; required if the scope is node.").optional(),
     }),
     needsWhen("scope", "node", "nodeName"),
   ),
@@ -36,7 +39,7 @@ const http = () => ({
 const source = (description: string) =>
   withRules(
     block(description, {
-      type: withReadFallback(choice(sourceTypes, "Type of the source."), "none"),
+      type: withReadFallback(choiceField(sourceTypes, "Type of the source."), "none"),
       http: block("HTTP settings; required if the type is http.", http()).optional(),
       prometheus: block("Prometheus settings; required if the type is prometheus.", {
         endpoint: httpEndpoint("URL of Prometheus; {node} is replaced by the node's name, URL-escaped."),
@@ -54,10 +57,10 @@ const source = (description: string) =>
 const control = <const Modes extends readonly [string, ...string[]]>(device: string, modes: Modes) =>
   withRules(
     block(`How the ${device} is capped.`, {
-      type: withReadFallback(choice(controlTypes, "Type of the control backend."), "none"),
+      type: withReadFallback(choiceField(controlTypes, "Type of the control backend."), "none"),
       http: block("HTTP settings; required if the type is http.", {
         ...http(),
-        mode: choice(modes, `Type of ${device} control that the endpoint offers.`).optional(),
+        mode: choiceField(modes, `Type of ${device} control that the endpoint offers.`).optional(),
       }).optional(),
     }),
     needsWhen("type", "http", "http"),

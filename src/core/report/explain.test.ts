@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { NodeTwinStatus, Pod } from "../api/index.ts";
 import { demandOf } from "../demand/index.ts";
 import { hardwareView } from "../inventory/index.ts";
-import { batchOf, defaultEnergySettings, defaultScoringSettings, readTwin, scoreNode } from "../scoring/index.ts";
+import { batchOf, defaultEnergySettings, defaultScoringSettings, scoreNode, twinStateOf } from "../scoring/index.ts";
 import type { Watts } from "../units/index.ts";
 import { type ExplainSettings, explainPlacement } from "./explain.ts";
 import { summaryInWords, verdictInWords } from "./explain-words.ts";
-import { clusterOf, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
+import { clusterOf, nodeObject, podObject, REPORT_TIME, twinObject } from "./testing/objects.ts";
 
 const settings: ExplainSettings = { scoring: defaultScoringSettings, extenderWeight: 1, kubeProfile: "default" };
 const eco: NodeTwinStatus = { schedulableClass: "eco" };
@@ -26,8 +26,8 @@ describe("why a pod is where it is", () => {
     const twins = [twinObject("hot", busy(380)), twinObject("calm", busy(100))];
     const pod = podObject("p", { node: "calm" });
     const found = explain(pod, clusterOf(nodes, twins, { pods: [pod] }));
-    const states = twins.map(({ status }) => readTwin(status ?? {}));
-    const batch = batchOf(states, NOW, defaultScoringSettings);
+    const states = twins.map(({ status }) => twinStateOf(status ?? {}));
+    const batch = batchOf(states, REPORT_TIME, defaultScoringSettings);
     const expected = nodes.map(
       (node, at) =>
         scoreNode(
@@ -85,8 +85,8 @@ describe("why a pod is where it is", () => {
     const awaitedBy = {
       pod: "jobs/large",
       uid: "uid-large",
-      since: new Date(NOW).toISOString(),
-      until: new Date(NOW + 60_000).toISOString(),
+      since: new Date(REPORT_TIME).toISOString(),
+      until: new Date(REPORT_TIME + 60_000).toISOString(),
     };
     const pod = podObject("p", { cpu: "1" });
     const found = explain(pod, clusterOf([nodeObject("a")], [twinObject("a", { awaitedBy })], { pods: [pod] }));

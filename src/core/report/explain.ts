@@ -22,12 +22,12 @@ import {
   type NodeLoad,
   nodeLoadOf,
   nonZeroRequests,
-  readTwin,
   runningPodOf,
   type ScoredPod,
   type ScoringSettings,
   scoreNode,
   type TwinState,
+  twinStateOf,
 } from "../scoring/index.ts";
 import type { Instant } from "../units/index.ts";
 import type { ClusterObjectsWithPods } from "./cluster-objects.ts";
@@ -101,7 +101,9 @@ export function explainPlacement(
   const others = podsOfNodes(objects.pods.filter((other) => !isSamePod(pod, other)));
   const states = nodes.map((node): TwinState | undefined => {
     const twin = twins.get(node.metadata.name);
-    return twin !== undefined && isTwinOf(node, twin) && twin.status !== undefined ? readTwin(twin.status) : undefined;
+    return twin !== undefined && isTwinOf(node, twin) && twin.status !== undefined
+      ? twinStateOf(twin.status)
+      : undefined;
   });
   const batch = batchOf(states, now, settings.scoring);
   const candidates = nodes.map((node, at) =>

@@ -4,7 +4,7 @@ import { instant, isoTime, watts } from "../units/index.ts";
 import { defaultReportSettings } from "./cluster-objects.ts";
 import { sourceText, summarizeNodes, totalsOver } from "./node-summary.ts";
 import { findProblems } from "./problems.ts";
-import { clusterOf, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
+import { clusterOf, nodeObject, podObject, REPORT_TIME, twinObject } from "./testing/objects.ts";
 
 const cluster = clusterOf([nodeObject("a"), nodeObject("b")], [twinObject("a", { schedulableClass: "eco" })], {
   pods: [
@@ -24,7 +24,7 @@ const podsOf = (objects: typeof cluster | typeof unreadable) =>
   }));
 
 describe("power of a node", () => {
-  const minutesAgo = (minutes: number) => isoTime(instant(NOW - minutes * 60_000));
+  const minutesAgo = (minutes: number) => isoTime(instant(REPORT_TIME - minutes * 60_000));
   const stale = { lastUpdated: minutesAgo(6) };
   const totalsOf = (...twins: NodeTwin[]) => {
     const nodes = twins.map(({ metadata }) => nodeObject(metadata.name));
@@ -95,7 +95,7 @@ describe("cooling and room of a node", () => {
   });
 
   it("X-143 shows no stress of now once the operator no longer refreshes the twin", () => {
-    const lastUpdated = isoTime(instant(NOW - 6 * 60_000));
+    const lastUpdated = isoTime(instant(REPORT_TIME - 6 * 60_000));
     expect(summaryOf({ lastUpdated })).toMatchObject({ cooling: undefined, coolingAtCap: 89, used: undefined });
   });
 });

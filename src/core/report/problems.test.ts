@@ -8,11 +8,11 @@ import {
   type Installation,
 } from "./cluster-objects.ts";
 import { findProblems } from "./problems.ts";
-import { clusterOf, installation, NOW, nodeObject, podObject, twinObject } from "./testing/objects.ts";
+import { clusterOf, installation, nodeObject, podObject, REPORT_TIME, twinObject } from "./testing/objects.ts";
 
 const problemsIn = (objects: ClusterObjects) => findProblems(objects, defaultReportSettings);
 const idsIn = (objects: ClusterObjects) => problemsIn(objects).map(({ id }) => id);
-const minutesAgo = (minutes: number) => new Date(NOW - minutes * 60_000).toISOString();
+const minutesAgo = (minutes: number) => new Date(REPORT_TIME - minutes * 60_000).toISOString();
 
 /** The problems of one node with this status. */
 const idsOf = (
@@ -42,9 +42,9 @@ describe("problems of nodes", () => {
     ["agent-silent", { controlStatus: {} }],
     [
       "control-error",
-      { controlStatus: { cpu: { result: "error", message: "cap does not hold", updatedAt: isoTime(NOW) } } },
+      { controlStatus: { cpu: { result: "error", message: "cap does not hold", updatedAt: isoTime(REPORT_TIME) } } },
     ],
-    ["control-blocked", { controlStatus: { gpu: { result: "blocked", updatedAt: isoTime(NOW) } } }],
+    ["control-blocked", { controlStatus: { gpu: { result: "blocked", updatedAt: isoTime(REPORT_TIME) } } }],
     ["wake-failed", { power: { state: "failed" } }],
     ["psu-stress", { predictedPsuStressScore: 92 as never }],
     ["psu-overload", { predictedPsuStressScore: 100 as never }],
@@ -110,7 +110,7 @@ describe("problems of nodes", () => {
   });
 
   it("CLI-01 says first that Joulie is stopped or only observes, whatever else is wrong", () => {
-    const broken: NodeTwinStatus = { controlStatus: { cpu: { result: "error", updatedAt: isoTime(NOW) } } };
+    const broken: NodeTwinStatus = { controlStatus: { cpu: { result: "error", updatedAt: isoTime(REPORT_TIME) } } };
     const observing = installation({ programs: [agents] });
     expect(idsOf(broken, {}, { installation: observing })).toEqual(["observe-only", "control-error"]);
     const stopped = installation({ programs: [agents], stopped: true });

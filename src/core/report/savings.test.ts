@@ -7,7 +7,7 @@ import { savedByCaps } from "./counterfactual.ts";
 import { EnergyAccount, type NodeEnergySample, REMOVED_NODES } from "./energy-account.ts";
 import { energySampleOf } from "./energy-sample.ts";
 import { ESTIMATOR_BIAS, savingsReport } from "./savings.ts";
-import { clusterOf, NOW, nodeObject, twinObject } from "./testing/objects.ts";
+import { clusterOf, nodeObject, REPORT_TIME, twinObject } from "./testing/objects.ts";
 import { savingsTruth } from "./testing/savings-truth.ts";
 
 const model = nodePowerModelOf(
@@ -45,7 +45,7 @@ describe("a sample of the cluster", () => {
 
   it("SAV-02 takes the power of a stale twin as missing, not as a reading that goes on", () => {
     expect(sampleWith({})?.drawn).toBeGreaterThan(200);
-    expect(sampleWith({ lastUpdated: new Date(NOW - 6 * 60_000).toISOString() })?.drawn).toBeUndefined();
+    expect(sampleWith({ lastUpdated: new Date(REPORT_TIME - 6 * 60_000).toISOString() })?.drawn).toBeUndefined();
   });
 
   it("X-153 adds the model of the rest of the server to packages and boards, and says how much it is", () => {
@@ -68,8 +68,8 @@ describe("a sample of the cluster", () => {
       const powerMeasurement = { source: "kepler", measuredNodePowerW: drawn, cpuCappedPowerW: ofCpus } as const;
       return sampleWith({ controlStatus: { cpu }, powerMeasurement })?.savedByCaps.high;
     };
-    expect(savedWith(NOW - 60_000)).toBeGreaterThan(0);
-    expect(savedWith(NOW - 6 * 60_000)).toBe(0);
+    expect(savedWith(REPORT_TIME - 60_000)).toBeGreaterThan(0);
+    expect(savedWith(REPORT_TIME - 6 * 60_000)).toBe(0);
   });
 
   it("X-153 a node that is off draws its standby power and saves the rest of its idle power at the wall", () => {

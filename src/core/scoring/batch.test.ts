@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../units/index.ts";
 import { batchOf, currentHeadroom, isFresh } from "./batch.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 const settings = { stalenessThreshold: milliseconds(300_000) };
@@ -17,7 +17,7 @@ interface Sketch {
 }
 
 const twin = ({ class: schedulableClass = "performance", age = 0, cap, drawn, trend, predicted }: Sketch) =>
-  readTwin(
+  twinStateOf(
     JSON.parse(
       JSON.stringify({
         schedulableClass,
@@ -48,8 +48,8 @@ describe("isFresh", () => {
   });
 
   it.each([undefined, "", "soon"])("SCH-38 treats a twin with lastUpdated %j as stale", (lastUpdated) => {
-    const status = { schedulableClass: "eco", lastUpdated } as Parameters<typeof readTwin>[0];
-    expect(isFresh(readTwin(status), now, settings.stalenessThreshold)).toBe(false);
+    const status = { schedulableClass: "eco", lastUpdated } as Parameters<typeof twinStateOf>[0];
+    expect(isFresh(twinStateOf(status), now, settings.stalenessThreshold)).toBe(false);
   });
 });
 

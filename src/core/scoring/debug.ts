@@ -4,7 +4,7 @@ import type { Instant, Percent, Watts, WattsPerMinute } from "../units/index.ts"
 import { currentHeadroom, isFresh } from "./batch.ts";
 import { coolingTerm, headroomTerm } from "./formula.ts";
 import type { ScoringSettings } from "./settings.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 /** A node with everything that the extender knows about it. */
 export interface DebuggedNode {
@@ -53,7 +53,7 @@ export function debugReport(nodes: Iterable<DebuggedNode>, now: Instant, setting
 }
 
 function debugRow({ name, twin: status, hardware }: DebuggedNode, now: Instant, settings: ScoringSettings): DebugRow {
-  const twin = readTwin(status ?? {});
+  const twin = twinStateOf(status ?? {});
   const headroom = currentHeadroom(twin);
   const measured = status?.powerMeasurement;
   const gpuCount = hardware === undefined ? null : (hardware.gpu?.count ?? 0);

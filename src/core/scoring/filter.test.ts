@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { schedulableClasses } from "../api/index.ts";
 import { filterNode } from "./filter.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
-const ofClass = (schedulableClass: string) => readTwin({ schedulableClass } as Parameters<typeof readTwin>[0]);
+const ofClass = (schedulableClass: string) => twinStateOf({ schedulableClass } as Parameters<typeof twinStateOf>[0]);
 
 describe("filterNode", () => {
   it("SCH-04 rejects an eco node for a performance pod with a reason", () => {
@@ -57,16 +57,18 @@ describe("filterNode", () => {
   it("SLP-02 rejects a node that the power program does not report as on, whatever its class", () => {
     for (const schedulableClass of schedulableClasses) {
       for (const state of ["stopping", "off", "waking", "failed"] as const) {
-        expect(filterNode("standard", readTwin({ schedulableClass, power: { state } }), undefined)).toContain("asleep");
+        expect(filterNode("standard", twinStateOf({ schedulableClass, power: { state } }), undefined)).toContain(
+          "asleep",
+        );
       }
     }
-    const awake = readTwin({ schedulableClass: "performance", power: { state: "on" } });
+    const awake = twinStateOf({ schedulableClass: "performance", power: { state: "on" } });
     expect(filterNode("performance", awake, undefined)).toBeUndefined();
   });
 
   it("SLP-16 accepts a node that has woken since the operator published class asleep, as under the stop switch", () => {
     const woken = (since: string) =>
-      readTwin({
+      twinStateOf({
         schedulableClass: "asleep",
         lastUpdated: "2030-01-01T00:10:00Z",
         power: { state: "on", since },
@@ -87,7 +89,7 @@ describe("filterNode", () => {
   });
 
   it("X-43 uses the class of a twin of any age", () => {
-    const old = readTwin({ schedulableClass: "eco", lastUpdated: "1999-01-01T00:00:00Z" });
+    const old = twinStateOf({ schedulableClass: "eco", lastUpdated: "1999-01-01T00:00:00Z" });
     expect(filterNode("performance", old, "performance")).toContain("class eco");
   });
 

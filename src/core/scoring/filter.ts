@@ -80,7 +80,7 @@ export function askingPodOf(pod: Pod, now: Instant): AskingPod {
 const MAX_SILENCE = milliseconds(5 * 60_000);
 
 /** The pod that the node is kept free for, if this one would delay it. */
-export function keptFreeFor(
+export function reservedFor(
   node: string | undefined,
   twin: TwinState | undefined,
   pod: AskingPod,
@@ -102,7 +102,7 @@ const goesFirst = (node: string | undefined, { priority: awaited = 0 }: AwaitedP
   pod.priority >= SYSTEM_CRITICAL ||
   (pod.nominated !== undefined && pod.nominated === node);
 
-export const keptFreeText = ({ pod, until }: AwaitedPod): string =>
+export const reservedText = ({ pod, until }: AwaitedPod): string =>
   `${rejections[KEPT_FREE]}: ${pod}, until ${isoTime(until)} at the latest`;
 
 /** The reason why the pod may not run on this node; undefined if it may. `pod` is for nodes that are kept free. */
@@ -115,6 +115,6 @@ export function filterNode(
 ): string | undefined {
   const code = rejectionCode(workloadClass, twin?.schedulableClass, profileLabel, drainingLabel);
   if (code !== 0) return rejections[code];
-  const awaited = pod && keptFreeFor(node, twin, pod);
-  return awaited && keptFreeText(awaited);
+  const awaited = pod && reservedFor(node, twin, pod);
+  return awaited && reservedText(awaited);
 }

@@ -6,10 +6,10 @@ export {
   askingPodOf,
   filterNode,
   KEPT_FREE,
-  keptFreeFor,
-  keptFreeText,
   rejectionCode,
   rejections,
+  reservedFor,
+  reservedText,
 } from "./filter.ts";
 export { HEADROOM_WEIGHT } from "./formula.ts";
 export { ScoringKernel } from "./kernel.ts";
@@ -34,4 +34,4 @@ export {
   scoreNode,
 } from "./oracle.ts";
 export { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
-export { readTwin, type TwinState } from "./twin-state.ts";
+export { type TwinState, twinStateOf } from "./twin-state.ts";

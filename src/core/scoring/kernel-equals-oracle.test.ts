@@ -8,7 +8,7 @@ import { filterNode, rejections } from "./filter.ts";
 import { ScoringKernel } from "./kernel.ts";
 import { type CandidateNode, scoreNode } from "./oracle.ts";
 import type { ScoringSettings } from "./settings.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 /** mulberry32: fast-check has too much overhead for this many cases. */
 function chance(seed: number) {
@@ -106,7 +106,7 @@ class Twice {
     } else if (kind < 0.5) {
       const status = c.often(0.95) ? randomStatus(c) : undefined;
       this.kernel.upsertTwin(name, status);
-      this.states.set(name, { ...before, twin: status && readTwin(status) });
+      this.states.set(name, { ...before, twin: status && twinStateOf(status) });
     } else if (kind < 0.8) {
       const hardware = c.often(0.95) ? randomHardware(c) : undefined;
       this.kernel.upsertHardware(name, hardware);

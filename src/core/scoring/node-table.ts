@@ -3,7 +3,7 @@ import { type GpuNode, gpuNodeOf, marginalHardwareOf } from "../demand/index.ts"
 import type { HardwareView } from "../inventory/index.ts";
 import { SlotTable } from "../units/index.ts";
 import { ScoringColumns } from "./columns.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 /** The inputs of a slot that later events need again. */
 interface Sources {
@@ -53,7 +53,7 @@ export class ScoringNodeTable {
 
   upsertTwin(name: string, status: NodeTwinStatus | undefined): void {
     const slot = this.#update(name, { hasTwin: status !== undefined });
-    if (slot >= 0) this.columns.writeTwin(slot, status && readTwin(status), this.#facilityMetrics);
+    if (slot >= 0) this.columns.writeTwin(slot, status && twinStateOf(status), this.#facilityMetrics);
   }
 
   upsertHardware(name: string, hardware: HardwareView | undefined): void {

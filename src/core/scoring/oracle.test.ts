@@ -7,7 +7,7 @@ import type { Batch } from "./batch.ts";
 import { filterNode } from "./filter.ts";
 import { type CandidateNode, marginalOn, type ScoredBreakdown, type ScoredPod, scoreNode } from "./oracle.ts";
 import { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 const calm: Batch = { now, clusterTrend: wattsPerMinute(0), perfPressure: percent(0) };
@@ -52,7 +52,7 @@ function node(sketch: Sketch, view?: HardwareView): CandidateNode {
     estimatedPUE: pue,
     powerMeasurement: { nodeCappedPowerW: cap, measuredNodePowerW: drawn, powerTrendWPerMin: trend },
   };
-  return { twin: readTwin(status as NodeTwinStatus), hardware: view };
+  return { twin: twinStateOf(status as NodeTwinStatus), hardware: view };
 }
 
 const nothing = pod("0");

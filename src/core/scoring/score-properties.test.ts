@@ -6,7 +6,7 @@ import { instant, percent, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
 import { type CandidateNode, type ScoredPod, scoreNode } from "./oracle.ts";
 import { defaultScoringSettings } from "./settings.ts";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 const calm: Batch = { now, clusterTrend: wattsPerMinute(0), perfPressure: percent(0) };
@@ -30,7 +30,7 @@ function node({ cap, drawn, trend, ...sketch }: Sketch, hardware: HardwareView):
     estimatedPUE: sketch.pue,
     powerMeasurement: { nodeCappedPowerW: cap, measuredNodePowerW: drawn, powerTrendWPerMin: trend },
   };
-  return { twin: readTwin(status as NodeTwinStatus), hardware };
+  return { twin: twinStateOf(status as NodeTwinStatus), hardware };
 }
 
 const hardware = (totalCores: number, cpuWatts: number, count: number, boardWatts: number) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readTwin } from "./twin-state.ts";
+import { twinStateOf } from "./twin-state.ts";
 
-const odd = (status: Record<string, unknown>) => readTwin(status);
+const odd = (status: Record<string, unknown>) => twinStateOf(status);
 
 describe("readTwin", () => {
   it("reads a full status", () => {

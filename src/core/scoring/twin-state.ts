@@ -35,7 +35,7 @@ export interface TwinState {
 
 const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "eco", "draining", "asleep"]);
 
-export function readTwin(status: NodeTwinStatus): TwinState {
+export function twinStateOf(status: NodeTwinStatus): TwinState {
   return {
     schedulableClass: classOf(status),
     updatedAt: instantOf(status.lastUpdated),

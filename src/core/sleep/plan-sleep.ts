@@ -3,7 +3,15 @@ import { isPlacedBy, type PodPool, type PodSummary } from "../demand/index.ts";
 import { type ArrivalHistory, largestFirst, type PendingGroup, pendingGroups, shapeKey } from "../fit/index.ts";
 import { type Instant, type Milliseconds, milliseconds, type Seconds, seconds } from "../units/index.ts";
 import { Placement } from "./placement.ts";
-import { holds, type Need, needs, notEmptyFor, type SleepSettings, sleepLimits, sleepsBecause } from "./settings.ts";
+import {
+  awakeNeeds,
+  holds,
+  type Need,
+  notEmptyFor,
+  type SleepSettings,
+  sleepLimits,
+  sleepsBecause,
+} from "./settings.ts";
 import type { SleepMemory } from "./sleep-memory.ts";
 import { isAsleep, isDown, isUsable, type SleepNode } from "./sleep-node.ts";
 
@@ -154,7 +162,7 @@ function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], inpu
       // While a node wakes it keeps the reason for its wake.
       else {
         const reason = node.state === "on" ? hold : (lastReason ?? hold);
-        const keptFor = need ?? (hold === needs.zone ? "zone" : undefined);
+        const keptFor = need ?? (hold === awakeNeeds.zone ? "zone" : undefined);
         decisions.set(name, { name, verdict: "needed", wanted: "on", reason, need: keptFor });
       }
     }
@@ -232,7 +240,7 @@ function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement): 
 function swapInZones(nodes: readonly SleepNode[], placement: Placement, held: ReadonlyMap<number, string>): void {
   const idleOf = (index: number): number => nodes[index]?.idle ?? 0;
   for (const members of indexesBy(nodes, ({ zone }) => zone).values()) {
-    const waiting = members.filter((index) => held.get(index) === needs.zone);
+    const waiting = members.filter((index) => held.get(index) === awakeNeeds.zone);
     if (waiting.length === 0) continue;
     const asleep: number[] = [];
     // Nodes that are down after this pass: those that sleep from now on count as well, those that wake do not.
@@ -260,10 +268,10 @@ function swapInZones(nodes: readonly SleepNode[], placement: Placement, held: Re
 }
 
 function mustWakeBecause({ barrier, pods }: SleepNode, need: Need | undefined): string | undefined {
-  if (need === "pending" || need === "waiting") return needs[need];
+  if (need === "pending" || need === "waiting") return awakeNeeds[need];
   if (barrier !== undefined) return barrier;
   if (pods > 0) return holds.pods;
-  return need && needs[need];
+  return need && awakeNeeds[need];
 }
 
 /** The nodes that wake now. Pending pods come first. Limits of sleeping never delay a wake. */
@@ -273,7 +281,7 @@ function wakesOf(
   memory: SleepMemory,
   now: Instant,
 ): ReadonlySet<number> {
-  const order = Object.keys(needs);
+  const order = Object.keys(awakeNeeds);
   const urgencyOf = (index: number): number => {
     const need = placement.needOf(index);
     return need === undefined ? order.indexOf("reserve") - 0.5 : order.indexOf(need);
@@ -317,12 +325,12 @@ function holdsOf(
     if (cordoned) return holds.cordoned;
     if (!isUsable(node)) return holds.notOn;
     const need = placement.needOf(index);
-    if (need !== undefined) return needs[need];
+    if (need !== undefined) return awakeNeeds[need];
     if (blocked !== undefined) return blocked;
     if (!memory.isEmptyFor(uid, settings.after, now)) return notEmptyFor(settings.after);
     if (cyclesToday >= sleepLimits.cyclesPerDay) return holds.cycles;
     const inZone = zones.get(zone)?.length ?? 0;
-    if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * sleepLimits.asleepInZone)) return needs.zone;
+    if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * sleepLimits.asleepInZone)) return awakeNeeds.zone;
     if (!memory.start("sleep", uid, sleepLimits.sleepsPerMinute, now)) return holds.rate;
     down.set(zone, (down.get(zone) ?? 0) + 1);
     return undefined;

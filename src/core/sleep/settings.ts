@@ -36,7 +36,7 @@ export const sleepLimits = {
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 /** Why a node is needed awake, in order of importance. */
-export const needs = {
+export const awakeNeeds = {
   pending: "pending pods fit on it",
   waiting: "a pod fits on other nodes but is not bound there",
   reserve: "reserve for arriving pods",
@@ -45,7 +45,7 @@ export const needs = {
   zone: "half of its zone is asleep or not ready",
   swap: "half of its zone is asleep, and a node that draws more sleeps instead",
 } as const;
-export type Need = keyof typeof needs;
+export type Need = keyof typeof awakeNeeds;
 
 /** Why a node that is not needed does not sleep now. */
 export const holds = {

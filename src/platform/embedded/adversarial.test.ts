@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { apiHarness, twins } from "./testing/api-harness.ts";
+import { apiHarness, twinsPath } from "./testing/api-harness.ts";
 
 const nodes = "/api/v1/nodes";
 const merge = { "content-type": "application/merge-patch+json" };
@@ -7,7 +7,7 @@ const named = (name: string, more: string) => `{"metadata":{"name":"${name}"},"x
 const lists = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
 describe("an object that is too deep", () => {
-  it.each([nodes, "/api/v1/namespaces/default/pods", twins])(
+  it.each([nodes, "/api/v1/namespaces/default/pods", twinsPath])(
     "is rejected at %s, and other objects stay readable",
     async (path) => {
       const { send, watch } = apiHarness();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { apiHarness, crdPath, pod, pods, twin, twins } from "./testing/api-harness.ts";
+import { apiHarness, crdPath, minimalPod, podsPath, twin, twinsPath } from "./testing/api-harness.ts";
 
 const HOUR = milliseconds(3_600_000);
 
@@ -9,9 +9,9 @@ describe("EmbeddedApi", () => {
   it("is deterministic for a seed: uids, names, times", async () => {
     const made = async () => {
       const { send } = apiHarness();
-      await send("POST", twins, twin("a"));
+      await send("POST", twinsPath, twin("a"));
       const { body } = await send("POST", "/api/v1/nodes", { metadata: { generateName: "n-" } });
-      return [body, (await send("GET", `${twins}/a`)).body];
+      return [body, (await send("GET", `${twinsPath}/a`)).body];
     };
     expect(await made()).toEqual(await made());
   });
@@ -56,24 +56,24 @@ describe("EmbeddedApi", () => {
 
   it("removes a bound pod after its grace period, which a second delete may shorten", async () => {
     const { clock, send } = apiHarness();
-    for (const name of ["slow", "hurried"]) await send("POST", pods, pod(name, { nodeName: "n" }));
-    for (const name of ["slow", "hurried"]) await send("DELETE", `${pods}/${name}`);
-    await send("DELETE", `${pods}/hurried`, { gracePeriodSeconds: 5 });
-    await send("DELETE", `${pods}/hurried`, { gracePeriodSeconds: 20 });
+    for (const name of ["slow", "hurried"]) await send("POST", podsPath, minimalPod(name, { nodeName: "n" }));
+    for (const name of ["slow", "hurried"]) await send("DELETE", `${podsPath}/${name}`);
+    await send("DELETE", `${podsPath}/hurried`, { gracePeriodSeconds: 5 });
+    await send("DELETE", `${podsPath}/hurried`, { gracePeriodSeconds: 20 });
     await clock.advanceAsync(milliseconds(5000));
-    expect((await send("GET", `${pods}/hurried`)).status).toBe(404);
+    expect((await send("GET", `${podsPath}/hurried`)).status).toBe(404);
     await clock.advanceAsync(milliseconds(24_999));
-    expect((await send("GET", `${pods}/slow`)).status).toBe(200);
+    expect((await send("GET", `${podsPath}/slow`)).status).toBe(200);
     await clock.advanceAsync(milliseconds(1));
-    expect((await send("GET", `${pods}/slow`)).status).toBe(404);
+    expect((await send("GET", `${podsPath}/slow`)).status).toBe(404);
   });
 
   it("deletes the objects in a deleted namespace, and those with finalizers once they are released", async () => {
     const { send } = apiHarness();
     await send("POST", "/api/v1/namespaces", { metadata: { name: "gone" } });
-    await send("POST", "/api/v1/namespaces/gone/pods", pod("a"));
+    await send("POST", "/api/v1/namespaces/gone/pods", minimalPod("a"));
     await send("POST", "/api/v1/namespaces/gone/pods", {
-      ...pod("b"),
+      ...minimalPod("b"),
       metadata: { name: "b", finalizers: ["example.org/x"] },
     });
     await send("DELETE", "/api/v1/namespaces/gone");
@@ -102,28 +102,28 @@ describe("CRDs of the embedded API", () => {
 
   it("are created and deleted through the API, together with their objects", async () => {
     const { send } = apiHarness({ crds: [] });
-    expect((await send("GET", twins)).status).toBe(404);
+    expect((await send("GET", twinsPath)).status).toBe(404);
     const { body } = await send("POST", crdPath, crd);
     expect(body.status).toMatchObject({
       conditions: expect.arrayContaining([expect.objectContaining({ type: "Established", status: "True" })]),
     });
-    expect((await send("POST", twins, twin("a"))).status).toBe(201);
+    expect((await send("POST", twinsPath, twin("a"))).status).toBe(201);
     await send("DELETE", `${crdPath}/${name}`);
-    expect((await send("GET", twins)).status).toBe(404);
+    expect((await send("GET", twinsPath)).status).toBe(404);
     await send("POST", crdPath, crd);
-    expect((await send("GET", twins)).body.items).toEqual([]);
+    expect((await send("GET", twinsPath)).body.items).toEqual([]);
   });
 
   it("apply a changed schema at once", async () => {
     const { send } = apiHarness();
-    await send("POST", twins, twin("a"));
+    await send("POST", twinsPath, twin("a"));
     const headers = { "content-type": "application/json-patch+json" };
     const path = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/profile/enum";
     expect(
       (await send("PATCH", `${crdPath}/${name}`, [{ op: "add", path: `${path}/-`, value: "turbo" }], headers)).status,
     ).toBe(200);
     const turbo = { ...twin("b"), spec: { nodeName: "b", profile: "turbo" } };
-    expect((await send("POST", twins, turbo)).status).toBe(201);
+    expect((await send("POST", twinsPath, turbo)).status).toBe(201);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { Clock } from "../clock/index.ts";
 import type { ApiRequest, Transport } from "../kube/index.ts";
 import { FaultInjector } from "./api/faults.ts";
 import { RequestHandler } from "./api/handler.ts";
-import { type ListeningServer, type ListenOptions, listen } from "./api/http.ts";
+import { type ListeningServer, type ListenOptions, serveApi } from "./api/http.ts";
 import { expired } from "./api/status.ts";
 import type { WatchStream } from "./api/watch-stream.ts";
 import { crds } from "./kinds/crds.ts";
@@ -78,7 +78,7 @@ export class EmbeddedApi {
   /** Serves the API over loopback HTTP. The bearer token is a secret, so it comes from the system's random source. */
   async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
-    const listening = await listen(
+    const listening = await serveApi(
       { answer: async (request) => this.#answer(request), token, clock: this.#clock },
       options,
     );

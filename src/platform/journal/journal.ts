@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
 import { formatGeneration } from "./generation.ts";
-import { CURRENT, errorText, type LoadedJournal, loadJournal, NEXT, PREVIOUS } from "./load.ts";
+import { CURRENT, type LoadedJournal, loadJournal, messageOf, NEXT, PREVIOUS } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -107,7 +107,7 @@ export class Journal {
       this.#delete(entry);
       throw new CodedError(
         "JOULIE_E_JOURNAL",
-        `cannot store the original limit in ${files.directory}: ${errorText(error)}`,
+        `cannot store the original limit in ${files.directory}: ${messageOf(error)}`,
         { cause: error },
       );
     }
@@ -207,7 +207,7 @@ export class Journal {
       await this.#write();
     } catch (error) {
       this.#failures++;
-      const problem = errorText(error);
+      const problem = messageOf(error);
       if (problem !== this.#toldProblem) this.#options.onProblem(problem);
       this.#toldProblem = problem;
       this.#soon();

@@ -58,7 +58,7 @@ export async function loadJournal(
     if (one.read?.good === undefined && one.name !== NEXT && one.name !== lost?.name)
       onProblem(`${files.directory}/${one.name} cannot be used: ${reasonOf(one)}`);
   }
-  if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(errorText(error)));
+  if (lost !== undefined) await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(messageOf(error)));
   const known = lost ?? (await readOne(files, DAMAGED, clock));
   const lossy = known && lossOf(files, known);
   if (lossy !== undefined) onProblem(lossy);
@@ -82,10 +82,10 @@ async function readOne(files: JournalFiles, name: string, clock: Clock): Promise
       const text = await files.read(name);
       return text === undefined ? undefined : { name, read: readGeneration(text) };
     } catch (error) {
-      if (tried === READ_TRIES) return { name, unread: errorText(error) };
+      if (tried === READ_TRIES) return { name, unread: messageOf(error) };
       await clock.sleep(READ_PAUSE);
     }
   }
 }
 
-export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

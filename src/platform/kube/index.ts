@@ -34,7 +34,7 @@ export type { ApiRequest, ApiResponse, Transport } from "./client/transport.ts";
 export type { EventNote, EventSubject } from "./events/event-object.ts";
 export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { LeaderElector, type LeaderElectorOptions } from "./leader/leader-elector.ts";
-export type { Lease } from "./leader/lease.ts";
+export { type Lease, microTime } from "./leader/lease.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./watch/object-store.ts";
 export { Reflector, type ReflectorOptions, unreadOf } from "./watch/reflector.ts";
 export { comesAfter } from "./watch/resource-version.ts";

@@ -12,7 +12,7 @@ export interface SwitchHttpOptions {
   readonly insecureSkipVerify?: boolean | undefined;
 }
 
-export interface SwitchCall {
+export interface SwitchRequest {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -70,7 +70,7 @@ export class SwitchHttp {
   }
 
   /** Returns the answer, whatever its status, except a redirect. */
-  async call(url: URL, call: SwitchCall): Promise<SwitchAnswer> {
+  async call(url: URL, call: SwitchRequest): Promise<SwitchAnswer> {
     const { clock, timeout } = this.#options;
     const { method = "GET", signal, confirm } = call;
     const name = `${method} ${url.origin}${url.pathname}`;
@@ -105,7 +105,7 @@ export class SwitchHttp {
     await this.#agent.destroy();
   }
 
-  async #exchange(url: URL, call: SwitchCall, signal: AbortSignal): Promise<SwitchAnswer> {
+  async #exchange(url: URL, call: SwitchRequest, signal: AbortSignal): Promise<SwitchAnswer> {
     const { method = "GET", headers, body } = call;
     const answer = await send(this.#agent, {
       origin: url.origin,

@@ -10,6 +10,6 @@ export {
   type TokenCheck,
 } from "./pages/debug-access.ts";
 export { type HealthCheck, type HealthChecks, healthReply } from "./pages/health.ts";
-export { type Reply, send } from "./reply.ts";
+export { type Reply, sendReply } from "./reply.ts";
 export { type Served, type ServeLimits, type ServeOptions, serve } from "./server.ts";
 export { type SignalledProcess, type UntilStopped, untilAborted, untilStopped } from "./shutdown.ts";

@@ -17,7 +17,7 @@ export const textReply = (status: number, text: string, headers: Readonly<Record
 });
 
 /** Sends the response as fast as the client reads it. */
-export async function send(reply: Reply, response: ServerResponse, withBody: boolean): Promise<void> {
+export async function sendReply(reply: Reply, response: ServerResponse, withBody: boolean): Promise<void> {
   const { status, type, body, headers } = reply;
   const length = typeof body === "string" ? { "content-length": Buffer.byteLength(body) } : {};
   response.writeHead(status, {

@@ -16,7 +16,7 @@ import {
   type StreamedPage,
 } from "./pages/debug-access.ts";
 import { type HealthChecks, healthReply } from "./pages/health.ts";
-import { type Reply, send, textReply } from "./reply.ts";
+import { type Reply, sendReply, textReply } from "./reply.ts";
 
 export interface ServeOptions {
   readonly address: Address;
@@ -178,7 +178,7 @@ async function answer(
       reply = textReply(500, "this page failed; see the program's log");
     }
   }
-  await send(reply, response, request.method !== "HEAD");
+  await sendReply(reply, response, request.method !== "HEAD");
 }
 
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] ?? "";

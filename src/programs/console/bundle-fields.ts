@@ -74,7 +74,7 @@ function metadataFields(object: BundledObject): Fields {
 }
 
 /** An object of Joulie's kinds: what its schema knows. */
-export function ownObjectFields(kind: AnyKind, object: BundledObject): Fields {
+export function bundledObjectFields(kind: AnyKind, object: BundledObject): Fields {
   const { data } = kind.schema.safeParse(object);
   const { spec, status } = fieldsOf(data);
   return {

@@ -1,6 +1,13 @@
 import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import { clusterOf, installation, NOW, nodeObject, podObject, twinObject } from "../../core/report/testing/index.ts";
+import {
+  clusterOf,
+  installation,
+  nodeObject,
+  podObject,
+  REPORT_TIME,
+  twinObject,
+} from "../../core/report/testing/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
@@ -264,7 +271,7 @@ beforeAll(async () => {
       };
     },
   };
-  const clock = new VirtualClock(NOW);
+  const clock = new VirtualClock(REPORT_TIME);
   const client = new KubeClient({ transport, clock, random: seededRandom(1), fieldManager: "test" });
   const node = nodeObject("a", { labels: { "joulie.io/rack": "r1", "vault.example/key": word("Node label") } });
   const twin = twinObject("a", {

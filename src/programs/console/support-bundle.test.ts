@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { clusterOf, NOW } from "../../core/report/testing/index.ts";
+import { clusterOf, REPORT_TIME } from "../../core/report/testing/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
@@ -17,7 +17,7 @@ let refused: string | undefined;
 
 beforeEach(async () => {
   refused = undefined;
-  const clock = new VirtualClock(NOW);
+  const clock = new VirtualClock(REPORT_TIME);
   const inner = new EmbeddedApi({ clock, random: seededRandom(1), crds: [] }).transport();
   const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
   const clientOf = (transport: Transport) =>
@@ -108,7 +108,7 @@ it("CLI-08 support-bundle has Joulie's Events about nodes, which are in another 
     regarding: { kind: "Node", name: "a" },
     reason: name,
     reportingController,
-    eventTime: new Date(NOW).toISOString(),
+    eventTime: new Date(REPORT_TIME).toISOString(),
   });
   for (const [name, controller] of [
     ["profile-eco", "joulie.io/operator"],

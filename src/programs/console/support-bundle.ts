@@ -13,11 +13,11 @@ import { withTimeLimit } from "../../platform/clock/index.ts";
 import { type KubeObject, resources } from "../../platform/kube/index.ts";
 import {
   type BundledObject,
+  bundledObjectFields,
   eventFields,
   isOwnController,
   knownLabels,
   leaseFields,
-  ownObjectFields,
   podFields,
   workloadFields,
 } from "./bundle-fields.ts";
@@ -58,7 +58,7 @@ export async function supportBundle(
   const own = (name: string, kind: AnyKind, all: ReadonlyMap<string, BundledObject>): ArchivedFile =>
     json(
       name,
-      Array.from(all.values(), (object) => ownObjectFields(kind, object)),
+      Array.from(all.values(), (object) => bundledObjectFields(kind, object)),
     );
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const files: ArchivedFile[] = [

@@ -2,7 +2,14 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ClusterObjects } from "../../core/report/index.ts";
 import { defaultReportSettings, summarizeNodes } from "../../core/report/index.ts";
-import { clusterOf, installation, NOW, nodeObject, podObject, twinObject } from "../../core/report/testing/index.ts";
+import {
+  clusterOf,
+  installation,
+  nodeObject,
+  podObject,
+  REPORT_TIME,
+  twinObject,
+} from "../../core/report/testing/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
@@ -34,7 +41,7 @@ let context: ConsoleContext;
 const { signal } = new AbortController();
 
 beforeEach(() => {
-  const clock = new VirtualClock(NOW);
+  const clock = new VirtualClock(REPORT_TIME);
   const transport = new EmbeddedApi({ clock, random: seededRandom(1), crds: [] }).transport();
   const client = new KubeClient({ transport, clock, random: seededRandom(2), fieldManager: "test" });
   context = { client, transport, clock, out: () => undefined, screen };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { resources } from "../../platform/kube/index.ts";
-import { calmTwinStatus, ExtenderHarness, pod } from "./testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass } from "./testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
 beforeEach(() => {
@@ -10,9 +10,9 @@ afterEach(async () => harness.end());
 
 it("counts and times requests by class", async () => {
   const extender = await harness.start();
-  await extender.filter(pod("performance"), []);
-  await extender.filter(pod(undefined), []);
-  await extender.scores(pod("standard"), []);
+  await extender.filter(podOfClass("performance"), []);
+  await extender.filter(podOfClass(undefined), []);
+  await extender.scores(podOfClass("standard"), []);
   expect(await extender.series("requests_total")).toEqual([
     'joulie_scheduler_filter_requests_total{workload_class="performance"} 1',
     'joulie_scheduler_filter_requests_total{workload_class="standard"} 1',
@@ -36,8 +36,8 @@ it("exports each node's last score, its headroom and whether its twin is stale",
   ]);
   expect(await about("node_headroom_score")).toEqual(['joulie_scheduler_node_headroom_score{node="a"} 50']);
   expect(await about("final_node_score")).toEqual([]);
-  await extender.scores(pod("standard"), ["a", "b", "absent"]);
-  await extender.scores(pod("performance"), ["b"]);
+  await extender.scores(podOfClass("standard"), ["a", "b", "absent"]);
+  await extender.scores(podOfClass("performance"), ["b"]);
   expect(await about("final_node_score")).toEqual([
     'joulie_scheduler_final_node_score{node="b",workload_class="performance"} 50',
     'joulie_scheduler_final_node_score{node="a",workload_class="standard"} 57',
@@ -50,7 +50,7 @@ it("exports each node's last score, its headroom and whether its twin is stale",
 it("removes the series of a deleted node, and starts a node in the same slot without scores", async () => {
   for (const name of ["a", "b"]) await harness.createNode(name);
   const extender = await harness.start();
-  await extender.scores(pod("standard"), ["a", "b"]);
+  await extender.scores(podOfClass("standard"), ["a", "b"]);
   expect(await extender.series('node="a"')).toHaveLength(2);
   await harness.client.delete(resources.nodes, { name: "a" });
   await harness.until(async () => (await extender.series('node="a"')).length === 0);

@@ -13,7 +13,7 @@ import {
   ExtenderHarness,
   type FilterResult,
   type HostScores,
-  pod,
+  podOfClass,
   type RunningExtender,
 } from "./testing/extender-harness.ts";
 
@@ -107,7 +107,7 @@ describe("the registration in the guide", () => {
     const extender = await harness.start();
     const items = ["fast", "eco"].map((name) => ({ metadata: { name }, spec: { own: name } }));
     expect(registered.nodeCacheCapable).toBe(false);
-    const asked = { Pod: pod("performance"), Nodes: { items }, NodeNames: null };
+    const asked = { Pod: podOfClass("performance"), Nodes: { items }, NodeNames: null };
     const filtered = await extender.post<FilterResult>(`/${registered.filterVerb}`, asked);
     expect([filtered.body.Nodes?.items, filtered.body.NodeNames]).toEqual([[items[0]], null]);
     expect(Object.keys(filtered.body.FailedAndUnresolvableNodes)).toEqual(["eco"]);

@@ -5,7 +5,7 @@ import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, resources, type Transport } from "../../platform/kube/index.ts";
 import { extenderPermissions } from "./permissions.ts";
-import { calmTwinStatus, ExtenderHarness, pod } from "./testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass } from "./testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
 beforeEach(() => {
@@ -37,7 +37,7 @@ describe("SCH-19 the maximum of a node", () => {
     await machine("hotter", cpuOf(2, 300));
     const extender = await harness.start();
     // Half of the cores at 0.7 of their power.
-    expect(await extender.scores(pod("performance", { cpu: "50" }), ["one", "two", "four", "hotter"])).toEqual({
+    expect(await extender.scores(podOfClass("performance", { cpu: "50" }), ["one", "two", "four", "hotter"])).toEqual({
       one: scoreAfter(0.35 * 200),
       two: scoreAfter(0.35 * 400),
       four: scoreAfter(0.35 * 800),
@@ -53,7 +53,7 @@ describe("SCH-19 the maximum of a node", () => {
     await machine("eight", gpus(8, 400));
     await machine("hotter", gpus(8, 500));
     const extender = await harness.start();
-    expect(await extender.scores(pod("performance", { gpu: "1" }), ["two", "eight", "hotter"])).toEqual({
+    expect(await extender.scores(podOfClass("performance", { gpu: "1" }), ["two", "eight", "hotter"])).toEqual({
       two: scoreAfter(0.85 * 400),
       eight: scoreAfter(0.85 * 400),
       hotter: scoreAfter(0.85 * 500),
@@ -66,7 +66,7 @@ it.each(["0", "0.35", "0.7", "1.5"])(
   async (share) => {
     await machine("n", cpuOf(2, 200));
     const extender = await harness.start({ MARGINAL_CPU_UTIL_COEFF: share });
-    const scores = await extender.scores(pod("performance", { cpu: "50" }), ["n"]);
+    const scores = await extender.scores(podOfClass("performance", { cpu: "50" }), ["n"]);
     expect(scores).toEqual({ n: scoreAfter(Number(share) * 0.5 * 400) });
   },
 );
@@ -83,7 +83,7 @@ it.each([
       await harness.twin(name, { ...idle, lastUpdated: new Date(harness.clock.now() - age * 1000).toISOString() });
     }
     const extender = await harness.start(variables);
-    const scores = async () => extender.scores(pod("performance"), ["fresh", "old"]);
+    const scores = async () => extender.scores(podOfClass("performance"), ["fresh", "old"]);
     expect(await scores()).toEqual({ fresh: scoreAfter(0), old: 50 });
     await harness.advance(6);
     expect(await scores()).toEqual({ fresh: 50, old: 50 });
@@ -108,7 +108,7 @@ it.each([
     const extender = await harness.start(variables, { transport: { ...transport, request } });
     isDead = true;
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
-    const left = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames;
+    const left = async () => (await extender.filter(podOfClass("performance"), ["n"])).NodeNames;
     await harness.advance(early);
     expect(await left()).toEqual(["n"]);
     await harness.advance(late - early);
@@ -128,11 +128,11 @@ describe("SCH-11 decisions use the published twin", () => {
     const expected = Math.round(70 + 0.15 * 97);
     const scores = new Set<unknown>();
     for (let request = 0; request < 20; request++) {
-      scores.add((await extender.scores(pod("performance"), ["n"]))["n"]);
+      scores.add((await extender.scores(podOfClass("performance"), ["n"]))["n"]);
       await harness.advance(10);
     }
     expect([...scores]).toEqual([expected]);
-    expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
+    expect((await extender.filter(podOfClass("performance"), ["n"])).NodeNames).toEqual(["n"]);
   });
 
   it("imports no model of the twin, of planning or of physics", () => {
@@ -145,7 +145,7 @@ describe("SCH-11 decisions use the published twin", () => {
 it("SCH-14 neither reads nor changes running pods when their node changes", async () => {
   await harness.createNode("n");
   await harness.twin("n", calmTwinStatus);
-  const running = pod("performance", { cpu: "1", name: "running" });
+  const running = podOfClass("performance", { cpu: "1", name: "running" });
   await harness.client.create(
     resources.pods,
     { metadata: running.metadata, spec: { containers: [{ name: "main", image: "none" }], nodeName: "n" } },

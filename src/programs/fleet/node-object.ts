@@ -86,6 +86,3 @@ export const leaseManifest = (name: string, uid: string, renewTime: string, seco
   },
   spec: { holderIdentity: name, leaseDurationSeconds: seconds, renewTime },
 });
-
-/** Lease timestamps have microseconds. */
-export const microTime = (at: Instant): string => new Date(at).toISOString().replace("Z", "000Z");

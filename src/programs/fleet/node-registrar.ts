@@ -6,7 +6,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
 import { isUidConflict } from "./deletion.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { ForeignNode, NodeWriter, type NodeWriterOptions, type RegisteredNode } from "./node-writer.ts";
+import { ForeignNodeError, NodeWriter, type NodeWriterOptions, type RegisteredNode } from "./node-writer.ts";
 
 export interface RegistrarOptions extends NodeWriterOptions {
   readonly random: RandomSource;
@@ -123,7 +123,7 @@ export class NodeRegistrar {
       this.#leases.set(name, await this.#writer.ensureLease(name, node.uid, signal));
       if (this.registered === this.#fleet.size) this.#all.resolve();
     } catch (error) {
-      if (error instanceof ForeignNode) {
+      if (error instanceof ForeignNodeError) {
         this.#tried.delete(name);
         this.#all.reject(error);
         this.#foreign.reject(error);

@@ -1,11 +1,11 @@
 import { CodedError } from "../../core/api/index.ts";
 import { type Instant, type Milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, microTime, resources } from "../../platform/kube/index.ts";
 import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 import { fleetLabels } from "./names.ts";
-import { type ExistingNode, leaseManifest, microTime, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
+import { type ExistingNode, leaseManifest, nodeManifest, nodeStatus, taintsOf } from "./node-object.ts";
 
 export interface NodeWriterOptions {
   readonly client: KubeClient;
@@ -50,7 +50,7 @@ export class NodeWriter {
     }
     const found = await client.get<ExistingNode>(resources.nodes, { name }, options);
     const { uid = "", resourceVersion } = found.metadata;
-    if (found.metadata.labels?.[fleetLabels.simulated] !== "true") throw new ForeignNode(name);
+    if (found.metadata.labels?.[fleetLabels.simulated] !== "true") throw new ForeignNodeError(name);
     // The Node was left by an earlier run, or the response to our create was lost. Taints of others are kept, for
     // example a cordon.
     const taints = taintsOf(tainted, found.spec?.taints);
@@ -120,7 +120,7 @@ export class NodeWriter {
   }
 }
 
-export class ForeignNode extends CodedError {
+export class ForeignNodeError extends CodedError {
   constructor(name: string) {
     super(
       "JOULIE_E_FOREIGN_NODE",

@@ -9,7 +9,7 @@ import {
   healthReply,
   listen,
   type Reply,
-  send,
+  sendReply,
   serverUrl,
 } from "../../platform/serve/index.ts";
 import type { RedfishService } from "./redfish.ts";
@@ -64,7 +64,7 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
         if (closing !== undefined) request.socket.end();
       });
       answer(options, request)
-        .then(async (reply) => send(reply, response, request.method !== "HEAD"))
+        .then(async (reply) => sendReply(reply, response, request.method !== "HEAD"))
         .catch((err: unknown) => {
           if (!response.destroyed) log.error({ err, path: request.url }, "response aborted");
           response.destroy();

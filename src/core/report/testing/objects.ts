@@ -2,7 +2,7 @@ import type { Node, NodeTwin, NodeTwinStatus, Pod } from "../../api/index.ts";
 import { type Instant, instant, isoTime, milliseconds, type Watts } from "../../units/index.ts";
 import type { ClusterObjectsWithPods, Installation } from "../cluster-objects.ts";
 
-export const NOW: Instant = instant(Date.UTC(2030, 0, 1, 12));
+export const REPORT_TIME: Instant = instant(Date.UTC(2030, 0, 1, 12));
 
 export const nodeObject = (name: string, more: Partial<Node> & { labels?: Record<string, string> } = {}): Node => ({
   metadata: { name, uid: `uid-${name}`, labels: { "joulie.io/managed": "true", ...more.labels } },
@@ -28,8 +28,8 @@ export const twinObject = (
       nodeCappedPowerW: 400 as Watts,
       nodeTdpW: 500 as Watts,
     },
-    controlStatus: { cpu: { result: "applied", backend: "rapl", updatedAt: isoTime(NOW) } },
-    lastUpdated: isoTime(NOW),
+    controlStatus: { cpu: { result: "applied", backend: "rapl", updatedAt: isoTime(REPORT_TIME) } },
+    lastUpdated: isoTime(REPORT_TIME),
     ...status,
   },
 });
@@ -42,7 +42,7 @@ export const podObject = (
     name,
     namespace: "default",
     uid: `uid-${name}`,
-    creationTimestamp: new Date(NOW - createdAgo).toISOString(),
+    creationTimestamp: new Date(REPORT_TIME - createdAgo).toISOString(),
     ...(workloadClass !== undefined && { annotations: { "joulie.io/workload-class": workloadClass } }),
   },
   spec: {
@@ -80,7 +80,7 @@ export const clusterOf = (
   twins: readonly NodeTwin[],
   more: Partial<ClusterObjectsWithPods> = {},
 ): ClusterObjectsWithPods => ({
-  now: NOW,
+  now: REPORT_TIME,
   nodes,
   twins: new Map(twins.map((twin) => [twin.metadata.name, twin])),
   hardware: new Map(),

@@ -4,7 +4,7 @@ import { type HardwareView, hardwareView } from "../../inventory/index.ts";
 import { instant, milliseconds, seconds } from "../../units/index.ts";
 import { type CandidateNode, scoreNode } from "../oracle.ts";
 import { defaultScoringSettings, type ScoringSettings } from "../settings.ts";
-import { readTwin } from "../twin-state.ts";
+import { twinStateOf } from "../twin-state.ts";
 import { energyNodeOf } from "./energy-node.ts";
 import type { PlacedPod, RunningPod } from "./energy-pod.ts";
 import { OVER_CAP } from "./formula.ts";
@@ -120,7 +120,7 @@ class Twice {
     } else if (kind < 0.15) {
       const status = randomStatus(c);
       this.kernel.upsertTwin(name, status);
-      this.nodes.set(name, { ...before, twin: readTwin(status) });
+      this.nodes.set(name, { ...before, twin: twinStateOf(status) });
     } else if (kind < 0.3) {
       const hardware = c.often(0.95) ? c.pick(views) : undefined;
       this.kernel.upsertHardware(name, hardware);

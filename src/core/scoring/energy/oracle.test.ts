@@ -3,7 +3,7 @@ import type { NodeHardwareStatus } from "../../api/index.ts";
 import { hardwareView } from "../../inventory/index.ts";
 import { nodePowerModelOf, powerAt } from "../../power/index.ts";
 import { instant, milliseconds, seconds } from "../../units/index.ts";
-import { readTwin } from "../twin-state.ts";
+import { twinStateOf } from "../twin-state.ts";
 import { energyNodeOf } from "./energy-node.ts";
 import type { PlacedPod, RunningPod } from "./energy-pod.ts";
 import { gpuMixOf } from "./gpu-mix.ts";
@@ -213,7 +213,7 @@ describe("the marginal joules of a pod", () => {
   });
 
   it("are multiplied with the PUE if that is enabled", () => {
-    const twin = readTwin({ estimatedPUE: 1.5 });
+    const twin = twinStateOf({ estimatedPUE: 1.5 });
     const plain = joulesOf(cpuPod(8), { hardware: epyc, pods: [], twin });
     const weighted = joulesOf(cpuPod(8), { hardware: epyc, pods: [], twin }, defaultEnergySettings, {
       facilityMetrics: true,
@@ -239,10 +239,10 @@ describe("the marginal joules of a pod", () => {
 
 describe("the cap", () => {
   const twinAt = (measuredNodePowerW: number, ageSeconds = 0) =>
-    readTwin({
+    twinStateOf({
       lastUpdated: new Date(NOW - ageSeconds * 1000).toISOString(),
       powerMeasurement: { measuredNodePowerW, nodeCappedPowerW: 600 },
-    } as Parameters<typeof readTwin>[0]);
+    } as Parameters<typeof twinStateOf>[0]);
   const exceeds = (twin: EnergyCandidate["twin"]) =>
     joulesOf(cpuPod(48), { hardware: epyc, pods: [], twin }).exceedsCap;
 

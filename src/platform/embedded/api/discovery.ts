@@ -1,9 +1,9 @@
 import type { ApiResponse } from "../../kube/index.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import { countAt, deployments, replicaSets } from "../kinds/workload-kinds.ts";
 import { at, type JsonObject, jsonObjectOr } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
-import { jsonReply, textReply } from "./reply.ts";
+import { jsonReply, textResponse } from "./reply.ts";
 import { invalid } from "./status.ts";
 
 /** The Kubernetes version this server implements. The suffix marks it as the embedded API. */
@@ -94,7 +94,7 @@ function aggregated(group: string, resources: readonly ServedResource[]): JsonOb
 }
 
 function groupEntry(group: string, resources: readonly ServedResource[]): JsonObject {
-  const versions = [...new Set(resources.map(apiVersionOf))].map((groupVersion) => ({
+  const versions = [...new Set(resources.map(servedApiVersionOf))].map((groupVersion) => ({
     groupVersion,
     version: groupVersion.slice(groupVersion.indexOf("/") + 1),
   }));
@@ -111,7 +111,7 @@ export function discoveryReply(
   resources: readonly ServedResource[],
 ): ApiResponse | undefined {
   const [root = "", second, third, ...more] = path;
-  if (["livez", "readyz", "healthz"].includes(root)) return textReply(200, "ok", { "content-type": "text/plain" });
+  if (["livez", "readyz", "healthz"].includes(root)) return textResponse(200, "ok", { "content-type": "text/plain" });
   if (root === "version" && path.length === 1) {
     return jsonReply(200, { ...KUBERNETES, platform: `${process.platform}/${process.arch}` });
   }
@@ -136,7 +136,7 @@ export function discoveryReply(
   if (version === undefined)
     return jsonReply(200, { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group, served) });
   const listed = served.filter((resource) => resource.version === version);
-  return listed[0] === undefined ? undefined : jsonReply(200, resourceList(apiVersionOf(listed[0]), listed));
+  return listed[0] === undefined ? undefined : jsonReply(200, resourceList(servedApiVersionOf(listed[0]), listed));
 }
 
 /** Kinds that `kubectl scale` resizes. */

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
-import { keyOf } from "../storage/collection.ts";
-import { isJsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
+import { storageKeyOf } from "../storage/collection.ts";
+import { isJsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import type { WriteResult } from "../write/admission.ts";
@@ -156,7 +156,7 @@ export class RequestHandler {
       return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
     }
     if (!isJsonObject(body)) throw badRequest("the applied configuration is not an object");
-    const stored = this.#server.store.collection(resource.storedAs).get(keyOf(namespace, name));
+    const stored = this.#server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
     const force = isTrue(asked.query.get("force"));
     return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
@@ -170,7 +170,7 @@ export class RequestHandler {
   #bind({ namespace, name }: { namespace: string; name: string | undefined }, asked: ParsedRequest): ApiResponse {
     if (asked.method !== "POST") throw methodNotAllowed();
     const body = objectBody(asked);
-    bind(this.#server, namespace, name ?? textAt(body, "metadata", "name"), body, isDryRun(asked.query));
+    bind(this.#server, namespace, name ?? stringAt(body, "metadata", "name"), body, isDryRun(asked.query));
     return jsonReply(201, DONE);
   }
 

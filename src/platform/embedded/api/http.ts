@@ -40,7 +40,7 @@ export interface ServedApi {
 const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-export async function listen(api: ServedApi, options: ListenOptions = {}): Promise<ListeningServer> {
+export async function serveApi(api: ServedApi, options: ListenOptions = {}): Promise<ListeningServer> {
   const { token } = api;
   const host = options.host ?? "127.0.0.1";
   if (!LOOPBACK.test(host)) {

@@ -1,5 +1,5 @@
 import type { ApiResponse } from "../../kube/index.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { jsonReply } from "./reply.ts";
 
@@ -8,7 +8,7 @@ import { jsonReply } from "./reply.ts";
 
 /** The index entry of a group version, such as `apis/joulie.io/v1alpha1`. */
 const folderOf = (resource: ServedResource): string =>
-  `${resource.group === "" ? "api" : "apis"}/${apiVersionOf(resource)}`;
+  `${resource.group === "" ? "api" : "apis"}/${servedApiVersionOf(resource)}`;
 
 const kindOf = ({ group, version, kind }: ServedResource) => ({ group, version, kind });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { apiHarness, pod } from "../testing/api-harness.ts";
+import { apiHarness, minimalPod } from "../testing/api-harness.ts";
 
 const nodes = "/api/v1/nodes";
 
@@ -10,7 +10,7 @@ describe("a continue token", () => {
   async function paged() {
     const made = apiHarness();
     for (const name of ["a", "b", "c"]) await made.send("POST", nodes, { metadata: { name, labels: { l: "1" } } });
-    for (const name of ["p", "q"]) await made.send("POST", "/api/v1/namespaces/default/pods", pod(name));
+    for (const name of ["p", "q"]) await made.send("POST", "/api/v1/namespaces/default/pods", minimalPod(name));
     for (const name of ["d", "e"]) {
       await made.send("POST", "/api/v1/namespaces/default/events", { metadata: { name } });
     }
@@ -115,7 +115,7 @@ describe("a list with a field selector", () => {
     const bind = async (name: string, node: string) =>
       send("POST", `${path}/${name}/binding`, { metadata: { name }, target: { kind: "Node", name: node } });
     for (const name of ["a", "b"]) await send("POST", nodes, { metadata: { name } });
-    for (const name of ["z", "q", "p"]) await send("POST", path, pod(name));
+    for (const name of ["z", "q", "p"]) await send("POST", path, minimalPod(name));
     expect(await on("a")).toEqual([]);
     for (const name of ["z", "p"]) await bind(name, "a");
     await bind("q", "b");

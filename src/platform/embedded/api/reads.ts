@@ -1,11 +1,11 @@
 import type { ApiResponse } from "../../kube/index.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import { keyOf } from "../storage/collection.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
+import { storageKeyOf } from "../storage/collection.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import { Snapshots } from "../storage/snapshots.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
-import { partsReply, streamReply, textReply } from "./reply.ts";
+import { partsReply, streamReply, textResponse } from "./reply.ts";
 import { type ListMetadata, listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
 import { indexedTerm, selectorOf } from "./selectors.ts";
 import { badRequest, expired, notFound, StatusError } from "./status.ts";
@@ -17,7 +17,7 @@ export function get(
   namespace: string | undefined,
   name: string,
 ): StoredObject {
-  const stored = server.store.collection(resource.storedAs).get(keyOf(namespace, name));
+  const stored = server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
   if (stored === undefined) throw notFound(resource, name);
   return stored;
 }
@@ -31,9 +31,9 @@ export function objectReply(
   status = 200,
   headers = {},
 ): ApiResponse {
-  if (!form.table) return textReply(status, `${objectText(resource, stored)}\n`, headers);
+  if (!form.table) return textResponse(status, `${objectText(resource, stored)}\n`, headers);
   const listMetadata = { resourceVersion: stored.object.metadata.resourceVersion };
-  return textReply(
+  return textResponse(
     status,
     tableText(resource, [stored], server.clock.now(), { ...form, listMetadata, withColumns: true }),
     headers,
@@ -125,7 +125,7 @@ export function list(
   const { items, metadata } = pageOf(server, resource, namespace, query);
   if (!form.table) return partsReply(200, listText(resource, items, metadata));
   const options = { ...form, listMetadata: metadata as unknown as JsonObject, withColumns: true };
-  return textReply(200, tableText(resource, items, server.clock.now(), options));
+  return textResponse(200, tableText(resource, items, server.clock.now(), options));
 }
 
 /** Starts a watch at a resourceVersion; without one (or with 0) it starts with the current state. */
@@ -189,7 +189,7 @@ function viewOf(
     bookmarks: query.get("allowWatchBookmarks") === "true",
     bookmark: (version, initialEventsEnd) => ({
       kind: resource.kind,
-      apiVersion: apiVersionOf(resource),
+      apiVersion: servedApiVersionOf(resource),
       metadata: {
         resourceVersion: String(version),
         creationTimestamp: null,

@@ -19,14 +19,17 @@ export const partsReply = (
   body: chunks(texts),
 });
 
-export const textReply = (status: number, text: string, headers: Readonly<Record<string, string>> = {}): ApiResponse =>
-  partsReply(status, [text], headers);
+export const textResponse = (
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse => partsReply(status, [text], headers);
 
 export const jsonReply = (
   status: number,
   value: JsonObject,
   headers: Readonly<Record<string, string>> = {},
-): ApiResponse => textReply(status, JSON.stringify(value), headers);
+): ApiResponse => textResponse(status, JSON.stringify(value), headers);
 
 export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
   status: 200,

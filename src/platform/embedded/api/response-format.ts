@@ -1,5 +1,5 @@
 import type { Instant } from "../../../core/units/index.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import { tableOf } from "./table.ts";
@@ -31,7 +31,7 @@ export const objectText = (resource: ServedResource, stored: StoredObject): stri
 function itemText(resource: ServedResource, stored: StoredObject): string {
   const text = objectText(resource, stored);
   if (resource.custom) return text;
-  const prefix = `{"kind":${JSON.stringify(resource.kind)},"apiVersion":${JSON.stringify(apiVersionOf(resource))},`;
+  const prefix = `{"kind":${JSON.stringify(resource.kind)},"apiVersion":${JSON.stringify(servedApiVersionOf(resource))},`;
   return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
 }
 
@@ -49,7 +49,7 @@ export function* listText(
   items: readonly StoredObject[],
   metadata: ListMetadata,
 ): Generator<string> {
-  const head = { kind: resource.listKind, apiVersion: apiVersionOf(resource), metadata };
+  const head = { kind: resource.listKind, apiVersion: servedApiVersionOf(resource), metadata };
   yield `${JSON.stringify(head).slice(0, -1)},"items":[`;
   for (let start = 0; start < items.length; start += ITEMS_PER_PART) {
     const part = items.slice(start, start + ITEMS_PER_PART).map((item) => itemText(resource, item));

@@ -1,7 +1,7 @@
 import type { Instant } from "../../../core/units/index.ts";
 import type { Column } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
-import { at, textAt } from "../storage/json.ts";
+import { at, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 
 const SECOND = 1;
@@ -65,7 +65,7 @@ export function jsonPathValue(object: JsonObject, path: string): unknown {
   for (const [, name, quoted, index, key, value] of steps) {
     const list: readonly unknown[] = Array.isArray(here) ? here : [];
     if (index !== undefined) here = list[Number(index)];
-    else if (key !== undefined) here = list.find((item) => textAt(item, key) === value);
+    else if (key !== undefined) here = list.find((item) => stringAt(item, key) === value);
     else here = at(here, name ?? quoted ?? "");
   }
   return here;

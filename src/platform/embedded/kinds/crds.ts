@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, ageOf, jsonPathValue, nameColumn } from "../api/table.ts";
-import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { builtInKinds } from "./builtin-kinds.ts";
 import { metadataSchema, plainSchema } from "./builtin-schemas.ts";
@@ -14,15 +14,15 @@ const versionOf = (crd: JsonObject): JsonObject =>
   jsonObjectOr(listAt(crd, "spec", "versions").find((version) => at(version, "storage") === true));
 
 function printerColumn(given: unknown): Column {
-  const type = textAt(given, "type");
-  const path = textAt(given, "jsonPath");
+  const type = stringAt(given, "type");
+  const path = stringAt(given, "jsonPath");
   const priority = Number(at(given, "priority") ?? 0);
   const cell: Column["cell"] = (object, now) => {
     const value = jsonPathValue(object, path);
     if (type === "date") return value === undefined ? undefined : ageOf(value, now);
     return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : value;
   };
-  return { name: textAt(given, "name"), type: type === "date" ? "string" : type, priority, cell };
+  return { name: stringAt(given, "name"), type: type === "date" ? "string" : type, priority, cell };
 }
 
 function rootSchema(schema: Schema): Schema {
@@ -43,18 +43,18 @@ function selectableOf(version: JsonObject): ServedResource["selectable"] {
 export function servedByCrd(crd: JsonObject): ServedResource {
   const version = versionOf(crd);
   const names = jsonObjectOr(at(crd, "spec", "names"));
-  const [group, plural, kind] = [textAt(crd, "spec", "group"), textAt(names, "plural"), textAt(names, "kind")];
+  const [group, plural, kind] = [stringAt(crd, "spec", "group"), stringAt(names, "plural"), stringAt(names, "kind")];
   const columns = listAt(version, "additionalPrinterColumns");
   return {
     group,
-    version: textAt(version, "name"),
+    version: stringAt(version, "name"),
     plural,
-    singular: textAt(names, "singular") || kind.toLowerCase(),
+    singular: stringAt(names, "singular") || kind.toLowerCase(),
     kind,
-    listKind: textAt(names, "listKind") || `${kind}List`,
+    listKind: stringAt(names, "listKind") || `${kind}List`,
     shortNames: texts(listAt(names, "shortNames")),
     categories: texts(listAt(names, "categories")),
-    namespaced: textAt(crd, "spec", "scope") === "Namespaced",
+    namespaced: stringAt(crd, "spec", "scope") === "Namespaced",
     hasStatus: at(version, "subresources", "status") !== undefined,
     custom: true,
     storedAs: `${group}/${plural}`,
@@ -67,7 +67,7 @@ export function servedByCrd(crd: JsonObject): ServedResource {
 }
 
 const required = (crd: JsonObject, ...path: readonly string[]): FieldProblem[] =>
-  textAt(crd, ...path) === ""
+  stringAt(crd, ...path) === ""
     ? [{ field: path.join("."), reason: "FieldValueRequired", message: "Required value" }]
     : [];
 
@@ -76,7 +76,7 @@ const ownGroups: ReadonlySet<string> = new Set([GROUP, ...builtInKinds.map(({ gr
 
 /** Rejects CRDs in Kubernetes' own groups. Kubernetes would require an approval annotation for them. */
 function groupProblems(crd: JsonObject): FieldProblem[] {
-  const group = textAt(crd, "spec", "group");
+  const group = stringAt(crd, "spec", "group");
   if (group === "" || !ownGroups.has(group)) return required(crd, "spec", "group");
   const message = `Forbidden: ${group} is a built-in API group; choose another`;
   return [{ field: "spec.group", reason: "FieldValueForbidden", message }];
@@ -97,9 +97,9 @@ function problems(crd: JsonObject): FieldProblem[] {
     const message = "Required value: schemas are required";
     missing.push({ field: "spec.versions[0].schema.openAPIV3Schema", reason: "FieldValueRequired", message });
   }
-  const name = `${textAt(crd, "spec", "names", "plural")}.${textAt(crd, "spec", "group")}`;
-  if (missing.length > 0 || textAt(crd, "metadata", "name") === name) return missing;
-  const message = `Invalid value: ${JSON.stringify(textAt(crd, "metadata", "name"))}: must be spec.names.plural+"."+spec.group`;
+  const name = `${stringAt(crd, "spec", "names", "plural")}.${stringAt(crd, "spec", "group")}`;
+  if (missing.length > 0 || stringAt(crd, "metadata", "name") === name) return missing;
+  const message = `Invalid value: ${JSON.stringify(stringAt(crd, "metadata", "name"))}: must be spec.names.plural+"."+spec.group`;
   return [{ field: "metadata.name", reason: "FieldValueInvalid", message }];
 }
 
@@ -114,7 +114,7 @@ function established(crd: JsonObject): JsonObject {
         condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
       ],
       acceptedNames: at(crd, "spec", "names"),
-      storedVersions: [textAt(versionOf(crd), "name")],
+      storedVersions: [stringAt(versionOf(crd), "name")],
     },
   };
 }

@@ -1,6 +1,6 @@
 import { ageOf } from "../api/table.ts";
-import { at, type JsonObject, textAt } from "../storage/json.ts";
-import { type ApiObject, timestamp } from "../storage/kube-object.ts";
+import { at, type JsonObject, stringAt } from "../storage/json.ts";
+import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource, StoredObjectView } from "./served-resource.ts";
 
@@ -32,7 +32,7 @@ const coreTimes = (event: ApiObject): JsonObject => ({
 /** The core group uses whole seconds. */
 function seconds(time: unknown): unknown {
   const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
-  return Number.isNaN(at) ? time : timestamp(at);
+  return Number.isNaN(at) ? time : kubeTimestamp(at);
 }
 
 const coreView: StoredObjectView = {
@@ -49,12 +49,12 @@ const lastSeen = (event: ApiObject): unknown =>
   at(event, "eventTime") ??
   event.metadata.creationTimestamp;
 
-const regarded = (event: JsonObject, field: string): string => textAt(either(event, "regarding"), field);
+const regarded = (event: JsonObject, field: string): string => stringAt(either(event, "regarding"), field);
 
 const columns: readonly Column[] = [
   { name: "Last Seen", type: "string", cell: (event, now) => ageOf(lastSeen(event), now) },
-  { name: "Type", type: "string", cell: (event) => textAt(event, "type") },
-  { name: "Reason", type: "string", cell: (event) => textAt(event, "reason") },
+  { name: "Type", type: "string", cell: (event) => stringAt(event, "type") },
+  { name: "Reason", type: "string", cell: (event) => stringAt(event, "reason") },
   {
     name: "Object",
     type: "string",
@@ -69,9 +69,9 @@ const selectableAs = (parent: string) =>
     regardedFields.map((field) => [`${parent}.${field}`, (event: ApiObject) => regarded(event, field)]),
   );
 const alsoSelectable = {
-  reason: (event: ApiObject) => textAt(event, "reason"),
-  type: (event: ApiObject) => textAt(event, "type"),
-  reportingController: (event: ApiObject) => textAt(event, "reportingController"),
+  reason: (event: ApiObject) => stringAt(event, "reason"),
+  type: (event: ApiObject) => stringAt(event, "type"),
+  reportingController: (event: ApiObject) => stringAt(event, "reportingController"),
 };
 
 export const events: ServedResource = {

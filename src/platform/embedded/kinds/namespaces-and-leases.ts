@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
+import { at, type JsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { ServedResource } from "./served-resource.ts";
 
@@ -21,8 +21,8 @@ export const namespaces: ServedResource = {
   hasGeneration: false,
   overwritable: true,
   undeletableNames: ["default", "kube-system", "kube-public"],
-  selectable: { "status.phase": (namespace) => textAt(namespace, "status", "phase") },
-  columns: [nameColumn, { name: "Status", type: "string", cell: (one) => textAt(one, "status", "phase") }, ageColumn],
+  selectable: { "status.phase": (namespace) => stringAt(namespace, "status", "phase") },
+  columns: [nameColumn, { name: "Status", type: "string", cell: (one) => stringAt(one, "status", "phase") }, ageColumn],
   completed: (namespace) => {
     const metadata = jsonObjectOr(namespace.metadata);
     const labels = { ...jsonObjectOr(metadata.labels), "kubernetes.io/metadata.name": metadata.name };
@@ -56,7 +56,7 @@ export const leases: ServedResource = {
   selectable: {},
   columns: [
     nameColumn,
-    { name: "Holder", type: "string", cell: (lease) => textAt(lease, "spec", "holderIdentity") },
+    { name: "Holder", type: "string", cell: (lease) => stringAt(lease, "spec", "holderIdentity") },
     ageColumn,
   ],
   problems: leaseProblems,

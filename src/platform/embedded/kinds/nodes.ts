@@ -1,5 +1,5 @@
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import { at, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { nodeSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
@@ -7,8 +7,8 @@ import type { Column, ServedResource } from "./served-resource.ts";
 const ROLE = "node-role.kubernetes.io/";
 
 function shownStatus(node: ApiObject): string {
-  const ready = listAt(node, "status", "conditions").find((one) => textAt(one, "type") === "Ready");
-  const words = { True: "Ready", False: "NotReady" }[textAt(ready, "status")] ?? (ready ? "NotReady" : "Unknown");
+  const ready = listAt(node, "status", "conditions").find((one) => stringAt(one, "type") === "Ready");
+  const words = { True: "Ready", False: "NotReady" }[stringAt(ready, "status")] ?? (ready ? "NotReady" : "Unknown");
   return at(node, "spec", "unschedulable") === true ? `${words},SchedulingDisabled` : words;
 }
 
@@ -20,8 +20,8 @@ const rolesOf = ({ metadata }: ApiObject): string =>
     .join(",") || "<none>";
 
 const address = (node: ApiObject, type: string): string =>
-  textAt(
-    listAt(node, "status", "addresses").find((one) => textAt(one, "type") === type),
+  stringAt(
+    listAt(node, "status", "addresses").find((one) => stringAt(one, "type") === type),
     "address",
   ) || "<none>";
 
@@ -29,7 +29,7 @@ const info = (name: string, field: string, priority = 1): Column => ({
   name,
   type: "string",
   priority,
-  cell: (node) => textAt(node, "status", "nodeInfo", field) || (priority === 0 ? "" : "<unknown>"),
+  cell: (node) => stringAt(node, "status", "nodeInfo", field) || (priority === 0 ? "" : "<unknown>"),
 });
 
 export const nodes: ServedResource = {

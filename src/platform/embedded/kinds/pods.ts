@@ -1,18 +1,18 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, equal, isJsonObject, type JsonObject, jsonObjectOr, listAt, textAt, without } from "../storage/json.ts";
+import { at, equal, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt, without } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { podSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
-const phase = (pod: JsonObject): string => textAt(pod, "status", "phase");
+const phase = (pod: JsonObject): string => stringAt(pod, "status", "phase");
 const orNone = (text: string): string => (text === "" ? "<none>" : text);
 
 /** The STATUS column: the termination reason, the waiting reason or the phase. */
 function shownStatus(pod: ApiObject): string {
   if (pod.metadata.deletionTimestamp !== undefined) return "Terminating";
-  const waiting = listAt(pod, "status", "containerStatuses").map((one) => textAt(one, "state", "waiting", "reason"));
-  return textAt(pod, "status", "reason") || waiting.find((reason) => reason !== "") || phase(pod);
+  const waiting = listAt(pod, "status", "containerStatuses").map((one) => stringAt(one, "state", "waiting", "reason"));
+  return stringAt(pod, "status", "reason") || waiting.find((reason) => reason !== "") || phase(pod);
 }
 
 const columns: readonly Column[] = [
@@ -35,13 +35,13 @@ const columns: readonly Column[] = [
     },
   },
   ageColumn,
-  { name: "IP", type: "string", priority: 1, cell: (pod) => orNone(textAt(pod, "status", "podIP")) },
-  { name: "Node", type: "string", priority: 1, cell: (pod) => orNone(textAt(pod, "spec", "nodeName")) },
+  { name: "IP", type: "string", priority: 1, cell: (pod) => orNone(stringAt(pod, "status", "podIP")) },
+  { name: "Node", type: "string", priority: 1, cell: (pod) => orNone(stringAt(pod, "spec", "nodeName")) },
   {
     name: "Nominated Node",
     type: "string",
     priority: 1,
-    cell: (pod) => orNone(textAt(pod, "status", "nominatedNodeName")),
+    cell: (pod) => orNone(stringAt(pod, "status", "nominatedNodeName")),
   },
   { name: "Readiness Gates", type: "string", priority: 1, cell: () => "<none>" },
 ];
@@ -85,7 +85,7 @@ function problems(pod: JsonObject, before: ApiObject | undefined): FieldProblem[
   }
   const missing = containers.flatMap((container, index) =>
     ["name", "image"]
-      .filter((key) => textAt(container, key) === "")
+      .filter((key) => stringAt(container, key) === "")
       .map((key): FieldProblem => {
         return { field: `spec.containers[${index}].${key}`, reason: "FieldValueRequired", message: "Required value" };
       }),
@@ -113,12 +113,12 @@ export const pods: ServedResource = {
   hasGeneration: true,
   overwritable: true,
   selectable: {
-    "spec.nodeName": (pod) => textAt(pod, "spec", "nodeName"),
-    "spec.restartPolicy": (pod) => textAt(pod, "spec", "restartPolicy"),
-    "spec.schedulerName": (pod) => textAt(pod, "spec", "schedulerName"),
+    "spec.nodeName": (pod) => stringAt(pod, "spec", "nodeName"),
+    "spec.restartPolicy": (pod) => stringAt(pod, "spec", "restartPolicy"),
+    "spec.schedulerName": (pod) => stringAt(pod, "spec", "schedulerName"),
     "status.phase": phase,
-    "status.podIP": (pod) => textAt(pod, "status", "podIP"),
-    "status.nominatedNodeName": (pod) => textAt(pod, "status", "nominatedNodeName"),
+    "status.podIP": (pod) => stringAt(pod, "status", "podIP"),
+    "status.nominatedNodeName": (pod) => stringAt(pod, "status", "nominatedNodeName"),
   },
   columns,
   completed: (pod) => ({ ...withDefaults(pod), status: { phase: "Pending" } }),

@@ -1,4 +1,4 @@
-import { type JsonObject, textAt } from "../storage/json.ts";
+import { type JsonObject, stringAt } from "../storage/json.ts";
 import { builtInKinds } from "./builtin-kinds.ts";
 import { crds, servedByCrd } from "./crds.ts";
 import type { ServedResource } from "./served-resource.ts";
@@ -31,7 +31,7 @@ export class Registry {
 
   /** Adds or replaces the kind of a CRD. */
   install(crd: JsonObject): void {
-    const name = textAt(crd, "metadata", "name");
+    const name = stringAt(crd, "metadata", "name");
     const resource = servedByCrd(crd);
     this.uninstall(crd);
     this.#custom.set(name, resource);
@@ -39,7 +39,7 @@ export class Registry {
   }
 
   uninstall(crd: JsonObject): ServedResource | undefined {
-    const name = textAt(crd, "metadata", "name");
+    const name = stringAt(crd, "metadata", "name");
     const resource = this.#custom.get(name);
     if (resource === undefined) return undefined;
     this.#custom.delete(name);

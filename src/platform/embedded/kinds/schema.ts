@@ -63,7 +63,7 @@ export function itemElement(item: unknown, schema: Schema | undefined): string {
 const setElement = (item: unknown): string => `v:${JSON.stringify(item)}`;
 
 /** Items of a map or set list by fieldsV1 key; the first of duplicates wins. */
-export function itemsOf(
+export function itemsByKey(
   list: readonly unknown[],
   schema: Schema | undefined,
   structure: Structure,

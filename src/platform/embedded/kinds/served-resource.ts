@@ -55,5 +55,5 @@ export interface ServedResource {
   readonly problems?: (object: JsonObject, before: ApiObject | undefined) => readonly FieldProblem[];
 }
 
-export const apiVersionOf = ({ group, version }: Pick<ServedResource, "group" | "version">): string =>
+export const servedApiVersionOf = ({ group, version }: Pick<ServedResource, "group" | "version">): string =>
   group === "" ? version : `${group}/${version}`;

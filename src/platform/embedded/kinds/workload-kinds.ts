@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, type JsonObject, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
+import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
@@ -52,7 +52,7 @@ function templateProblems(object: JsonObject): FieldProblem[] {
 function selectorProblems(object: JsonObject): FieldProblem[] {
   const wanted = Object.entries(jsonObjectOr(at(object, "spec", "selector", "matchLabels")));
   const labels = jsonObjectOr(at(object, "spec", "template", "metadata", "labels"));
-  const policy = textAt(object, "spec", "template", "spec", "restartPolicy");
+  const policy = stringAt(object, "spec", "template", "spec", "restartPolicy");
   if (policy !== "" && policy !== "Always") {
     const message = `Unsupported value: ${JSON.stringify(policy)}: supported values: "Always"`;
     return [{ field: "spec.template.spec.restartPolicy", reason: "FieldValueNotSupported", message }];
@@ -115,7 +115,7 @@ function withJobDefaults(job: JsonObject): JsonObject {
 }
 
 function jobProblems(job: JsonObject): FieldProblem[] {
-  const policy = textAt(job, "spec", "template", "spec", "restartPolicy");
+  const policy = stringAt(job, "spec", "template", "spec", "restartPolicy");
   if (policy === "Never" || policy === "OnFailure")
     return [
       ...templateProblems(job),
@@ -153,6 +153,6 @@ export const jobs: ServedResource = {
 
 /** Complete or Failed; undefined while the Job runs. */
 export function endOf(job: JsonObject): string | undefined {
-  const ends = listAt(job, "status", "conditions").filter((one) => textAt(one, "status") === "True");
-  return ends.map((one) => textAt(one, "type")).find((type) => type === "Complete" || type === "Failed");
+  const ends = listAt(job, "status", "conditions").filter((one) => stringAt(one, "status") === "True");
+  return ends.map((one) => stringAt(one, "type")).find((type) => type === "Complete" || type === "Failed");
 }

@@ -3,7 +3,7 @@ import type { Schema } from "../kinds/schema.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { ManagedFields } from "../storage/kube-object.ts";
 import { difference, type FieldTree, intersection, isEmpty, pathsOf, sameTree, union } from "./field-tree.ts";
-import { branch, compare, fieldTreeOf, mergeApplied, withoutBranch, withoutUnownedFields } from "./ownership.ts";
+import { branch, compareFields, fieldTreeOf, mergeApplied, withoutBranch, withoutUnownedFields } from "./ownership.ts";
 
 /** A field manager with the operation and subresource of its write. */
 export interface FieldManager {
@@ -65,7 +65,7 @@ export function ownersAfterUpdate(
   schema: Schema | undefined,
   hasStatus: boolean,
 ): readonly ManagedFields[] {
-  const { changed, removed } = compare(before, after, schema);
+  const { changed, removed } = compareFields(before, after, schema);
   if (isEmpty(changed) && isEmpty(removed)) return entries;
   const own = entries.find((entry) => isEntryOf(entry, writer))?.fieldsV1 ?? {};
   const others = entries.map((entry) => {
@@ -100,7 +100,7 @@ export function applied(
   const merged = mergeApplied(live, config, schema);
   const object = withoutUnownedFields(merged, own?.fieldsV1 ?? {}, kept, schema) as JsonObject;
 
-  const { changed, removed } = compare(live, object, schema);
+  const { changed, removed } = compareFields(live, object, schema);
   const contested = ownable(changed, writer, options.hasStatus);
   const conflicts = others.map((entry) => intersection(entry.fieldsV1, contested));
   if (!options.force && conflicts.some((tree) => !isEmpty(tree))) throw applyConflict(causesOf(others, conflicts));

@@ -1,4 +1,4 @@
-import { fieldSchema, itemsOf, type Schema, structureOf } from "../kinds/schema.ts";
+import { fieldSchema, itemsByKey, type Schema, structureOf } from "../kinds/schema.ts";
 import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 import { child, type FieldTree, isEmpty, MEMBER } from "./field-tree.ts";
 
@@ -10,7 +10,7 @@ export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTr
     return Object.fromEntries(fields.map(([key, inner]) => [`f:${key}`, fieldTreeOf(inner, fieldSchema(schema, key))]));
   }
   if (structure === "leaf") return MEMBER;
-  const items = [...itemsOf(value as unknown[], schema, structure)];
+  const items = [...itemsByKey(value as unknown[], schema, structure)];
   if (structure === "set") return Object.fromEntries(items.map(([element]) => [element, MEMBER]));
   return Object.fromEntries(
     items.map(([element, item]) => [element, { ".": MEMBER, ...fieldTreeOf(item, schema?.items) }]),
@@ -41,8 +41,8 @@ function compareAt(
     structure === "fields"
       ? fieldPairs(before as JsonObject, after as JsonObject, schema)
       : itemPairs(
-          itemsOf(before as unknown[], schema, structure),
-          itemsOf(after as unknown[], schema, structure),
+          itemsByKey(before as unknown[], schema, structure),
+          itemsByKey(after as unknown[], schema, structure),
           schema,
         );
   const changed: [string, FieldTree][] = [];
@@ -83,7 +83,7 @@ function* itemPairs(before: Map<string, unknown>, after: Map<string, unknown>, s
   }
 }
 
-export function compare(before: JsonObject, after: JsonObject, schema: Schema | undefined): FieldComparison {
+export function compareFields(before: JsonObject, after: JsonObject, schema: Schema | undefined): FieldComparison {
   if (before === after) return NOTHING;
   const [changed, removed] = compareAt(before, after, schema);
   return { changed: changed ?? {}, removed: removed ?? {} };
@@ -101,8 +101,8 @@ export function mergeApplied(live: unknown, config: unknown, schema: Schema | un
     ]);
     return { ...from, ...Object.fromEntries(merged) };
   }
-  const items = itemsOf(live as unknown[], schema, structure);
-  for (const [element, item] of itemsOf(config as unknown[], schema, structure)) {
+  const items = itemsByKey(live as unknown[], schema, structure);
+  for (const [element, item] of itemsByKey(config as unknown[], schema, structure)) {
     items.set(element, mergeApplied(items.get(element), item, schema?.items));
   }
   return [...items.values()];
@@ -128,7 +128,7 @@ export function withoutUnownedFields(
     );
     return Object.fromEntries(fields.filter(([, inner]) => inner !== undefined));
   }
-  const items = [...itemsOf(value as unknown[], schema, structure)];
+  const items = [...itemsByKey(value as unknown[], schema, structure)];
   return items.map(([element, item]) => survivor(element, item, schema?.items)).filter((item) => item !== undefined);
 }
 

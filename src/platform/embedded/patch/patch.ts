@@ -1,6 +1,6 @@
 import { badRequest, conflict, invalid, modified, unsupportedMediaType } from "../api/status.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
-import { isJsonObject, type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
+import { isJsonObject, type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import {
@@ -119,20 +119,20 @@ function checkConfig(
     throw invalid({ group: "meta.k8s.io", kind: "PatchOptions" }, "", [problem]);
   }
   const { apiVersion, kind } = body;
-  if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
+  if (apiVersion !== servedApiVersionOf(resource) || kind !== resource.kind) {
     throw badRequest(
-      `the applied configuration must have apiVersion: ${apiVersionOf(resource)} and kind: ${resource.kind}`,
+      `the applied configuration must have apiVersion: ${servedApiVersionOf(resource)} and kind: ${resource.kind}`,
     );
   }
   const metadata = jsonObjectOr(body.metadata);
   if (Array.isArray(metadata.managedFields) && metadata.managedFields.length > 0) {
     throw badRequest("metadata.managedFields must be nil");
   }
-  const given = textAt(metadata, "name");
+  const given = stringAt(metadata, "name");
   if (given !== "" && given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
-  const [uid, version] = [textAt(metadata, "uid"), textAt(metadata, "resourceVersion")];
+  const [uid, version] = [stringAt(metadata, "uid"), stringAt(metadata, "resourceVersion")];
   if (stored === undefined && uid !== "")
     throw conflict(
       resource,

@@ -13,8 +13,8 @@ import { explain, unfitReason } from "./fit.ts";
 import type { Occupancy } from "./occupancy.ts";
 
 /** No node fits the pod. The message counts the reasons. */
-export class NoNodeFits extends Error {
-  override readonly name = "NoFit";
+export class NoNodeFitsError extends Error {
+  override readonly name = "NoNodeFitsError";
   /** No extender was involved, so no pod with the same requirements fits either. */
   readonly forAllAlike: boolean;
 
@@ -49,7 +49,7 @@ export async function chooseNode(
   const { fitting, scores, looked } = fittingNodes(pod, world, count);
   const left = await filtered(pod, fitting, world, count, signal);
   const [only] = left;
-  if (only === undefined) throw new NoNodeFits(explain(world.nodes.length, reasons), fitting.length === 0);
+  if (only === undefined) throw new NoNodeFitsError(explain(world.nodes.length, reasons), fitting.length === 0);
   if (left.length === 1) return { node: only.name, looked };
   const totals = await scored(pod, left, scores, world, signal);
   const best = Math.max(...totals);

@@ -4,10 +4,16 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 import type { KubeObject } from "../../kube/index.ts";
-import { cleanUp, cleanups, nodeOf, scheduledCondition, schedulerHarness } from "../testing/scheduler-harness.ts";
+import {
+  cleanups,
+  runCleanups,
+  scheduledCondition,
+  scheduledNode,
+  schedulerHarness,
+} from "../testing/scheduler-harness.ts";
 import { ExtenderClient, type ExtenderClientConfig } from "./extender.ts";
 
-afterEach(cleanUp);
+afterEach(runCleanups);
 
 interface Args {
   readonly Pod: KubeObject;
@@ -68,7 +74,7 @@ describe("Extender", () => {
     await Promise.all([w.node("a"), w.node("b"), w.node("c")]);
     await w.pod("filler", { cpu: "2", memory: "4Gi" }, { nodeName: "c" });
     await w.pod("p");
-    expect(await nodeOf(w)("p")).toBe("c");
+    expect(await scheduledNode(w)("p")).toBe("c");
     const [filter, prioritize] = asked;
     expect(filter?.verb).toBe("filter");
     expect(Object.keys(filter?.body ?? {})).toEqual(["Pod", "Nodes", "NodeNames"]);
@@ -89,7 +95,7 @@ describe("Extender", () => {
     const w = schedulerHarness(systemClock, [extender({ urlPrefix: `${url}/`, filterVerb: "filter" })]);
     await Promise.all([w.node("a"), w.node("b")]);
     await w.pod("p");
-    expect(await nodeOf(w)("p")).toBe("b");
+    expect(await scheduledNode(w)("p")).toBe("b");
     const Nodes = asked[0]?.body.Nodes;
     expect(asked[0]?.body.NodeNames).toBeNull();
     expect(Nodes?.items[0]).toHaveProperty("status.allocatable.cpu", "4");
@@ -106,7 +112,7 @@ describe("Extender", () => {
       await Promise.all([w.node("empty"), w.node("full")]);
       await w.pod("filler", { cpu: "1", memory: "2Gi" }, { nodeName: "full" });
       await w.pod("p");
-      return nodeOf(w)("p");
+      return scheduledNode(w)("p");
     };
     // The fuller node is 25 points behind: 1 x 2 x 10 does not make up for it, 1 x 3 x 10 does.
     expect(await place(2)).toBe("empty");
@@ -126,7 +132,7 @@ describe("Extender", () => {
     ]);
     await lenient.node("a");
     await lenient.pod("p");
-    expect(await nodeOf(lenient)("p")).toBe("a");
+    expect(await scheduledNode(lenient)("p")).toBe("a");
   });
 
   it("fails on a response that times out or names an unknown node", async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock/index.ts";
 import { type EventRecorder, type KubeClient, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
-import { timestamp } from "../storage/kube-object.ts";
+import { kubeTimestamp } from "../storage/kube-object.ts";
 import type { SchedulerPod } from "./cluster-view.ts";
 
 const MANAGER = "embedded-scheduler";
@@ -28,7 +28,7 @@ export async function reportUnschedulable(
   const status = pod.waiting?.object as { status?: { conditions?: readonly Condition[] } } | undefined;
   const before = status?.status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (before?.reason === reason && before.message === message) return;
-  const lastTransitionTime = timestamp(clock.now());
+  const lastTransitionTime = kubeTimestamp(clock.now());
   const condition = { type: "PodScheduled", status: "False", reason, message, lastTransitionTime };
   try {
     const manifest = { metadata: { uid }, status: { conditions: [condition] } };

@@ -5,12 +5,12 @@ import { eventually, realWork } from "../../clock/testing/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import { cleanUp, log, nodeOf, scheduledCondition, schedulerHarness } from "../testing/scheduler-harness.ts";
+import { log, runCleanups, scheduledCondition, scheduledNode, schedulerHarness } from "../testing/scheduler-harness.ts";
 import type { SchedulerNode } from "./cluster-view.ts";
 import { ExtenderClient, type ExtenderFilterResult } from "./extender.ts";
 import { Scheduler } from "./scheduler.ts";
 
-afterEach(cleanUp);
+afterEach(runCleanups);
 
 describe("Scheduler", () => {
   it("spreads pods over the emptier nodes and never exceeds the capacity of a node", async () => {
@@ -18,7 +18,7 @@ describe("Scheduler", () => {
     await Promise.all([w.node("a"), w.node("b")]);
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
     for (const name of names) await w.pod(name, { cpu: "1" });
-    const placed = await Promise.all(names.map(nodeOf(w)));
+    const placed = await Promise.all(names.map(scheduledNode(w)));
     expect(placed.filter((node) => node === "a")).toHaveLength(4);
     await w.pod("ninth", { cpu: "1" });
     expect(await scheduledCondition(w, "ninth")).toMatchObject({
@@ -35,7 +35,7 @@ describe("Scheduler", () => {
     const placed = new Set<unknown>();
     for (const name of names) {
       await w.pod(name, { cpu: "1" });
-      placed.add(await nodeOf(w)(name));
+      placed.add(await scheduledNode(w)(name));
     }
     expect(placed.size).toBe(1);
   });
@@ -57,7 +57,7 @@ describe("Scheduler", () => {
     expect(events.length).toBeGreaterThan(0);
     await w.node("ssd");
     await w.client.mergePatch(resources.nodes, { name: "ssd" }, { metadata: { labels: { disk: "ssd" } } });
-    expect(await nodeOf(w)("picky")).toBe("ssd");
+    expect(await scheduledNode(w)("picky")).toBe("ssd");
   });
 
   it("retries pods with equal requests for each new node until all are bound", async () => {
@@ -74,7 +74,7 @@ describe("Scheduler", () => {
     });
     expect((await w.get(first)).spec.nodeName).toBeUndefined();
     await w.node("b");
-    expect(await nodeOf(w)(first)).toBe("b");
+    expect(await scheduledNode(w)(first)).toBe("b");
   });
 
   it("does not miss a node that is added during an extender call", async () => {
@@ -91,7 +91,7 @@ describe("Scheduler", () => {
     const w = schedulerHarness(undefined, [slow]);
     await w.node("a");
     await w.pod("job");
-    expect(await nodeOf(w)("job")).toMatch(/^[ab]$/);
+    expect(await scheduledNode(w)("job")).toMatch(/^[ab]$/);
     expect(slow.asked).toBe(2);
   });
 
@@ -128,7 +128,7 @@ describe("Scheduler", () => {
     await w.pod("second", { cpu: "1" });
     await scheduledCondition(w, "second");
     await bind(w.at("first"), "theirs");
-    expect(await nodeOf(w)("second")).toBe("ours");
+    expect(await scheduledNode(w)("second")).toBe("ours");
     late.resolve();
   });
 
@@ -157,12 +157,12 @@ describe("Scheduler", () => {
     const w = schedulerHarness();
     await w.node("gpu", { cpu: "8", memory: "8Gi", pods: "3", "nvidia.com/gpu": "2" });
     await w.pod("two", { "nvidia.com/gpu": "2" });
-    expect(await nodeOf(w)("two")).toBe("gpu");
+    expect(await scheduledNode(w)("two")).toBe("gpu");
     await w.pod("third", { "nvidia.com/gpu": "1" });
     expect((await scheduledCondition(w, "third")).message).toContain("1 Insufficient nvidia.com/gpu");
     await w.client.delete(resources.pods, w.at("third"));
     await Promise.all([w.pod("x"), w.pod("y")]);
-    await Promise.all(["x", "y"].map(nodeOf(w)));
+    await Promise.all(["x", "y"].map(scheduledNode(w)));
     await w.pod("z");
     expect((await scheduledCondition(w, "z")).message).toContain("1 Too many pods");
   });
@@ -189,7 +189,7 @@ describe("Scheduler", () => {
     const w = schedulerHarness();
     await w.node("one", { cpu: "1", memory: "1Gi", pods: "10" });
     await w.pod("first", { cpu: "1" });
-    expect(await nodeOf(w)("first")).toBe("one");
+    expect(await scheduledNode(w)("first")).toBe("one");
     await w.pod("second", { cpu: "1" });
     await scheduledCondition(w, "second");
     await w.client.mergePatch(
@@ -198,11 +198,11 @@ describe("Scheduler", () => {
       { status: { phase: "Succeeded" } },
       { subresource: "status" },
     );
-    expect(await nodeOf(w)("second")).toBe("one");
+    expect(await scheduledNode(w)("second")).toBe("one");
     await w.pod("foreign", {}, { schedulerName: "other" });
     await w.pod("gated", {}, { schedulingGates: [{ name: "example.org/wait" }] });
     await w.pod("free");
-    await nodeOf(w)("free");
+    await scheduledNode(w)("free");
     expect((await w.get("foreign")).spec.nodeName).toBeUndefined();
     expect((await w.get("gated")).spec.nodeName).toBeUndefined();
   });

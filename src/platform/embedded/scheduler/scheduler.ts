@@ -4,7 +4,7 @@ import type { Clock } from "../../clock/index.ts";
 import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { chooseNode, NoNodeFits } from "./choose.ts";
+import { chooseNode, NoNodeFitsError } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
 import type { ExtenderClient } from "./extender.ts";
 import { unfitReason } from "./fit.ts";
@@ -50,7 +50,7 @@ export class Scheduler {
   /** Nodes that gained capacity since the current decision started. */
   #stirred: SchedulerNode[] = [];
   /** Requirement shapes that currently fit no node, so that many equal pods are not tried one by one. */
-  readonly #hopeless = new Map<string, NoNodeFits>();
+  readonly #hopeless = new Map<string, NoNodeFitsError>();
   /** Cached list of the store's nodes; rebuilt when one changes. */
   #nodeList: readonly SchedulerNode[] | undefined;
 
@@ -198,16 +198,18 @@ export class Scheduler {
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      if (error instanceof NoNodeFits && error.forAllAlike && this.#stirred.length === 0)
+      if (error instanceof NoNodeFitsError && error.forAllAlike && this.#stirred.length === 0)
         this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);
       if (now === undefined) return;
       // An unavailable extender may return soon. A full cluster needs a change first, which may
       // have happened during the extender calls.
       const changed = this.#stirred.some((node) => unfitReason(now, node, this.#occupancy.on(node.name)) === undefined);
-      this.#waiting.fail(now, attempts, changed || !(error instanceof NoNodeFits));
-      if (!(error instanceof NoNodeFits)) log.warn({ pod: pod.key, reason }, "cannot schedule pod");
-      this.#beside(reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoNodeFits, signal));
+      this.#waiting.fail(now, attempts, changed || !(error instanceof NoNodeFitsError));
+      if (!(error instanceof NoNodeFitsError)) log.warn({ pod: pod.key, reason }, "cannot schedule pod");
+      this.#beside(
+        reportUnschedulable(this.#options, this.#events, now, reason, error instanceof NoNodeFitsError, signal),
+      );
     }
   }
 

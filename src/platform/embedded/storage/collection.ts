@@ -2,7 +2,7 @@ import { expired } from "../api/status.ts";
 import type { ApiObject } from "./kube-object.ts";
 import type { StoredChange, StoredObject } from "./stored-object.ts";
 
-export const keyOf = (namespace: string | undefined, name: string): string =>
+export const storageKeyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
 /** All objects of one kind in key order, with their recent changes. */

@@ -37,7 +37,7 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return here;
 }
 
-export const textAt = (value: unknown, ...path: readonly string[]): string => {
+export const stringAt = (value: unknown, ...path: readonly string[]): string => {
   const found = at(value, ...path);
   return typeof found === "string" ? found : "";
 };

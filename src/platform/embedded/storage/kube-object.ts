@@ -42,4 +42,4 @@ export interface ApiObject extends JsonObject {
 }
 
 /** Kubernetes' timestamp format, in whole seconds. */
-export const timestamp = (instant: number): string => `${new Date(instant).toISOString().slice(0, 19)}Z`;
+export const kubeTimestamp = (instant: number): string => `${new Date(instant).toISOString().slice(0, 19)}Z`;

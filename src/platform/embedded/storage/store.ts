@@ -1,4 +1,4 @@
-import { Collection, keyOf } from "./collection.ts";
+import { Collection, storageKeyOf } from "./collection.ts";
 import type { ApiObject } from "./kube-object.ts";
 import { Snapshots } from "./snapshots.ts";
 import { type StoredChange, StoredObject } from "./stored-object.ts";
@@ -40,7 +40,7 @@ export class EmbeddedStore {
 
   put(collection: Collection, object: ApiObject): StoredObject {
     const { namespace, name } = object.metadata;
-    const previous = collection.get(keyOf(namespace, name));
+    const previous = collection.get(storageKeyOf(namespace, name));
     return this.#record(collection, previous === undefined ? "ADDED" : "MODIFIED", object, previous);
   }
 
@@ -63,7 +63,7 @@ export class EmbeddedStore {
     const version = this.#version + 1;
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
-    const current = new StoredObject(keyOf(namespace, name), { ...object, metadata }, version);
+    const current = new StoredObject(storageKeyOf(namespace, name), { ...object, metadata }, version);
     // An object that cannot be serialized could never be listed, so it fails here, before any state changes.
     if (type !== "DELETED") current.json();
     this.#version = version;

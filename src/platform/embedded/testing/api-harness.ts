@@ -7,10 +7,10 @@ import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi, type EmbeddedOptions } from "../embedded-api.ts";
 
 export const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-export const twins = "/apis/joulie.io/v1alpha1/nodetwins";
-export const pods = "/api/v1/namespaces/default/pods";
+export const twinsPath = "/apis/joulie.io/v1alpha1/nodetwins";
+export const podsPath = "/api/v1/namespaces/default/pods";
 export const twin = (name: string) => ({ metadata: { name }, spec: { nodeName: name, profile: "eco" } });
-export const pod = (name: string, spec: object = {}) => ({
+export const minimalPod = (name: string, spec: object = {}) => ({
   metadata: { name },
   spec: { containers: [{ name: "c", image: "i" }], ...spec },
 });

@@ -11,7 +11,7 @@ import { Scheduler, type SchedulerOptions } from "../scheduler/scheduler.ts";
 export const log = createLogger({ program: "test", level: "silent", format: "json" });
 export const cleanups: (() => Promise<unknown>)[] = [];
 /** Runs the registered cleanups in reverse order. Call it after each test. */
-export async function cleanUp(): Promise<void> {
+export async function runCleanups(): Promise<void> {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 }
 
@@ -62,7 +62,7 @@ export function schedulerHarness(
   };
 }
 
-export const nodeOf = (w: ReturnType<typeof schedulerHarness>) => async (name: string) =>
+export const scheduledNode = (w: ReturnType<typeof schedulerHarness>) => async (name: string) =>
   eventually(async () => (await w.get(name)).spec.nodeName);
 export const scheduledCondition = async (w: ReturnType<typeof schedulerHarness>, name: string) =>
   eventually(async () => (await w.get(name)).status.conditions?.find(({ status }) => status === "False"));

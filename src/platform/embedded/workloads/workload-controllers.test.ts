@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { apiHarness, pods } from "../testing/api-harness.ts";
+import { apiHarness, podsPath } from "../testing/api-harness.ts";
 
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
 const replicaSets = "/apis/apps/v1/namespaces/default/replicasets";
@@ -20,11 +20,11 @@ function cluster() {
     return (await send("GET", path)).body.items as unknown as readonly Found[];
   };
   const end = async (name: string, status: object) => {
-    await send("PATCH", `${pods}/${name}/status`, { status }, merge);
+    await send("PATCH", `${podsPath}/${name}/status`, { status }, merge);
     await settle();
   };
   const makeReady = async () => {
-    for (const { metadata } of await all(pods))
+    for (const { metadata } of await all(podsPath))
       await end(metadata.name, { phase: "Running", conditions: [{ type: "Ready", status: "True" }] });
   };
   const get = async (path: string) => {
@@ -57,7 +57,7 @@ describe("a Deployment", () => {
   it("X-164 has a ReplicaSet with its pods, and counts those that are ready", async () => {
     const { send, all, makeReady, get } = cluster();
     expect((await send("POST", deployments, web(2))).status).toBe(201);
-    expect(await all(pods)).toHaveLength(2);
+    expect(await all(podsPath)).toHaveLength(2);
     const [set] = await all(replicaSets);
     expect(set?.metadata.ownerReferences).toMatchObject([{ kind: "Deployment", name: "web", controller: true }]);
     expect((await get(`${deployments}/web`)).status).toMatchObject({
@@ -75,9 +75,9 @@ describe("a Deployment", () => {
     await send("POST", deployments, web(1));
     const scaled = await send("PATCH", `${deployments}/web/scale`, { spec: { replicas: 3 } }, merge);
     expect(scaled.body).toMatchObject({ kind: "Scale", spec: { replicas: 3 } });
-    expect(await all(pods)).toHaveLength(3);
+    expect(await all(podsPath)).toHaveLength(3);
     await send("PATCH", `${deployments}/web/scale`, { spec: { replicas: 0 } }, merge);
-    expect(await all(pods)).toEqual([]);
+    expect(await all(podsPath)).toEqual([]);
     expect((await get(`${deployments}/web`)).status).toMatchObject({ replicas: 0 });
     const refused = await send("PATCH", `${deployments}/web/scale`, { spec: { replicas: -1 } }, merge);
     expect(refused.status).toBe(422);
@@ -88,21 +88,21 @@ describe("a Deployment", () => {
     await send("POST", deployments, web(2));
     await makeReady();
     await send("PATCH", `${deployments}/web`, { spec: { template: template("two") } }, merge);
-    expect(await all(pods)).toHaveLength(4);
+    expect(await all(podsPath)).toHaveLength(4);
     await makeReady();
-    expect(await all(pods)).toHaveLength(2);
+    expect(await all(podsPath)).toHaveLength(2);
     expect((await get(`${deployments}/web`)).status).toMatchObject({ replicas: 2, updatedReplicas: 2 });
   });
 
   it("X-164 replaces a pod that was deleted, and takes everything along when it is deleted", async () => {
     const { send, all } = cluster();
     await send("POST", deployments, web(1));
-    const [first] = await all(pods);
-    await send("DELETE", `${pods}/${first?.metadata.name}`);
-    const [second] = await all(pods);
+    const [first] = await all(podsPath);
+    await send("DELETE", `${podsPath}/${first?.metadata.name}`);
+    const [second] = await all(podsPath);
     expect(second?.metadata.name).not.toBe(first?.metadata.name);
     await send("DELETE", `${deployments}/web`);
-    expect([await all(replicaSets), await all(pods)]).toEqual([[], []]);
+    expect([await all(replicaSets), await all(podsPath)]).toEqual([[], []]);
   });
 
   it.each<readonly [string, object]>([
@@ -115,7 +115,7 @@ describe("a Deployment", () => {
     const { send, all } = cluster();
     const wrong = { ...web(1), spec: { ...web(1).spec, ...spec } };
     expect((await send("POST", deployments, wrong)).status).toBe(422);
-    expect(await all(pods)).toEqual([]);
+    expect(await all(podsPath)).toEqual([]);
   });
 
   it("X-164 gives a pod another name where a generated one is taken, as kube-apiserver does", async () => {
@@ -124,7 +124,7 @@ describe("a Deployment", () => {
     const made = async () => {
       draws = 0;
       const spec = { containers: [{ name: "c", image: "i" }] };
-      const { status, body } = await send("POST", pods, { metadata: { generateName: "p-" }, spec });
+      const { status, body } = await send("POST", podsPath, { metadata: { generateName: "p-" }, spec });
       return [status, (body as unknown as Found).metadata?.name];
     };
     expect([await made(), await made()]).toEqual([
@@ -137,13 +137,13 @@ describe("a Deployment", () => {
   it("X-164 has one pod where its size is null", async () => {
     const { send, all } = cluster();
     await send("POST", deployments, { ...web(1), spec: { ...web(1).spec, replicas: null } });
-    expect(await all(pods)).toHaveLength(1);
+    expect(await all(podsPath)).toHaveLength(1);
   });
 
   it("X-164 reaches a size of many hundreds", async () => {
     const { send, all } = cluster();
     await send("POST", deployments, web(1200));
-    expect(await all(pods)).toHaveLength(1200);
+    expect(await all(podsPath)).toHaveLength(1200);
   });
 
   it("X-164 says in its status why its pods cannot be created, and others go on", async () => {
@@ -152,7 +152,7 @@ describe("a Deployment", () => {
     const broken = { ...template("one"), metadata: { labels } };
     await send("POST", deployments, { ...web(1), spec: { ...web(1).spec, template: broken } });
     await send("POST", deployments, { ...web(1), metadata: { name: "other" } });
-    expect(await all(pods)).toHaveLength(1);
+    expect(await all(podsPath)).toHaveLength(1);
     const { conditions } = (await get(`${deployments}/web`)).status;
     expect(conditions).toContainEqual(
       expect.objectContaining({
@@ -163,18 +163,18 @@ describe("a Deployment", () => {
       }),
     );
     await send("PATCH", `${deployments}/web`, { spec: { template: { metadata: { labels: { wrong: null } } } } }, merge);
-    expect(await all(pods)).toHaveLength(2);
+    expect(await all(podsPath)).toHaveLength(2);
     expect(JSON.stringify((await get(`${deployments}/web`)).status)).not.toContain("ReplicaFailure");
   });
 
   it("X-164 begins again beside the ReplicaSet that a deleted one of its name left behind", async () => {
     const { send, all } = cluster();
     await send("POST", deployments, web(1));
-    await all(pods);
+    await all(podsPath);
     await send("DELETE", `${deployments}/web?propagationPolicy=Orphan`);
     await send("POST", deployments, web(1));
     expect(await all(replicaSets)).toHaveLength(2);
-    expect(await all(pods)).toHaveLength(2);
+    expect(await all(podsPath)).toHaveLength(2);
   });
 
   it("X-164 keeps as many empty old ReplicaSets as it says", async () => {
@@ -186,7 +186,7 @@ describe("a Deployment", () => {
     }
     await makeReady();
     expect(await all(replicaSets)).toHaveLength(3);
-    expect(await all(pods)).toHaveLength(1);
+    expect(await all(podsPath)).toHaveLength(1);
   });
 });
 
@@ -194,12 +194,12 @@ describe("a Job", () => {
   it("X-164 runs as many pods at once as it says, until enough have succeeded", async () => {
     const { send, all, end, get } = cluster();
     await send("POST", jobs, work({ completions: 3, parallelism: 2 }));
-    const [first, second, ...others] = await all(pods);
+    const [first, second, ...others] = await all(podsPath);
     expect(others).toEqual([]);
     await end(first?.metadata.name ?? "", { phase: "Succeeded" });
     await end(second?.metadata.name ?? "", { phase: "Succeeded" });
     expect((await get(`${jobs}/work`)).status).toMatchObject({ active: 1, succeeded: 2 });
-    const last = (await all(pods)).find(({ status }) => status["phase"] === "Pending");
+    const last = (await all(podsPath)).find(({ status }) => status["phase"] === "Pending");
     await end(last?.metadata.name ?? "", { phase: "Succeeded" });
     const { status } = await get(`${jobs}/work`);
     expect(status).toMatchObject({ active: 0, succeeded: 3, conditions: [{ type: "Complete", status: "True" }] });
@@ -209,10 +209,10 @@ describe("a Job", () => {
     const { send, all, end, get } = cluster();
     await send("POST", jobs, work({ backoffLimit: 1 }));
     for (let tries = 0; tries < 2; tries++) {
-      const running = (await all(pods)).find(({ status }) => status["phase"] === "Pending");
+      const running = (await all(podsPath)).find(({ status }) => status["phase"] === "Pending");
       await end(running?.metadata.name ?? "", { phase: "Failed" });
     }
-    expect(await all(pods)).toHaveLength(2);
+    expect(await all(podsPath)).toHaveLength(2);
     expect((await get(`${jobs}/work`)).status).toMatchObject({ failed: 2, conditions: [{ type: "Failed" }] });
   });
 
@@ -221,7 +221,7 @@ describe("a Job", () => {
     async (spec) => {
       const { send, all } = cluster();
       expect((await send("POST", jobs, work(spec))).status).toBe(422);
-      expect(await all(pods)).toEqual([]);
+      expect(await all(podsPath)).toEqual([]);
     },
   );
 
@@ -229,7 +229,7 @@ describe("a Job", () => {
     const { send, all, get } = cluster();
     const broken = template("i", { restartPolicy: "Never" });
     await send("POST", jobs, work({ template: { ...broken, metadata: { labels: { wrong: "not a label" } } } }));
-    expect(await all(pods)).toEqual([]);
+    expect(await all(podsPath)).toEqual([]);
     const { conditions } = (await get(`${jobs}/work`)).status;
     expect(conditions).toMatchObject([{ type: "Failed", status: "True", reason: "FailedCreate" }]);
   });

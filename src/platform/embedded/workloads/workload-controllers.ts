@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { milliseconds } from "../../../core/units/index.ts";
 import { StatusError } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import { countAt, deployments, endOf, jobs, replicaSets } from "../kinds/workload-kinds.ts";
-import { keyOf } from "../storage/collection.ts";
-import { at, equal, type JsonObject, jsonObjectOr, listAt, textAt } from "../storage/json.ts";
-import { type ApiObject, timestamp } from "../storage/kube-object.ts";
+import { storageKeyOf } from "../storage/collection.ts";
+import { at, equal, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
+import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import type { ApiWriteOptions } from "../write/admission.ts";
@@ -45,7 +45,7 @@ export class WorkloadControllers {
       for (const { apiVersion, kind, name } of object.metadata.ownerReferences ?? []) {
         const owner = server.registry.ofKind(apiVersion, kind);
         if (owner !== undefined && this.#work.has(owner.storedAs))
-          this.#look(owner.storedAs, keyOf(object.metadata.namespace, name));
+          this.#look(owner.storedAs, storageKeyOf(object.metadata.namespace, name));
       }
     });
   }
@@ -135,7 +135,7 @@ export class WorkloadControllers {
     const total = (field: string) => owned.reduce((sum, { object }) => sum + countAt(object, "status", field), 0);
     const readyReplicas = total("readyReplicas");
     const updated = current === undefined ? 0 : countAt(current, "status", "replicas");
-    const failure = listAt(current ?? {}, "status", "conditions").find((one) => textAt(one, "type") === FAILURE);
+    const failure = listAt(current ?? {}, "status", "conditions").find((one) => stringAt(one, "type") === FAILURE);
     const isDone = ready >= wanted && total("replicas") === updated;
     this.#writeStatus(deployments, deployment, {
       observedGeneration: deployment.metadata.generation,
@@ -148,7 +148,7 @@ export class WorkloadControllers {
         this.#condition(deployment, "Available", readyReplicas >= wanted, "MinimumReplicasAvailable"),
         ...(failure === undefined
           ? [this.#condition(deployment, "Progressing", true, isDone ? "NewReplicaSetAvailable" : "ReplicaSetUpdated")]
-          : this.#failure(deployment, textAt(failure, "message"))),
+          : this.#failure(deployment, stringAt(failure, "message"))),
       ],
     });
   }
@@ -158,7 +158,7 @@ export class WorkloadControllers {
     const running = this.#dependants(pods, set).filter(({ object }) => isActive(object));
     for (let count = running.length; count < Math.min(wanted, running.length + BURST); count++) this.#createPod(set);
     // Pods that wait for a node go first, then the youngest.
-    const rank = ({ object }: StoredObject) => Number(textAt(object, "spec", "nodeName") !== "");
+    const rank = ({ object }: StoredObject) => Number(stringAt(object, "spec", "nodeName") !== "");
     const surplus = running.toSorted((a, b) => rank(a) - rank(b) || b.version - a.version);
     for (const stored of surplus.slice(0, Math.max(0, running.length - wanted))) this.#delete(pods, stored);
     const left = this.#dependants(pods, set).map(({ object }) => object);
@@ -176,7 +176,8 @@ export class WorkloadControllers {
   #runJob(job: ApiObject): void {
     if (endOf(job) !== undefined) return;
     const owned = this.#dependants(pods, job);
-    const inPhase = (phase: string) => owned.filter(({ object }) => textAt(object, "status", "phase") === phase).length;
+    const inPhase = (phase: string) =>
+      owned.filter(({ object }) => stringAt(object, "status", "phase") === phase).length;
     const [succeeded, failed] = [inPhase("Succeeded"), inPhase("Failed")];
     const active = owned.filter(({ object }) => isActive(object));
     const completions = countAt(job, "spec", "completions");
@@ -187,9 +188,9 @@ export class WorkloadControllers {
     const wanted = isComplete || isFailed || isSuspended ? 0 : room;
     for (const stored of active.slice(wanted)) this.#delete(pods, stored);
     for (let count = active.length; count < Math.min(wanted, active.length + BURST); count++) this.#createPod(job);
-    const now = timestamp(this.#server.clock.now());
+    const now = kubeTimestamp(this.#server.clock.now());
     this.#writeStatus(jobs, job, {
-      startTime: textAt(job, "status", "startTime") || now,
+      startTime: stringAt(job, "status", "startTime") || now,
       active: wanted,
       ready: active.slice(0, wanted).filter(({ object }) => isReady(object)).length,
       succeeded,
@@ -224,7 +225,7 @@ export class WorkloadControllers {
       this.#server,
       resource,
       namespace,
-      { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata },
+      { ...object, apiVersion: servedApiVersionOf(resource), kind: resource.kind, metadata },
       itself,
     );
   }
@@ -238,16 +239,18 @@ export class WorkloadControllers {
   }
 
   #writeStatus(resource: ServedResource, { metadata: { namespace, name } }: ApiObject, status: JsonObject): void {
-    const stored = this.#server.store.collection(resource.storedAs).get(keyOf(namespace, name));
+    const stored = this.#server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
     if (stored === undefined || equal(stored.object["status"], status)) return;
     update(this.#server, resource, stored, { ...stored.object, status }, { ...itself, subresource: "status" });
   }
 
   #condition(owner: ApiObject, type: string, holds: boolean, reason: string, message = ""): JsonObject {
     const status = holds ? "True" : "False";
-    const before = listAt(owner, "status", "conditions").find((one) => textAt(one, "type") === type);
-    const isSame = textAt(before, "status") === status;
-    const lastTransitionTime = isSame ? textAt(before, "lastTransitionTime") : timestamp(this.#server.clock.now());
+    const before = listAt(owner, "status", "conditions").find((one) => stringAt(one, "type") === type);
+    const isSame = stringAt(before, "status") === status;
+    const lastTransitionTime = isSame
+      ? stringAt(before, "lastTransitionTime")
+      : kubeTimestamp(this.#server.clock.now());
     return { type, status, reason, ...(message !== "" && { message }), lastTransitionTime };
   }
 }
@@ -256,9 +259,9 @@ export class WorkloadControllers {
 const ownerOf = ({ metadata }: ApiObject): string => metadata.ownerReferences?.[0]?.uid ?? "";
 
 const isActive = (pod: ApiObject): boolean =>
-  pod.metadata.deletionTimestamp === undefined && !["Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
+  pod.metadata.deletionTimestamp === undefined && !["Succeeded", "Failed"].includes(stringAt(pod, "status", "phase"));
 
 const isReady = (pod: ApiObject): boolean =>
   listAt(pod, "status", "conditions").some(
-    (one) => textAt(one, "type") === "Ready" && textAt(one, "status") === "True",
+    (one) => stringAt(one, "type") === "Ready" && stringAt(one, "status") === "True",
   );

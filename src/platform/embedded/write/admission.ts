@@ -1,14 +1,14 @@
 import { badRequest, invalid, notFound, StatusError } from "../api/status.ts";
-import { apiVersionOf, type ServedResource } from "../kinds/served-resource.ts";
+import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { FieldManager } from "../patch/managed-fields.ts";
-import { type Collection, keyOf } from "../storage/collection.ts";
-import { type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
-import { type ApiObject, timestamp } from "../storage/kube-object.ts";
+import { type Collection, storageKeyOf } from "../storage/collection.ts";
+import { type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
+import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { metadataProblems } from "./metadata-rules.ts";
 import { defaulted, pruned } from "./pruning.ts";
-import { check } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 /** The options of a write request. */
 export interface ApiWriteOptions {
@@ -44,8 +44,8 @@ export const writerOf = (
 ): FieldManager => ({
   manager: options.manager,
   operation,
-  apiVersion: apiVersionOf(resource),
-  time: timestamp(server.clock.now()),
+  apiVersion: servedApiVersionOf(resource),
+  time: kubeTimestamp(server.clock.now()),
   ...(options.subresource === undefined ? {} : { subresource: options.subresource }),
 });
 
@@ -55,12 +55,14 @@ const unreadable = ({ kind, version }: ServedResource, why: string) =>
 function wrongKind(resource: ServedResource, body: JsonObject, kind: unknown): StatusError {
   if (!resource.custom) return unreadable(resource, `the kind in the data is ${JSON.stringify(kind)}`);
   const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
-  return invalid(resource, textAt(body, "metadata", "name"), [{ field: "kind", reason: "FieldValueInvalid", message }]);
+  return invalid(resource, stringAt(body, "metadata", "name"), [
+    { field: "kind", reason: "FieldValueInvalid", message },
+  ]);
 }
 
 /** Checks kind and apiVersion and puts them first. */
 export function withHeader(resource: ServedResource, body: JsonObject): JsonObject {
-  const expected = apiVersionOf(resource);
+  const expected = servedApiVersionOf(resource);
   const { kind = resource.kind, apiVersion = expected, ...rest } = body;
   if (kind !== resource.kind) throw wrongKind(resource, body, kind);
   if (apiVersion !== expected) {
@@ -89,10 +91,10 @@ export function validated(resource: ServedResource, object: JsonObject, before: 
   const shaped = resource.custom ? jsonObjectOr(defaulted(object, resource.schema)) : object;
   const problems = [
     ...metadataProblems(jsonObjectOr(shaped.metadata), before?.metadata),
-    ...(resource.custom ? check(shaped, resource.schema) : []),
+    ...(resource.custom ? validateValue(shaped, resource.schema) : []),
     ...(resource.problems?.(shaped, before) ?? []),
   ];
-  if (problems.length > 0) throw invalid(resource, textAt(shaped, "metadata", "name"), problems);
+  if (problems.length > 0) throw invalid(resource, stringAt(shaped, "metadata", "name"), problems);
   return shaped;
 }
 
@@ -122,5 +124,5 @@ export function withNamespace(
 export function save(server: Server, collection: Collection, object: ApiObject, dryRun: boolean): StoredObject {
   if (!dryRun) return server.store.put(collection, object);
   const { namespace, name, resourceVersion } = object.metadata;
-  return new StoredObject(keyOf(namespace, name), object, Number(resourceVersion));
+  return new StoredObject(storageKeyOf(namespace, name), object, Number(resourceVersion));
 }

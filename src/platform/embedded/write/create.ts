@@ -2,9 +2,9 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import { alreadyExists, badRequest } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate } from "../patch/managed-fields.ts";
-import { keyOf } from "../storage/collection.ts";
-import { type JsonObject, jsonObjectOr, textAt, without } from "../storage/json.ts";
-import { type ApiObject, type ApiObjectMetadata, type ManagedFields, timestamp } from "../storage/kube-object.ts";
+import { storageKeyOf } from "../storage/collection.ts";
+import { type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
+import { type ApiObject, type ApiObjectMetadata, kubeTimestamp, type ManagedFields } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import {
   type ApiWriteOptions,
@@ -34,13 +34,13 @@ export function create(
   checkNamespace(server, resource, namespace);
   const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
   const metadata = withNamespace(resource, jsonObjectOr(given.metadata), namespace);
-  if (textAt(metadata, "resourceVersion") !== "") {
+  if (stringAt(metadata, "resourceVersion") !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
   }
-  const prefix = textAt(metadata, "generateName");
+  const prefix = stringAt(metadata, "generateName");
   const collection = server.store.collection(resource.storedAs);
-  const isTaken = (one: string) => collection.get(keyOf(namespace, one)) !== undefined;
-  let name = textAt(metadata, "name");
+  const isTaken = (one: string) => collection.get(storageKeyOf(namespace, one)) !== undefined;
+  let name = stringAt(metadata, "name");
   if (name === "" && prefix !== "") {
     for (let tries = 0; tries < NAME_TRIES && (name === "" || isTaken(name)); tries++)
       name = prefix + nameSuffix(server.random);
@@ -57,7 +57,7 @@ export function create(
     uid: uuid(server.random),
     resourceVersion: "",
     ...(resource.hasGeneration ? { generation: 1 } : {}),
-    creationTimestamp: timestamp(server.clock.now()),
+    creationTimestamp: kubeTimestamp(server.clock.now()),
     managedFields: held,
   };
   const object = { ...shaped, metadata: complete } as ApiObject;

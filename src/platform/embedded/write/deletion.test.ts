@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { apiHarness, crdPath, pod, pods, twin, twins } from "../testing/api-harness.ts";
+import { apiHarness, crdPath, minimalPod, podsPath, twin, twinsPath } from "../testing/api-harness.ts";
 
 const merge = { "content-type": "application/merge-patch+json" };
 const held = (name: string, spec: object = { nodeName: "n" }) => ({
-  ...pod(name, spec),
+  ...minimalPod(name, spec),
   metadata: { name, finalizers: ["example.org/hold"] },
 });
 const letGo = { metadata: { finalizers: null } };
@@ -12,52 +12,52 @@ const letGo = { metadata: { finalizers: null } };
 describe("a bound pod with a finalizer", () => {
   it("is deleted when the finalizer is removed after the grace period", async () => {
     const { clock, send, watch } = apiHarness();
-    await send("POST", pods, held("p"));
-    const seen = await watch(`${pods}?watch=1`);
-    await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 5 });
+    await send("POST", podsPath, held("p"));
+    const seen = await watch(`${podsPath}?watch=1`);
+    await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds: 5 });
     await clock.advanceAsync(milliseconds(4999));
-    expect((await send("GET", `${pods}/p`)).body.metadata).toMatchObject({ deletionGracePeriodSeconds: 5 });
+    expect((await send("GET", `${podsPath}/p`)).body.metadata).toMatchObject({ deletionGracePeriodSeconds: 5 });
     await clock.advanceAsync(milliseconds(1));
-    expect((await send("GET", `${pods}/p`)).body.metadata).toMatchObject({ deletionGracePeriodSeconds: 0 });
-    await send("PATCH", `${pods}/p`, letGo, merge);
-    expect((await send("GET", `${pods}/p`)).status).toBe(404);
+    expect((await send("GET", `${podsPath}/p`)).body.metadata).toMatchObject({ deletionGracePeriodSeconds: 0 });
+    await send("PATCH", `${podsPath}/p`, letGo, merge);
+    expect((await send("GET", `${podsPath}/p`)).status).toBe(404);
     expect(seen.events.map(({ type }) => type)).toEqual(["ADDED", "MODIFIED", "MODIFIED", "DELETED"]);
   });
 
   it("stays until the end of its grace period if the finalizer is removed earlier, and is written once", async () => {
     const { clock, send, watch } = apiHarness();
-    for (const name of ["early", "twice"]) await send("POST", pods, held(name));
-    await send("DELETE", `${pods}/early`, { gracePeriodSeconds: 5 });
-    await send("PATCH", `${pods}/early`, letGo, merge);
-    expect((await send("GET", `${pods}/early`)).status).toBe(200);
-    for (const gracePeriodSeconds of [20, 5]) await send("DELETE", `${pods}/twice`, { gracePeriodSeconds });
-    const seen = await watch(`${pods}?watch=1`);
+    for (const name of ["early", "twice"]) await send("POST", podsPath, held(name));
+    await send("DELETE", `${podsPath}/early`, { gracePeriodSeconds: 5 });
+    await send("PATCH", `${podsPath}/early`, letGo, merge);
+    expect((await send("GET", `${podsPath}/early`)).status).toBe(200);
+    for (const gracePeriodSeconds of [20, 5]) await send("DELETE", `${podsPath}/twice`, { gracePeriodSeconds });
+    const seen = await watch(`${podsPath}?watch=1`);
     await clock.advanceAsync(milliseconds(5000));
-    expect((await send("GET", `${pods}/early`)).status).toBe(404);
+    expect((await send("GET", `${podsPath}/early`)).status).toBe(404);
     await clock.advanceAsync(milliseconds(20_000));
     expect(seen.events.map(({ type }) => type)).toEqual(["ADDED", "ADDED", "DELETED", "MODIFIED"]);
   });
 
   it("is not affected by the timer of an earlier pod of the same name", async () => {
     const { clock, send } = apiHarness();
-    await send("POST", pods, pod("p", { nodeName: "n" }));
-    await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 5 });
-    await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 0 });
-    await send("POST", pods, pod("p", { nodeName: "n" }));
-    await send("DELETE", `${pods}/p`, { gracePeriodSeconds: 60 });
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
+    await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds: 5 });
+    await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds: 0 });
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
+    await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds: 60 });
     await clock.advanceAsync(milliseconds(5000));
-    expect((await send("GET", `${pods}/p`)).status).toBe(200);
+    expect((await send("GET", `${podsPath}/p`)).status).toBe(200);
   });
 
   it("keeps its grace period when it orphans its dependents", async () => {
     const { clock, send } = apiHarness();
-    const { body: owner } = await send("POST", pods, pod("p", { nodeName: "n" }));
+    const { body: owner } = await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
     const reference = { apiVersion: "v1", kind: "Pod", name: "p", uid: owner.metadata["uid"] };
-    await send("POST", pods, { ...pod("q"), metadata: { name: "q", ownerReferences: [reference] } });
-    await send("DELETE", `${pods}/p`, { propagationPolicy: "Orphan" });
-    expect((await send("GET", `${pods}/p`)).status).toBe(200);
+    await send("POST", podsPath, { ...minimalPod("q"), metadata: { name: "q", ownerReferences: [reference] } });
+    await send("DELETE", `${podsPath}/p`, { propagationPolicy: "Orphan" });
+    expect((await send("GET", `${podsPath}/p`)).status).toBe(200);
     await clock.advanceAsync(milliseconds(30_000));
-    expect((await send("GET", pods)).body.items.map(({ metadata }) => metadata.name)).toEqual(["q"]);
+    expect((await send("GET", podsPath)).body.items.map(({ metadata }) => metadata.name)).toEqual(["q"]);
   });
 });
 
@@ -67,14 +67,14 @@ describe("a second deletion", () => {
     const nodes = "/api/v1/nodes";
     const { body } = await send("POST", nodes, { metadata: { name: "n", finalizers: ["example.org/hold"] } });
     const reference = { apiVersion: "v1", kind: "Node", name: "n", uid: body.metadata["uid"] };
-    await send("POST", pods, { ...pod("p"), metadata: { name: "p", ownerReferences: [reference] } });
+    await send("POST", podsPath, { ...minimalPod("p"), metadata: { name: "p", ownerReferences: [reference] } });
     const first = await send("DELETE", `${nodes}/n`);
     const again = await send("DELETE", `${nodes}/n`);
     expect(again.body.metadata.resourceVersion).toBe(first.body.metadata.resourceVersion);
     await send("DELETE", `${nodes}/n`, { propagationPolicy: "Orphan" });
     await send("PATCH", `${nodes}/n`, letGo, merge);
     expect((await send("GET", `${nodes}/n`)).status).toBe(404);
-    expect((await send("GET", `${pods}/p`)).body.metadata["ownerReferences"]).toEqual([]);
+    expect((await send("GET", `${podsPath}/p`)).body.metadata["ownerReferences"]).toEqual([]);
   });
 });
 
@@ -85,29 +85,29 @@ describe("a grace period", () => {
     [-1, "2030-01-01T00:00:01Z", 1],
   ])("of %d s ends at %s", async (gracePeriodSeconds, deletionTimestamp, stored) => {
     const { send } = apiHarness();
-    await send("POST", pods, pod("p", { nodeName: "n" }));
-    const { status, body } = await send("DELETE", `${pods}/p`, { gracePeriodSeconds });
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
+    const { status, body } = await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds });
     expect(status).toBe(200);
     expect(body.metadata).toMatchObject({ deletionTimestamp, deletionGracePeriodSeconds: stored });
   });
 
   it.each([1.5, "5", "x", true, {}, 2 ** 63, -(2 ** 63)])("rejects %j: 400", async (gracePeriodSeconds) => {
     const { send } = apiHarness();
-    await send("POST", pods, pod("p", { nodeName: "n" }));
-    expect((await send("DELETE", `${pods}/p`, { gracePeriodSeconds })).status).toBe(400);
-    expect((await send("GET", `${pods}/p`)).body.metadata["deletionTimestamp"]).toBeUndefined();
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
+    expect((await send("DELETE", `${podsPath}/p`, { gracePeriodSeconds })).status).toBe(400);
+    expect((await send("GET", `${podsPath}/p`)).body.metadata["deletionTimestamp"]).toBeUndefined();
   });
 
   it("may be set in the query as a whole number", async () => {
     const { send } = apiHarness();
-    await send("POST", pods, pod("p", { nodeName: "n" }));
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n" }));
     for (const bad of ["", "x", "1.5", "1e3", "99999999999999999999"]) {
-      expect((await send("DELETE", `${pods}/p?gracePeriodSeconds=${bad}`)).status).toBe(400);
+      expect((await send("DELETE", `${podsPath}/p?gracePeriodSeconds=${bad}`)).status).toBe(400);
     }
-    const { body } = await send("DELETE", `${pods}/p?gracePeriodSeconds=7`);
+    const { body } = await send("DELETE", `${podsPath}/p?gracePeriodSeconds=7`);
     expect(body.metadata).toMatchObject({ deletionGracePeriodSeconds: 7 });
-    expect((await send("DELETE", `${pods}/p?gracePeriodSeconds=0`)).status).toBe(200);
-    expect((await send("GET", `${pods}/p`)).status).toBe(404);
+    expect((await send("DELETE", `${podsPath}/p?gracePeriodSeconds=0`)).status).toBe(200);
+    expect((await send("GET", `${podsPath}/p`)).status).toBe(404);
   });
 
   it.each([
@@ -117,9 +117,9 @@ describe("a grace period", () => {
     [0, undefined],
   ])("preset as %j in the pod is %j s", async (terminationGracePeriodSeconds, seconds) => {
     const { send } = apiHarness();
-    await send("POST", pods, pod("p", { nodeName: "n", terminationGracePeriodSeconds }));
-    await send("DELETE", `${pods}/p`);
-    expect((await send("GET", `${pods}/p`)).body.metadata["deletionGracePeriodSeconds"]).toBe(seconds);
+    await send("POST", podsPath, minimalPod("p", { nodeName: "n", terminationGracePeriodSeconds }));
+    await send("DELETE", `${podsPath}/p`);
+    expect((await send("GET", `${podsPath}/p`)).body.metadata["deletionGracePeriodSeconds"]).toBe(seconds);
   });
 });
 
@@ -174,7 +174,7 @@ describe("a CRD", () => {
   it("may use any kind name in its own group", async () => {
     const { send } = apiHarness();
     expect((await send("POST", crdPath, crd("gateway.networking.k8s.io", "leases", "Lease"))).status).toBe(201);
-    await send("POST", twins, twin("a"));
-    expect((await send("GET", twins)).body.items).toHaveLength(1);
+    await send("POST", twinsPath, twin("a"));
+    expect((await send("GET", twinsPath)).body.items).toHaveLength(1);
   });
 });

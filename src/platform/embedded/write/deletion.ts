@@ -3,9 +3,9 @@ import { badRequest, conflict, forbidden, notFound } from "../api/status.ts";
 import { events } from "../kinds/events.ts";
 import { pods } from "../kinds/pods.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { type Collection, keyOf } from "../storage/collection.ts";
-import { at, type JsonObject, jsonObjectOr, textAt } from "../storage/json.ts";
-import { type ApiObject, timestamp } from "../storage/kube-object.ts";
+import { type Collection, storageKeyOf } from "../storage/collection.ts";
+import { at, type JsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
+import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 
@@ -34,17 +34,17 @@ export function deletionOptionsOf(query: URLSearchParams, body: JsonObject): Del
   return {
     dryRun: query.getAll("dryRun").includes("All") || (Array.isArray(body.dryRun) && body.dryRun.includes("All")),
     graceSeconds: graceAsked(query, body),
-    propagation: textAt(body, "propagationPolicy") || (query.get("propagationPolicy") ?? undefined),
-    uid: textAt(body, "preconditions", "uid") || undefined,
-    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
+    propagation: stringAt(body, "propagationPolicy") || (query.get("propagationPolicy") ?? undefined),
+    uid: stringAt(body, "preconditions", "uid") || undefined,
+    resourceVersion: stringAt(body, "preconditions", "resourceVersion") || undefined,
   };
 }
 
 /** A running pod gets its grace period; an unbound or terminated one gets none. */
 function graceOf(resource: ServedResource, object: ApiObject, options: DeletionOptions): number {
   if (resource.storedAs !== pods.storedAs) return 0;
-  const ended = ["Succeeded", "Failed"].includes(textAt(object, "status", "phase"));
-  if (textAt(object, "spec", "nodeName") === "" || ended) return 0;
+  const ended = ["Succeeded", "Failed"].includes(stringAt(object, "status", "phase"));
+  if (stringAt(object, "spec", "nodeName") === "" || ended) return 0;
   const preset = at(object, "spec", "terminationGracePeriodSeconds");
   const grace = options.graceSeconds ?? (isWhole(preset) ? preset : 30);
   // As in Kubernetes, a negative grace period becomes 1; only an explicit 0 deletes immediately.
@@ -115,7 +115,7 @@ export const isReleased = ({ metadata }: ApiObject): boolean =>
 /** The latest timestamp with a four-digit year. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59);
 const dueAfter = (now: Instant, grace: number): string =>
-  timestamp(Math.min(after(now, milliseconds(grace * 1000)), LATEST));
+  kubeTimestamp(Math.min(after(now, milliseconds(grace * 1000)), LATEST));
 
 /** A repeated deletion may shorten the grace period but never extend it. */
 function marked({ clock }: Server, object: ApiObject, finalizers: readonly string[], grace: number): ApiObject {
@@ -171,11 +171,11 @@ export function evict(
   eviction: JsonObject,
   query: URLSearchParams,
 ): void {
-  const given = textAt(eviction, "metadata", "name");
+  const given = stringAt(eviction, "metadata", "name");
   if (given !== "" && given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
-  const stored = server.store.collection(pods.storedAs).get(keyOf(namespace, name));
+  const stored = server.store.collection(pods.storedAs).get(storageKeyOf(namespace, name));
   if (stored === undefined) throw notFound(pods, name);
   remove(server, pods, stored, deletionOptionsOf(query, jsonObjectOr(at(eviction, "deleteOptions"))));
 }

@@ -1,6 +1,6 @@
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { type Collection, keyOf } from "../storage/collection.ts";
-import { type ApiObject, timestamp } from "../storage/kube-object.ts";
+import { type Collection, storageKeyOf } from "../storage/collection.ts";
+import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredChange } from "../storage/stored-object.ts";
 import { isOrphaning, isReleased, withoutOrphan } from "./deletion.ts";
@@ -65,7 +65,7 @@ export class GarbageCollector {
   }
 
   #find(resource: ServedResource, dependent: ApiObject, name: string): ApiObject | undefined {
-    const key = keyOf(resource.namespaced ? dependent.metadata.namespace : undefined, name);
+    const key = storageKeyOf(resource.namespaced ? dependent.metadata.namespace : undefined, name);
     return this.#server.store.collection(resource.storedAs).get(key)?.object;
   }
 
@@ -79,7 +79,7 @@ export class GarbageCollector {
       return;
     }
     if (metadata.deletionTimestamp !== undefined) return;
-    const deletionTimestamp = timestamp(this.#server.clock.now());
+    const deletionTimestamp = kubeTimestamp(this.#server.clock.now());
     const going = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
     this.#server.store.put(collection, { ...stored.object, metadata: going });
   }
@@ -93,7 +93,7 @@ export class GarbageCollector {
       const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
       this.#server.store.put(collection, { ...stored.object, metadata: { ...metadata, ownerReferences } });
     }
-    const now = home.get(keyOf(namespace, name));
+    const now = home.get(storageKeyOf(namespace, name));
     if (now === undefined) return;
     const freed = withoutOrphan(now.object);
     if (isReleased(freed)) this.#server.store.remove(home, now);

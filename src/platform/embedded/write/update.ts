@@ -1,7 +1,7 @@
 import { badRequest, conflict, invalid, modified } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate, sameOwners } from "../patch/managed-fields.ts";
-import { equal, type JsonObject, jsonObjectOr, textAt, withField, without } from "../storage/json.ts";
+import { equal, type JsonObject, jsonObjectOr, stringAt, withField, without } from "../storage/json.ts";
 import type { ApiObject, ApiObjectMetadata, ManagedFields } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
@@ -20,17 +20,17 @@ import { isReleased } from "./deletion.ts";
 
 function checkPreconditions(resource: ServedResource, stored: StoredObject, metadata: JsonObject): void {
   const { name, uid, resourceVersion } = stored.object.metadata;
-  const given = textAt(metadata, "name");
+  const given = stringAt(metadata, "name");
   if (given !== "" && given !== name) {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   }
-  const version = textAt(metadata, "resourceVersion");
+  const version = stringAt(metadata, "resourceVersion");
   if (version === "" && !resource.overwritable) {
     const message = "Invalid value: 0: must be specified for an update";
     throw invalid(resource, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", message }]);
   }
   if (version !== "" && version !== "0" && version !== resourceVersion) throw modified(resource, name);
-  const asked = textAt(metadata, "uid");
+  const asked = stringAt(metadata, "uid");
   if (asked !== "" && asked !== uid) {
     const why = `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${uid}`;
     throw conflict(resource, name, why);

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../../core/api/index.ts";
 import type { Schema } from "../kinds/schema.ts";
 import { defaulted, pruned } from "./pruning.ts";
-import { check } from "./validate.ts";
+import { validateValue } from "./validate.ts";
 
 const messages = (value: unknown, schema: Schema) =>
-  check(value, schema, "x").map(({ field, message }) => `${field}: ${message}`);
+  validateValue(value, schema, "x").map(({ field, message }) => `${field}: ${message}`);
 
 describe("check", () => {
   const fine: [says: string, value: unknown, schema: Schema][] = [
@@ -20,7 +20,7 @@ describe("check", () => {
     ["an unknown format", "x", { type: "string", format: "hair-colour" }],
   ];
   it.each(fine)("accepts %s", (_says, value, schema) => {
-    expect(check(value, schema)).toEqual([]);
+    expect(validateValue(value, schema)).toEqual([]);
   });
 
   const wrong: [says: string, value: unknown, schema: Schema, message: string][] = [
@@ -118,7 +118,7 @@ describe("check", () => {
   it("reports all problems at once", () => {
     const [version] = crdOf(nodeTwinKind).spec.versions;
     const bad = { spec: { nodeName: "", profile: 1, cpu: { packagePowerCapWatts: 0, packagePowerCapPctOfMax: 101 } } };
-    const fields = check(bad, version?.schema.openAPIV3Schema as Schema).map(({ field }) => field);
+    const fields = validateValue(bad, version?.schema.openAPIV3Schema as Schema).map(({ field }) => field);
     expect(new Set(fields)).toEqual(
       new Set(["spec.nodeName", "spec.profile", "spec.cpu.packagePowerCapWatts", "spec.cpu.packagePowerCapPctOfMax"]),
     );

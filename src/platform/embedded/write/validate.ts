@@ -106,7 +106,7 @@ const ofList: Check = (value, schema, path) => {
     problems.push(wrong(path, list.length, `${path} in body should have at least ${minItems} items`));
   }
   if (items !== undefined) {
-    for (const [index, item] of list.entries()) problems.push(...check(item, items, `${path}[${index}]`));
+    for (const [index, item] of list.entries()) problems.push(...validateValue(item, items, `${path}[${index}]`));
   }
   return [...problems, ...duplicatesIn(list, schema, path)];
 };
@@ -142,7 +142,7 @@ const ofFields: Check = (value, schema, path) => {
   }
   for (const key of Object.keys(fields)) {
     const inner = fieldSchema(schema, key);
-    if (inner !== undefined) problems.push(...check(fields[key], inner, below(key)));
+    if (inner !== undefined) problems.push(...validateValue(fields[key], inner, below(key)));
   }
   return problems;
 };
@@ -156,7 +156,7 @@ const byType: Readonly<Record<string, Check>> = {
 };
 
 /** Validates a value against its schema, with kube-apiserver's messages. */
-export function check(value: unknown, schema: Schema, path = ""): FieldProblem[] {
+export function validateValue(value: unknown, schema: Schema, path = ""): FieldProblem[] {
   if (value === null && schema.nullable === true) return [];
   const fits = expectedType(schema);
   if (fits !== undefined && !fits(value)) {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type FrequencyPolicy, type Kilohertz, kilohertz } from "../../../core/control/index.ts";
 import { errorCode, HostFileError } from "../host/host-error.ts";
-import { namesIn, numberAt, textAt, wholeNumber } from "../host/host-values.ts";
+import { hostFileText, namesIn, numberAt, wholeNumber } from "../host/host-values.ts";
 import { cpuList } from "../host/topology.ts";
 import type { HostFiles } from "../port.ts";
 
@@ -60,7 +60,7 @@ export class CpufreqPolicy {
   /** The inputs of the throttle calculation that never change while the driver is loaded. */
   get traits(): Omit<FrequencyPolicy, "originalMax"> {
     const min = this.#optional("cpuinfo_min_freq");
-    const available = textAt(this.#files, `${this.path}/scaling_available_frequencies`)
+    const available = hostFileText(this.#files, `${this.path}/scaling_available_frequencies`)
       ?.split(/\s+/)
       .map((text) => wholeNumber(text))
       .filter((value) => value !== undefined)
@@ -106,7 +106,7 @@ export class CpufreqPolicy {
   }
 
   #socket(): number {
-    const [first = this.id] = cpuList(textAt(this.#files, `${this.path}/affected_cpus`) ?? "");
+    const [first = this.id] = cpuList(hostFileText(this.#files, `${this.path}/affected_cpus`) ?? "");
     return numberAt(this.#files, `${CPU}/cpu${first}/topology/physical_package_id`) ?? 0;
   }
 

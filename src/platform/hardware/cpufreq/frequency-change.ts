@@ -1,6 +1,6 @@
 import { type FrequencyLimit, type Kilohertz, kilohertz, type WriteOutcome } from "../../../core/control/index.ts";
 import { errorCode } from "../host/host-error.ts";
-import { namesIn, numberAt, textAt } from "../host/host-values.ts";
+import { hostFileText, namesIn, numberAt } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 import type { CpufreqPolicy, PolicyOriginal } from "./cpufreq-policy.ts";
 
@@ -60,6 +60,8 @@ export const isThermallyLimited = (files: HostFiles): boolean =>
     .some((name) => {
       const state = numberAt(files, `${THERMAL}/${name}/cur_state`);
       return (
-        state !== undefined && state > 0 && /^(Processor|cpufreq)/.test(textAt(files, `${THERMAL}/${name}/type`) ?? "")
+        state !== undefined &&
+        state > 0 &&
+        /^(Processor|cpufreq)/.test(hostFileText(files, `${THERMAL}/${name}/type`) ?? "")
       );
     });

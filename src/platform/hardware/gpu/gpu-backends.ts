@@ -4,7 +4,7 @@ import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { AmdgpuBackend } from "../amd/amdgpu-backend.ts";
 import { RocmSmiBackend } from "../amd/rocm-smi.ts";
-import { textAt } from "../host/host-values.ts";
+import { hostFileText } from "../host/host-values.ts";
 import { IntelGpuBackend } from "../intel/intel-gpu.ts";
 import { NvidiaSmiBackend } from "../nvidia/nvidia-smi.ts";
 import { NvmlBackend } from "../nvidia/nvml-backend.ts";
@@ -89,7 +89,9 @@ const hasNvidia = ({ sys, proc, nvmlLibrary }: GpuHost, vendors: PciGpuVendors):
   vendors.present().has("nvidia");
 
 function createNvmlBackend({ proc, clock, nvmlLibrary: library, stateDir, mayWrite }: GpuHost): NvmlBackend {
-  const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"].map((file) => textAt(proc, file) ?? "").join(" ");
+  const key = ["driver/nvidia/version", "sys/kernel/random/boot_id"]
+    .map((file) => hostFileText(proc, file) ?? "")
+    .join(" ");
   const crashGuard = new NvmlCrashGuard({ file: join(stateDir, "nvml-trial.json"), key, library, clock, mayWrite });
   return new NvmlBackend({ library, clock, crashGuard });
 }

@@ -1,6 +1,6 @@
 import { type Watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import { errorCode } from "../host/host-error.ts";
-import { namesIn, numberAt, realPath, textAt } from "../host/host-values.ts";
+import { hostFileText, namesIn, numberAt, realPath } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 
 /** A graphics card whose driver reports power through hwmon. The card and hwmon numbers change from boot to boot. */
@@ -59,7 +59,7 @@ export class GpuHwmonScanner {
   }
 
   #isSame({ device, hwmon, driver, address, unique }: GpuHwmonCard): boolean {
-    if (textAt(this.#files, `${hwmon}/name`) !== driver) return false;
+    if (hostFileText(this.#files, `${hwmon}/name`) !== driver) return false;
     return unique === undefined ? this.#addressOf(device) === address : this.#uniqueOf(device) === unique;
   }
 
@@ -70,7 +70,7 @@ export class GpuHwmonScanner {
     const drivers = new Map<string, string>();
     for (const name of namesIn(this.#files, `${device}/hwmon`)) {
       const hwmon = `${device}/hwmon/${name}`;
-      const driver = textAt(this.#files, `${hwmon}/name`) ?? "";
+      const driver = hostFileText(this.#files, `${hwmon}/name`) ?? "";
       if (this.#drivers.includes(driver)) return this.#cardAt(device, hwmon, driver);
       drivers.set(`${hwmon}/name`, driver);
     }
@@ -81,7 +81,7 @@ export class GpuHwmonScanner {
   }
 
   #areSame(drivers: ReadonlyMap<string, string>): boolean {
-    for (const [file, driver] of drivers) if (textAt(this.#files, file) !== driver) return false;
+    for (const [file, driver] of drivers) if (hostFileText(this.#files, file) !== driver) return false;
     return true;
   }
 
@@ -101,13 +101,13 @@ export class GpuHwmonScanner {
   }
 
   #uniqueOf(device: string): string | undefined {
-    return textAt(this.#files, `${device}/unique_id`);
+    return hostFileText(this.#files, `${device}/unique_id`);
   }
 
   #modelOf(device: string): string | undefined {
-    const product = textAt(this.#files, `${device}/product_name`)?.trim();
+    const product = hostFileText(this.#files, `${device}/product_name`)?.trim();
     if (product) return product;
-    const number = textAt(this.#files, `${device}/device`)?.trim();
+    const number = hostFileText(this.#files, `${device}/device`)?.trim();
     return number ? `${this.#vendor} GPU ${number}` : undefined;
   }
 }

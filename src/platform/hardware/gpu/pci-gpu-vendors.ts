@@ -1,4 +1,4 @@
-import { namesIn, textAt } from "../host/host-values.ts";
+import { hostFileText, namesIn } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 import type { GpuBackendVendor } from "./gpu-board.ts";
 
@@ -31,7 +31,9 @@ export class PciGpuVendors {
   }
 
   #vendorOf(device: string): GpuBackendVendor | undefined {
-    const kind = textAt(this.#files, `${DEVICES}/${device}/class`)?.trim() ?? "";
-    return CLASSES.test(kind) ? vendors[textAt(this.#files, `${DEVICES}/${device}/vendor`)?.trim() ?? ""] : undefined;
+    const kind = hostFileText(this.#files, `${DEVICES}/${device}/class`)?.trim() ?? "";
+    return CLASSES.test(kind)
+      ? vendors[hostFileText(this.#files, `${DEVICES}/${device}/vendor`)?.trim() ?? ""]
+      : undefined;
   }
 }

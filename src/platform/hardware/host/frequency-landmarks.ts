@@ -1,5 +1,5 @@
 import type { HostFiles } from "../port.ts";
-import { namesIn, numberAt, textAt, wholeNumber } from "./host-values.ts";
+import { hostFileText, namesIn, numberAt, wholeNumber } from "./host-values.ts";
 
 const CPU = "devices/system/cpu";
 
@@ -35,7 +35,7 @@ export function readFrequencyFacts(files: HostFiles): FrequencyFacts {
   const lowest = (pick: (policy: PolicyFileReader) => number | undefined): number | undefined =>
     extreme(policies.map(pick), Math.min);
   const driver = paths
-    .map((path) => textAt(files, `${path}/scaling_driver`)?.trim())
+    .map((path) => hostFileText(files, `${path}/scaling_driver`)?.trim())
     .find((name) => name !== undefined && name !== "");
   const nominal = highest((policy) => policy("base_frequency")) ?? tableTop(files, paths) ?? cppcNominal(files);
   const frequencies = {
@@ -54,7 +54,7 @@ export function readFrequencyFacts(files: HostFiles): FrequencyFacts {
 /** The highest entry of the P-state tables: the base frequency. An entry 1 MHz above it stands for turbo and is skipped. */
 function tableTop(files: HostFiles, paths: readonly string[]): number | undefined {
   const table = paths
-    .flatMap((path) => (textAt(files, `${path}/scaling_available_frequencies`) ?? "").split(/\s+/))
+    .flatMap((path) => (hostFileText(files, `${path}/scaling_available_frequencies`) ?? "").split(/\s+/))
     .map((text) => wholeNumber(text))
     .filter((frequency) => frequency !== undefined);
   const top = extreme(table, Math.max);

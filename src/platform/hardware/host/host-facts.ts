@@ -1,7 +1,7 @@
 import type { HostFiles } from "../port.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
 import { type FrequencyLandmarks, readFrequencyFacts } from "./frequency-landmarks.ts";
-import { namesIn, textAt } from "./host-values.ts";
+import { hostFileText, namesIn } from "./host-values.ts";
 import { readTopology } from "./topology.ts";
 
 /** The host's hardware, read from its files. Unknown values are missing, and `warnings` names the important ones. */
@@ -43,7 +43,7 @@ export class HostFactsReader {
 
   read(): HostFacts {
     const { sys } = this.#roots;
-    const online = textAt(sys, "devices/system/cpu/online") ?? "";
+    const online = hostFileText(sys, "devices/system/cpu/online") ?? "";
     const cacheKey = `${online} ${namesIn(sys, "devices/system/cpu/cpufreq").join(" ")}`;
     if (this.#facts === undefined || cacheKey !== this.#cacheKey) {
       this.#facts = hostFacts(this.#roots);
@@ -54,7 +54,7 @@ export class HostFactsReader {
 }
 
 export function hostFacts({ sys, proc }: HostRoots): HostFacts {
-  const cpuinfo = textAt(proc, "cpuinfo");
+  const cpuinfo = hostFileText(proc, "cpuinfo");
   const info = parseCpuinfo(cpuinfo ?? "");
   const topology = readTopology(sys);
   const { driver, landmarks } = readFrequencyFacts(sys);
@@ -94,13 +94,13 @@ export function hostFacts({ sys, proc }: HostRoots): HostFacts {
 const VIRTUAL_PRODUCTS = /virtual|kvm|qemu|bochs|vmware|hvm domu|openstack|google compute engine/i;
 
 function looksVirtual(sys: HostFiles): boolean {
-  const type = textAt(sys, "hypervisor/type")?.trim() ?? "";
-  return type !== "" || VIRTUAL_PRODUCTS.test(textAt(sys, "class/dmi/id/product_name") ?? "");
+  const type = hostFileText(sys, "hypervisor/type")?.trim() ?? "";
+  return type !== "" || VIRTUAL_PRODUCTS.test(hostFileText(sys, "class/dmi/id/product_name") ?? "");
 }
 
 /** The memory that the kernel manages, in bytes: slightly less than the installed memory. */
 function readMemoryBytes(proc: HostFiles): number | undefined {
-  const kibibytes = /^MemTotal:\s+(\d{1,15}) kB$/m.exec(textAt(proc, "meminfo") ?? "")?.[1];
+  const kibibytes = /^MemTotal:\s+(\d{1,15}) kB$/m.exec(hostFileText(proc, "meminfo") ?? "")?.[1];
   const bytes = kibibytes === undefined ? 0 : Number(kibibytes) * 1024;
   return bytes > 0 && Number.isSafeInteger(bytes) ? bytes : undefined;
 }

@@ -2,12 +2,12 @@ import type { HostFiles } from "../port.ts";
 
 /** The whole number in a file; undefined if the file cannot be read or holds something else, such as `<unknown>`. */
 export function numberAt(files: HostFiles, path: string): number | undefined {
-  const text = textAt(files, path);
+  const text = hostFileText(files, path);
   return text === undefined ? undefined : wholeNumber(text);
 }
 
 /** The text of a file; undefined if it cannot be read. */
-export function textAt(files: HostFiles, path: string): string | undefined {
+export function hostFileText(files: HostFiles, path: string): string | undefined {
   try {
     return files.read(path);
   } catch {

@@ -1,5 +1,5 @@
 import type { HostFiles } from "../port.ts";
-import { numberAt, textAt } from "./host-values.ts";
+import { hostFileText, numberAt } from "./host-values.ts";
 
 /** No machine has more. Bounds the work for a malformed list. */
 const MAX_CPUS = 65_536;
@@ -29,7 +29,7 @@ export interface Topology {
 }
 
 export function readTopology(files: HostFiles): Topology {
-  const online = cpuList(textAt(files, `${CPU}/online`) ?? "");
+  const online = cpuList(hostFileText(files, `${CPU}/online`) ?? "");
   const packages = new Set<number>();
   const cores = new Set<string>();
   for (const cpu of online) {
@@ -42,7 +42,7 @@ export function readTopology(files: HostFiles): Topology {
   }
   return {
     ...(online.length === 0 ? {} : { online: online.length }),
-    offline: cpuList(textAt(files, `${CPU}/offline`) ?? "").length,
+    offline: cpuList(hostFileText(files, `${CPU}/offline`) ?? "").length,
     ...(packages.size === 0 ? {} : { sockets: packages.size }),
     ...(cores.size === 0 ? {} : { cores: cores.size }),
     isHybrid: files.exists("devices/cpu_core/cpus") && files.exists("devices/cpu_atom/cpus"),
@@ -51,6 +51,6 @@ export function readTopology(files: HostFiles): Topology {
 
 /** A topology id: a whole number, or -1 if the kernel does not know it. */
 function idAt(files: HostFiles, path: string): number | undefined {
-  const text = textAt(files, path)?.trim();
+  const text = hostFileText(files, path)?.trim();
   return text === "-1" ? -1 : numberAt(files, path);
 }

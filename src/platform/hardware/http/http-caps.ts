@@ -89,7 +89,7 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const parsed = parseHttpOriginal(original, originalSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#options.control.lift(commandOf(this.kind, parsed.watts), endpointOf(parsed), signal);
+    return this.#options.control.lift(commandOf(this.kind, parsed.watts), httpEndpointOf(parsed), signal);
   }
 
   #has(id: string): boolean {
@@ -110,7 +110,10 @@ export const INVALID_ORIGINAL = "the journal entry for restoring over HTTP is in
 
 export const originalEndpoint = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
 
-export const endpointOf = (original: { readonly endpoint: string; readonly timeoutSeconds: number }): HttpEndpoint => ({
+export const httpEndpointOf = (original: {
+  readonly endpoint: string;
+  readonly timeoutSeconds: number;
+}): HttpEndpoint => ({
   endpoint: original.endpoint,
   timeout: milliseconds(original.timeoutSeconds * 1000),
 });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Percent } from "../../../core/units/index.ts";
 import type { OriginalReading, ThrottleBackend } from "../port.ts";
-import { endpointOf, INVALID_ORIGINAL, originalEndpoint, parseHttpOriginal } from "./http-caps.ts";
+import { httpEndpointOf, INVALID_ORIGINAL, originalEndpoint, parseHttpOriginal } from "./http-caps.ts";
 import type { HttpControlClient } from "./http-control.ts";
 
 const originalSchema = z.object({ endpoint: z.string().min(1), timeoutSeconds: z.number().positive().max(300) });
@@ -40,6 +40,6 @@ export class HttpThrottleBackend implements ThrottleBackend {
   async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const parsed = parseHttpOriginal(original, originalSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#control.lift({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, endpointOf(parsed), signal);
+    return this.#control.lift({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, httpEndpointOf(parsed), signal);
   }
 }

@@ -1,4 +1,4 @@
-import { numberAt, textAt } from "../host/host-values.ts";
+import { hostFileText, numberAt } from "../host/host-values.ts";
 import { cpuList } from "../host/topology.ts";
 import type { HostFiles } from "../port.ts";
 
@@ -10,7 +10,7 @@ const CPU = "devices/system/cpu";
  */
 export function offlinePackages(files: HostFiles, missing: readonly string[]): (id: string) => boolean {
   if (missing.length === 0) return () => false;
-  const packages = cpuList(textAt(files, `${CPU}/online`) ?? "").map((cpu) =>
+  const packages = cpuList(hostFileText(files, `${CPU}/online`) ?? "").map((cpu) =>
     numberAt(files, `${CPU}/cpu${cpu}/topology/physical_package_id`),
   );
   if (packages.length === 0 || packages.includes(undefined)) return () => false;

@@ -1,4 +1,4 @@
-import { namesIn, realPath, textAt } from "../host/host-values.ts";
+import { hostFileText, namesIn, realPath } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 
 const CLASS = "class/powercap";
@@ -40,7 +40,7 @@ export class PowercapZones {
   read(): PackageZones {
     const files = this.#files;
     const folders = namesIn(files, CLASS).filter((name) => TOP_LEVEL.test(name));
-    const names = folders.map((folder) => textAt(files, `${CLASS}/${folder}/name`));
+    const names = folders.map((folder) => hostFileText(files, `${CLASS}/${folder}/name`));
     const cacheKey = JSON.stringify([folders, names]);
     if (cacheKey !== this.#cacheKey || this.#found.zones.length === 0) this.#found = findZones(files, folders);
     this.#cacheKey = cacheKey;
@@ -49,7 +49,7 @@ export class PowercapZones {
 }
 
 function findZones(files: HostFiles, folders: readonly string[]): PackageZones {
-  const readable = folders.filter((name) => textAt(files, `${CLASS}/${name}/name`) !== undefined);
+  const readable = folders.filter((name) => hostFileText(files, `${CLASS}/${name}/name`) !== undefined);
   const byPath = new Map<string, PackageZone>();
   for (const folder of readable) {
     const zone = packageZone(files, folder);
@@ -60,7 +60,7 @@ function findZones(files: HostFiles, folders: readonly string[]): PackageZones {
 }
 
 function packageZone(files: HostFiles, folder: string): PackageZone | undefined {
-  const name = textAt(files, `${CLASS}/${folder}/name`) ?? "";
+  const name = hostFileText(files, `${CLASS}/${folder}/name`) ?? "";
   const [matched, socket, die] = PACKAGE.exec(name) ?? [];
   const path = realPath(files, `${CLASS}/${folder}`);
   if (matched === undefined || path === undefined) return undefined;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { raplRegisterLimit } from "../../../core/control/index.ts";
 import { type Milliseconds, milliseconds, type Watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
-import { numberAt, textAt, wholeNumber } from "../host/host-values.ts";
+import { hostFileText, numberAt, wholeNumber } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
 
@@ -29,7 +29,7 @@ export class RaplZone {
     let highest = 0;
     for (let index = 0; index < MAX_CONSTRAINTS; index += 1) {
       const constraint = `${zone.path}/constraint_${index}`;
-      if (textAt(files, `${constraint}_name`) === undefined) break;
+      if (hostFileText(files, `${constraint}_name`) === undefined) break;
       for (const file of ["power_limit_uw", "max_power_uw"])
         highest = Math.max(highest, numberAt(files, `${constraint}_${file}`) ?? 0);
     }
@@ -39,7 +39,7 @@ export class RaplZone {
   /** Undefined if the zone has no constraint named `long_term`. */
   static of(files: HostFiles, zone: PackageZone): RaplZone | undefined {
     for (let index = 0; index < MAX_CONSTRAINTS; index += 1) {
-      const name = textAt(files, `${zone.path}/constraint_${index}_name`);
+      const name = hostFileText(files, `${zone.path}/constraint_${index}_name`);
       if (name === undefined) return undefined;
       if (name.trim() === "long_term") return new RaplZone(files, zone, index);
     }

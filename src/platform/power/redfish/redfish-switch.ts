@@ -1,7 +1,7 @@
 import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
 import { sendsInTheClear } from "../../http/index.ts";
 import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
-import { type SwitchAnswer, type SwitchCall, SwitchHttp, type SwitchHttpOptions } from "../switch-http.ts";
+import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, type SwitchRequest } from "../switch-http.ts";
 import { uuidIn } from "../system-uuid.ts";
 import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
 
@@ -199,7 +199,7 @@ export class RedfishSwitch implements PowerSwitch {
 
   async #call(
     path: string,
-    call: Omit<SwitchCall, "method"> & { readonly method?: "GET" | "POST" },
+    call: Omit<SwitchRequest, "method"> & { readonly method?: "GET" | "POST" },
   ): Promise<SwitchAnswer> {
     const { signal } = call;
     const { quirk, sessions } = await this.#root(signal);

@@ -3,7 +3,7 @@ import { pinFrom } from "../../../core/policy/index.ts";
 import { sourceText } from "../../../core/report/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import { classReasonOf } from "../state/class-changes.ts";
-import type { ObservedNode } from "../state/cluster-watch.ts";
+import type { NodeObjects } from "../state/cluster-watch.ts";
 import { classOf, performancePodsIn, timestampOrNull } from "../state/node-row.ts";
 import type { PodProjection } from "../state/projections.ts";
 import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
@@ -13,7 +13,7 @@ const TWINS_UNKNOWN = "unknown: the dashboard cannot list NodeTwins";
 
 /** The drawer of one node: receipts, pods, history and the facts behind them. */
 export function nodePage(
-  facts: ObservedNode,
+  facts: NodeObjects,
   at: Instant,
   planned: string | undefined,
   history: NodeAnswer["history"],
@@ -42,7 +42,7 @@ const lines = (...all: (Line | undefined)[]): Line[] => all.filter((line) => lin
 const line = (name: string, value: string | number | undefined, unit = ""): Line | undefined =>
   value === undefined || value === "" ? undefined : [name, unit === "" ? String(value) : `${value} ${unit}`];
 
-function hardwareLines({ hardware, node }: ObservedNode): Line[] {
+function hardwareLines({ hardware, node }: NodeObjects): Line[] {
   const { cpu, gpu, memory, quality } = hardware?.status ?? {};
   const range = cpu?.capRange;
   const gpuRange = gpu?.capRangePerGpu;
@@ -62,7 +62,7 @@ function hardwareLines({ hardware, node }: ObservedNode): Line[] {
   );
 }
 
-function targetLines({ twin, endpoint, profile }: ObservedNode, now: Instant): Line[] {
+function targetLines({ twin, endpoint, profile }: NodeObjects, now: Instant): Line[] {
   const pin = pinFrom(profile, now);
   const { spec, status } = twin ?? {};
   const cap = spec?.gpu?.powerCap;
@@ -93,7 +93,7 @@ function targetLines({ twin, endpoint, profile }: ObservedNode, now: Instant): L
 }
 
 /** None of a node that is off: they are history, and no cap is applied there. */
-function receiptsOf({ twin }: ObservedNode): ReceiptEntry[] {
+function receiptsOf({ twin }: NodeObjects): ReceiptEntry[] {
   if (twin?.status?.power?.state === "off") return [];
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   return [["CPU", cpu] as const, ["GPU", gpu] as const].flatMap(([device, report]) =>

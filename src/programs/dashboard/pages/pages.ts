@@ -4,7 +4,7 @@ import { type Instant, instant, milliseconds } from "../../../core/units/index.t
 import { type ClusterHistory, HOUR } from "../past/cluster-history.ts";
 import type { Past } from "../past/prometheus-history.ts";
 import type { Reports } from "../reports.ts";
-import { BadRequest, type DataPage, numberParameter } from "../server/http-server.ts";
+import { BadRequestError, type DataPage, numberParameter } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ClusterWatch } from "../state/cluster-watch.ts";
 import type { Snapshot } from "../wire.ts";
@@ -44,7 +44,8 @@ export function dataPages(options: DashboardPagesOptions): Readonly<Record<strin
     "/api/snapshot": () => JSON.stringify(snapshot()),
     "/api/labels": ({ query }) => {
       const key = query.get("key") ?? "";
-      if (key === "" || key.length > MAX_KEY_LENGTH) throw new BadRequest("give a label's name: /api/labels?key=NAME");
+      if (key === "" || key.length > MAX_KEY_LENGTH)
+        throw new BadRequestError("give a label's name: /api/labels?key=NAME");
       return JSON.stringify(cluster.table.labelColumn(key));
     },
     "/api/node/": async ({ rest }) => {
@@ -63,7 +64,7 @@ export function dataPages(options: DashboardPagesOptions): Readonly<Record<strin
     "/api/score": ({ query }) => {
       const { pods, ...objects } = cluster.objects(now());
       if (pods === undefined)
-        throw new BadRequest("the dashboard has not read the pods, and without them it cannot score a node");
+        throw new BadRequestError("the dashboard has not read the pods, and without them it cannot score a node");
       const { catalogue } = options;
       const answer = scorePage(query, { ...objects, pods }, { extender: options.extender(), catalogue });
       return answer && JSON.stringify(answer);

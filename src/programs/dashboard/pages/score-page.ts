@@ -10,7 +10,7 @@ import {
 } from "../../../core/report/index.ts";
 import { HEADROOM_WEIGHT } from "../../../core/scoring/index.ts";
 import { energySettingsOf, scoringSettingsOf } from "../../extender/index.ts";
-import { BadRequest, numberParameter } from "../server/http-server.ts";
+import { BadRequestError, numberParameter } from "../server/http-server.ts";
 import type { ExtenderSettings } from "../sources/installation-watch.ts";
 import type { ScoreAnswer } from "../wire.ts";
 
@@ -57,11 +57,11 @@ export function scorePage(
 function podOf(query: URLSearchParams): Pod {
   const workloadClass = query.get("class") ?? "standard";
   if (workloadClass !== "standard" && workloadClass !== "performance")
-    throw new BadRequest("class is standard or performance");
+    throw new BadRequestError("class is standard or performance");
   const cpus = numberParameter(query, "cpus", 1, CPUS_LIMIT);
   const gpus = Math.floor(numberParameter(query, "gpus", 0, GPUS_LIMIT));
   const resource = query.get("resource") ?? gpuResources.nvidia;
-  if (!resourceNames.has(resource)) throw new BadRequest(`resource is one of ${[...resourceNames].join(", ")}`);
+  if (!resourceNames.has(resource)) throw new BadRequestError(`resource is one of ${[...resourceNames].join(", ")}`);
   const requests = { cpu: `${Math.round(cpus * 1000)}m`, ...(gpus > 0 && { [resource]: String(gpus) }) };
   return {
     metadata: {

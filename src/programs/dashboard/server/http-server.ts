@@ -33,7 +33,7 @@ interface DataRequest {
 export type DataPage = (request: DataRequest) => Promise<string | undefined> | string | undefined;
 
 /** A request that cannot be answered as it is; the message goes to the client. */
-export class BadRequest extends Error {}
+export class BadRequestError extends Error {}
 
 export interface DashboardServer {
   readonly url: string;
@@ -143,7 +143,7 @@ async function sendPage(
     if (text === undefined) sendError(response, 404, "nothing found");
     else await sendText(request, response, text);
   } catch (error) {
-    if (error instanceof BadRequest || error instanceof URIError) sendError(response, 400, error.message);
+    if (error instanceof BadRequestError || error instanceof URIError) sendError(response, 400, error.message);
     else {
       log.error({ err: error, path }, "page failed");
       sendError(response, 500, "this page failed; see the dashboard's log");
@@ -251,6 +251,6 @@ export function numberParameter(query: URLSearchParams, name: string, otherwise:
   const text = query.get(name);
   if (text === null) return otherwise;
   const value = text.trim() === "" ? Number.NaN : Number(text);
-  if (!(value >= 0 && value <= limit)) throw new BadRequest(`${name} is a number from 0 to ${limit}`);
+  if (!(value >= 0 && value <= limit)) throw new BadRequestError(`${name} is a number from 0 to ${limit}`);
   return value;
 }

@@ -51,7 +51,7 @@ export interface ClusterWatchOptions {
 }
 
 /** Everything that the API says about one node. */
-export interface ObservedNode {
+export interface NodeObjects {
   readonly node: NodeProjection;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
@@ -195,7 +195,7 @@ export class ClusterWatch {
     };
   }
 
-  node(name: string): ObservedNode | undefined {
+  node(name: string): NodeObjects | undefined {
     const node = this.#reflectors.nodes.store.getByKey(name);
     return node && this.#factsOf(node);
   }
@@ -239,7 +239,7 @@ export class ClusterWatch {
     return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
-  #factsOf(node: NodeProjection): ObservedNode {
+  #factsOf(node: NodeProjection): NodeObjects {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const found = <Value>(kind: ClusterKind, { store }: Reflector<Value>): Value | undefined =>

@@ -3,10 +3,10 @@ import { demandOf, type WorkloadClass, workloadClassOf } from "../../../core/dem
 import {
   askingPodOf,
   KEPT_FREE,
-  keptFreeFor,
-  keptFreeText,
   rejectionCode,
   rejections,
+  reservedFor,
+  reservedText,
   type ScoredPod,
 } from "../../../core/scoring/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -77,10 +77,10 @@ export class Decider {
     const reasons: (string | undefined)[] = [...rejections];
     for (let i = 0; i < slots.length; i++) {
       const node = codes[i] === 0 ? state.at(slots[i] as number) : undefined;
-      const awaited = keptFreeFor(node?.name, node?.twin, pod);
+      const awaited = reservedFor(node?.name, node?.twin, pod);
       if (awaited === undefined) continue;
       // Codes are bytes. The operator keeps at most 32 nodes free.
-      if (reasons.length < MAX_REASONS) codes[i] = reasons.push(keptFreeText(awaited)) - 1;
+      if (reasons.length < MAX_REASONS) codes[i] = reasons.push(reservedText(awaited)) - 1;
       else codes[i] = KEPT_FREE;
     }
     return reasons;

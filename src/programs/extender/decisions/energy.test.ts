@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, resources } from "../../../platform/kube/index.ts";
-import { calmTwinStatus, ExtenderHarness, pod, type RunningExtender } from "../testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass, type RunningExtender } from "../testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
 beforeEach(() => {
@@ -68,7 +68,7 @@ async function counted(extender: RunningExtender, count: number): Promise<void> 
 }
 
 const energy = { SCORING: "energy" };
-const small = (name: string) => pod("standard", { cpu: "4", name });
+const small = (name: string) => podOfClass("standard", { cpu: "4", name });
 
 /** Whether the pods that the extender counts make `fuller` the cheaper of two equal nodes. */
 async function winner(extender: RunningExtender, names: readonly string[], name = "asked"): Promise<string[]> {
@@ -209,9 +209,9 @@ describe("SCORING=energy", () => {
     await harness.twin("slow", { ...calmTwinStatus, schedulableClass: "eco" });
     const extender = await harness.start(energy);
     await harness.until(
-      async () => (await extender.filter(pod("performance"), ["fast", "slow"])).NodeNames?.length === 1,
+      async () => (await extender.filter(podOfClass("performance"), ["fast", "slow"])).NodeNames?.length === 1,
     );
-    expect((await extender.filter(pod("performance"), ["fast", "slow"])).NodeNames).toEqual(["fast"]);
+    expect((await extender.filter(podOfClass("performance"), ["fast", "slow"])).NodeNames).toEqual(["fast"]);
   });
 
   it.each(["soon", "-1m", "0s", "1e9h", "9".repeat(100_000)])(

@@ -3,11 +3,11 @@ import {
   calmTwinStatus,
   ExtenderHarness,
   type FilterResult,
-  pod,
+  podOfClass,
   type RunningExtender,
 } from "../testing/extender-harness.ts";
 
-const performance = pod("performance");
+const performance = podOfClass("performance");
 
 describe("/filter", () => {
   const harness = new ExtenderHarness();
@@ -59,7 +59,7 @@ describe("/filter", () => {
   it.each([["standard"], [undefined], ["Performance"], [""]])(
     "SCH-03 SCH-09 X-12 treats class %s as standard: every node passes",
     async (workloadClass) => {
-      const result = await extender.filter(pod(workloadClass), all);
+      const result = await extender.filter(podOfClass(workloadClass), all);
       expect(result.NodeNames).toEqual(all);
       expect(result.FailedAndUnresolvableNodes).toEqual({});
     },
@@ -67,7 +67,7 @@ describe("/filter", () => {
 
   it("SCH-08 SCH-13 accepts an unknown node for every class, and adds no node", async () => {
     expect((await extender.filter(performance, ["absent"])).NodeNames).toEqual(["absent"]);
-    expect((await extender.filter(pod("standard"), ["absent"])).NodeNames).toEqual(["absent"]);
+    expect((await extender.filter(podOfClass("standard"), ["absent"])).NodeNames).toEqual(["absent"]);
     expect((await extender.filter(performance, [])).NodeNames).toEqual([]);
     expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
   });
@@ -159,7 +159,7 @@ it("X-43 a stale class still rejects", async () => {
   await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco", lastUpdated: "2029-12-31T00:00:00Z" });
   const extender = await harness.start();
   expect((await extender.filter(performance, ["eco"])).NodeNames).toEqual([]);
-  expect(await extender.scores(pod("standard"), ["eco"])).toEqual({ eco: 50 });
+  expect(await extender.scores(podOfClass("standard"), ["eco"])).toEqual({ eco: 50 });
   await harness.end();
 });
 
@@ -167,8 +167,8 @@ it("X-12 logs each unknown class once, up to a limit", async () => {
   const harness = new ExtenderHarness();
   const extender = await harness.start();
   for (let i = 0; i < 120; i++) {
-    await extender.filter(pod(`class-${i}`), []);
-    await extender.scores(pod(`class-${i}`), []);
+    await extender.filter(podOfClass(`class-${i}`), []);
+    await extender.scores(podOfClass(`class-${i}`), []);
   }
   const reported = extender.logs.filter(({ level }) => level === "warn");
   expect(reported).toHaveLength(100);
@@ -215,7 +215,7 @@ describe("a node that is kept free for a pod", () => {
 
   const all = ["kept", "roomy", "ended", "free"];
   const asking = (cpu: string | undefined, memory = "1Gi") => ({
-    ...pod("standard"),
+    ...podOfClass("standard"),
     spec: { containers: [{ resources: { requests: cpu === undefined ? {} : { cpu, memory } } }] },
   });
   const admitted = async (asked: object) => (await extender.filter(asked, all)).NodeNames;

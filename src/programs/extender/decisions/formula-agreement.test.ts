@@ -12,9 +12,9 @@ import {
   batchOf,
   defaultScoringSettings,
   filterNode,
-  readTwin,
   type ScoringSettings,
   scoreNode,
+  twinStateOf,
 } from "../../../core/scoring/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { Transport } from "../../../platform/kube/index.ts";
@@ -240,7 +240,7 @@ const objectsOf = (cluster: ReadonlyMap<string, Known>, statusOf: (known: Known)
 function oracleOf(cluster: ReadonlyMap<string, Known>, pod: object, now: Instant, settings: ScoringSettings) {
   const { workloadClass } = workloadClassOf(pod as never);
   const asked = { workloadClass, demand: demandOf(pod as never) };
-  const twins = new Map(Array.from(cluster, ([name, { status }]) => [name, status && readTwin(status)]));
+  const twins = new Map(Array.from(cluster, ([name, { status }]) => [name, status && twinStateOf(status)]));
   const batch = batchOf(twins.values(), now, settings);
   return {
     score: (name: string) => {

@@ -3,7 +3,7 @@ import {
   calmTwinStatus,
   ExtenderHarness,
   type HostScores,
-  pod,
+  podOfClass,
   type RunningExtender,
 } from "../testing/extender-harness.ts";
 
@@ -33,7 +33,7 @@ describe("/prioritize", () => {
   afterAll(async () => harness.end());
 
   it("SCH-02 X-21 returns an integer for each given node, in order, and for no other", async () => {
-    const asked = { Pod: pod("standard"), Nodes: null, NodeNames: ["twinless", "fast", "absent", "fast"] };
+    const asked = { Pod: podOfClass("standard"), Nodes: null, NodeNames: ["twinless", "fast", "absent", "fast"] };
     const { body } = await extender.post<HostScores>("/prioritize", asked);
     expect(body.map(({ Host }) => Host)).toEqual(asked.NodeNames);
     expect(body.every(({ Score }) => Number.isInteger(Score))).toBe(true);
@@ -59,7 +59,7 @@ describe("/prioritize", () => {
   it("SCH-02 whole Nodes get the same scores as their names", async () => {
     const names = ["fast", "eco", "draining", "old", "twinless"];
     const Nodes = { items: names.map((name) => ({ metadata: { name, labels: { a: "b" } }, spec: {} })) };
-    const asked = { Pod: pod("standard", { cpu: "8" }), Nodes, NodeNames: null };
+    const asked = { Pod: podOfClass("standard", { cpu: "8" }), Nodes, NodeNames: null };
     const { body } = await extender.post<HostScores>("/prioritize", asked);
     const scores = Object.fromEntries(body.map(({ Host, Score }) => [Host, Score]));
     expect(scores).toEqual(await extender.scores(asked.Pod, names));
@@ -67,7 +67,7 @@ describe("/prioritize", () => {
 
   it("SCH-15 SCH-16 SCH-17 SCH-18 SCH-24 the pod's own cores and GPUs lower the score of the node", async () => {
     // 1000 W free; 16 cores of 128 at 700 W: 61.25 W; a GPU of 8 at 3200 W: 340 W for performance pods.
-    const scores = async (given: object) => (await extender.scores(pod("performance", given), ["fast"]))["fast"];
+    const scores = async (given: object) => (await extender.scores(podOfClass("performance", given), ["fast"]))["fast"];
     const cooling = 0.15 * 80;
     expect(await scores({})).toBe(Math.round(70 + cooling));
     expect(await scores({ cpu: "16" })).toBe(Math.round(0.7 * (100 - 6.125) + cooling));
@@ -76,7 +76,7 @@ describe("/prioritize", () => {
   });
 
   it("SCH-02 scores the names that filter accepted as it scores them on their own", async () => {
-    const asked = pod("performance", { cpu: "8" });
+    const asked = podOfClass("performance", { cpu: "8" });
     const names = ["eco", "fast", "draining", "absent", "twinless", "old"];
     const { NodeNames } = await extender.filter(asked, names);
     expect(NodeNames).toEqual(["fast", "absent", "twinless", "old"]);
@@ -87,7 +87,7 @@ describe("/prioritize", () => {
   });
 
   it("SCH-02 scores a node that came after the filter reply by its own twin", async () => {
-    const asked = pod("standard", { cpu: "8" });
+    const asked = podOfClass("standard", { cpu: "8" });
     const names = ["twinless", "late"];
     await extender.filter(asked, names);
     const before = await extender.scores(asked, names);
@@ -99,14 +99,14 @@ describe("/prioritize", () => {
   });
 
   it("SCH-31 SCH-57 standard pods prefer eco nodes and avoid draining ones", async () => {
-    const standard = await extender.scores(pod("standard"), ["eco", "draining"]);
+    const standard = await extender.scores(podOfClass("standard"), ["eco", "draining"]);
     expect(standard).toEqual({ eco: 92, draining: 62 });
-    expect(await extender.scores(pod("performance"), ["eco", "draining"])).toEqual({ eco: 82, draining: 82 });
+    expect(await extender.scores(podOfClass("performance"), ["eco", "draining"])).toEqual({ eco: 82, draining: 82 });
   });
 
   it("SCH-37 SCH-38 SCH-39 X-69 old, undated, twinless, classless and unknown nodes get 50", async () => {
     const names = ["old", "undated", "twinless", "odd", "absent"];
-    const scores = await extender.scores(pod("standard", { cpu: "8" }), names);
+    const scores = await extender.scores(podOfClass("standard", { cpu: "8" }), names);
     expect(scores).toEqual(Object.fromEntries(names.map((name) => [name, 50])));
   });
 
@@ -146,7 +146,7 @@ describe("settings", () => {
       SCORE_MAX: "10",
     });
     const score = async (workloadClass: string, given: object, node = "fast") =>
-      (await extender.scores(pod(workloadClass, given), [node]))[node];
+      (await extender.scores(podOfClass(workloadClass, given), [node]))[node];
     // 16 of 128 cores at 700 W: 87.5 W; a GPU: 200 or 400 W; a tenth of the points.
     expect(await score("performance", { cpu: "16" })).toBe(Math.round((0.7 * 91.25 + 12) / 10));
     expect(await score("performance", { gpu: "1" })).toBe(Math.round((0.7 * 60 + 12) / 10));
@@ -161,7 +161,7 @@ describe("settings", () => {
     await harness.createNode("n");
     await harness.hardware("n", big);
     await harness.twin("n", { ...measured({ measuredNodePowerW: 0, nodeCappedPowerW: 1000 }), estimatedPUE: 2 });
-    const asked = pod("performance", { gpu: "1" });
+    const asked = podOfClass("performance", { gpu: "1" });
     const plain = await harness.start();
     const weighted = await harness.start({ ENABLE_FACILITY_METRICS: "true" });
     expect(await plain.scores(asked, ["n"])).toEqual({ n: Math.round(0.7 * 66 + 12) });
@@ -174,7 +174,7 @@ describe("settings", () => {
     for (const name of ["asked", "busy", "rising"]) await harness.createNode(name);
     await harness.twin("asked", measured({ measuredNodePowerW: 0, powerTrendWPerMin: 12 }));
     const extender = await harness.start();
-    const score = async () => (await extender.scores(pod("standard"), ["asked"]))["asked"];
+    const score = async () => (await extender.scores(podOfClass("standard"), ["asked"]))["asked"];
     expect(await score()).toBe(70 + 12 - 2);
     await harness.twin("busy", measured({ measuredNodePowerW: 600 }));
     // The other performance node is full: half of 30 points go.

@@ -3,7 +3,7 @@ import { parseConfig } from "../../../platform/config/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
 import { extenderConfig } from "../config.ts";
 import { energySettingsOf, scoringSettingsOf } from "../settings.ts";
-import { calmTwinStatus, ExtenderHarness, pod } from "../testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, podOfClass } from "../testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
 beforeEach(() => {
@@ -98,7 +98,7 @@ describe("/debug/scoring", () => {
       },
     });
     const { standard } = (body as { emptyPod: { standard: { score: number } } }).emptyPod;
-    expect(await extender.scores(pod("standard"), ["n"])).toEqual({ n: standard.score });
+    expect(await extender.scores(podOfClass("standard"), ["n"])).toEqual({ n: standard.score });
   });
 
   it("returns thousands of nodes as one document", async () => {
@@ -132,11 +132,15 @@ describe("/debug/decisions", () => {
     await harness.twin("fast", calmTwinStatus);
     await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
     const extender = await harness.start();
-    await extender.filter(pod("performance", { name: "first", cpu: "2" }), ["fast", "eco", "absent"]);
-    const scores = await extender.scores(pod("standard", { name: "second", gpu: "1" }), ["fast", "eco", "absent"]);
+    await extender.filter(podOfClass("performance", { name: "first", cpu: "2" }), ["fast", "eco", "absent"]);
+    const scores = await extender.scores(podOfClass("standard", { name: "second", gpu: "1" }), [
+      "fast",
+      "eco",
+      "absent",
+    ]);
     // Later changes do not affect the explanation.
     await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "draining" });
-    await harness.until(async () => (await extender.scores(pod("standard"), ["eco"]))["eco"] !== scores["eco"]);
+    await harness.until(async () => (await extender.scores(podOfClass("standard"), ["eco"]))["eco"] !== scores["eco"]);
     await harness.client.delete(resources.nodes, { name: "fast" });
     await harness.createNode("heir");
     await harness.until(async () => (await extender.get("/debug/scoring?node=heir")).status === 200);
@@ -170,9 +174,9 @@ describe("/debug/decisions", () => {
     for (const name of ["fast", "eco"]) await harness.createNode(name);
     await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
     const extender = await harness.start();
-    await extender.filter(pod("performance", { name: "a" }), ["fast", "eco", "absent"]);
-    await extender.scores(pod("performance", { name: "a" }), ["fast"]);
-    await extender.scores(pod("standard", { name: "b" }), ["fast"]);
+    await extender.filter(podOfClass("performance", { name: "a" }), ["fast", "eco", "absent"]);
+    await extender.scores(podOfClass("performance", { name: "a" }), ["fast"]);
+    await extender.scores(podOfClass("standard", { name: "b" }), ["fast"]);
     const byName = decisions.of((await extender.get(`${decisions.path}?pod=a`)).body);
     expect(byName).toMatchObject([
       { verb: "prioritize", nodes: [{ node: "fast", score: 50 }] },
@@ -191,9 +195,9 @@ describe("/debug/decisions", () => {
 
   it("keeps the last hundred decisions, and only the count of oversized ones", async () => {
     const extender = await harness.start();
-    for (let i = 0; i < 105; i++) await extender.scores(pod("standard", { name: `p${i}` }), []);
+    for (let i = 0; i < 105; i++) await extender.scores(podOfClass("standard", { name: `p${i}` }), []);
     const names = Array.from({ length: 20_000 }, (_, i) => `n${i}`);
-    await extender.scores(pod("standard", { name: "huge" }), names);
+    await extender.scores(podOfClass("standard", { name: "huge" }), names);
     const retained = decisions.of((await extender.get(decisions.path)).body);
     expect(retained).toHaveLength(100);
     expect([retained[0], retained[1], retained[99]]).toMatchObject([

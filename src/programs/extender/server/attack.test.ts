@@ -8,7 +8,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../platform/clock/index.ts";
-import { answerTo, ExtenderHarness, pod, type RunningExtender } from "../testing/extender-harness.ts";
+import { answerTo, ExtenderHarness, podOfClass, type RunningExtender } from "../testing/extender-harness.ts";
 
 const MI = 1024 * 1024;
 /** How many connections an attacker reopens, to keep the test bounded. */
@@ -86,7 +86,7 @@ const stalledBody = (bytes: number) => {
 const idleAfterOneRequest = (socket: Socket) => socket.write("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
 
 const asked = JSON.stringify({
-  Pod: pod("standard"),
+  Pod: podOfClass("standard"),
   NodeNames: Array.from({ length: 200 }, (_, i) => `node-${i}`),
 });
 
@@ -96,7 +96,7 @@ const wholeNodes = (count: number): string => {
     metadata: { name: `node-${i}` },
     filler: "x".repeat(4096),
   }));
-  return JSON.stringify({ Pod: pod("standard"), Nodes: { items }, NodeNames: null });
+  return JSON.stringify({ Pod: podOfClass("standard"), Nodes: { items }, NodeNames: null });
 };
 
 /** A client like kube-scheduler: two keep-alive connections. */

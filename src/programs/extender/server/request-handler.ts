@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { elapsed } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { type DebugAccess, type StreamedPage, send } from "../../../platform/serve/index.ts";
+import { type DebugAccess, type StreamedPage, sendReply } from "../../../platform/serve/index.ts";
 import type { ExtenderReply } from "../decisions/decider.ts";
 import type { ExtenderMetrics, Verb } from "../extender-metrics.ts";
 import { RequestError } from "../wire/index.ts";
@@ -128,7 +128,7 @@ export class ExtenderRequestHandler {
     if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, refusal.headers);
     const reply = page(new URLSearchParams(query));
     if (reply === undefined) throw new HttpError(404, "not found: the extender does not know this object");
-    await send(reply, this.#response, method === "GET");
+    await sendReply(reply, this.#response, method === "GET");
   }
 
   async #sendError(error: unknown): Promise<void> {
@@ -140,7 +140,7 @@ export class ExtenderRequestHandler {
     if (status === 500) log.error({ err: error }, "request failed");
     if (response.headersSent) throw error;
     // Node discards the rest of the body: a client whose connection is reset while sending never reads the error.
-    await send(
+    await sendReply(
       { status, type: "application/json", body: `${JSON.stringify({ error: message })}\n`, headers },
       response,
       this.#request.method !== "HEAD",

@@ -9,7 +9,7 @@ import {
   ExtenderHarness,
   type FilterResult,
   type HostScores,
-  pod,
+  podOfClass,
   type RunningExtender,
   type RunningExtenderOptions,
 } from "../testing/extender-harness.ts";
@@ -27,7 +27,7 @@ afterEach(async () => harness.end());
 /** Ignores errors of clients that disconnect. */
 const noFaults = () => expect(extender.logs.filter(({ level }) => level === "error")).toEqual([]);
 
-const asked = JSON.stringify({ Pod: pod("standard"), NodeNames: ["a", "b"] });
+const asked = JSON.stringify({ Pod: podOfClass("standard"), NodeNames: ["a", "b"] });
 const answer = [
   { Host: "a", Score: 50 },
   { Host: "b", Score: 50 },
@@ -57,7 +57,7 @@ const holds = async (bytes: number) => harness.until(async () => (await heldByte
 /** A client that requests a large answer and does not read it; resolves when the answer is computed. */
 async function answerNotTaken(): Promise<Socket> {
   const names = Array.from({ length: 90_000 }, (_, i) => `node-${i}`.padEnd(110, "x"));
-  const text = JSON.stringify({ Pod: pod("standard"), NodeNames: names });
+  const text = JSON.stringify({ Pod: podOfClass("standard"), NodeNames: names });
   const lazy = connect(Number(new URL(String(extender.url)).port), "127.0.0.1").pause();
   lazy.on("error", () => undefined);
   lazy.write(`POST /prioritize HTTP/1.1\r\nhost: x\r\ncontent-length: ${text.length}\r\n\r\n${text}`);
@@ -268,9 +268,9 @@ describe("concurrent requests", () => {
     await harness.twin("eco", { ...calmTwinStatus, schedulableClass: "eco" });
     await start({ EXTENDER_MAX_BODY_BYTES: "100000" });
     const names = Array.from({ length: 10_000 }, () => "eco");
-    const refused = await extender.post("/filter", { Pod: pod("performance"), NodeNames: names });
+    const refused = await extender.post("/filter", { Pod: podOfClass("performance"), NodeNames: names });
     expect(refused.status).toBe(503);
-    expect((await extender.post("/filter", { Pod: pod("standard"), NodeNames: names })).status).toBe(200);
+    expect((await extender.post("/filter", { Pod: podOfClass("standard"), NodeNames: names })).status).toBe(200);
     await holds(0);
   });
 
@@ -278,7 +278,7 @@ describe("concurrent requests", () => {
     await start();
     const bodyOf = (letter: string) => {
       const items = Array.from({ length: 4000 }, (_, i) => ({ metadata: { name: `n${i}` }, own: letter.repeat(5000) }));
-      return JSON.stringify({ Pod: pod("performance"), Nodes: { items }, NodeNames: null });
+      return JSON.stringify({ Pod: podOfClass("performance"), Nodes: { items }, NodeNames: null });
     };
     const slow = bodyOf("s");
     const { hostname, port } = new URL(String(extender.url));
@@ -321,7 +321,7 @@ it("X-20 concurrent clients, some of which disconnect: each gets its own data ba
       metadata: { name: `n${n}` },
       spec: { own: `${i}-${n}` },
     }));
-    return { items, text: JSON.stringify({ Pod: pod("performance"), Nodes: { items }, NodeNames: null }) };
+    return { items, text: JSON.stringify({ Pod: podOfClass("performance"), Nodes: { items }, NodeNames: null }) };
   });
   await Promise.all(
     bodies.map(async ({ items, text }, i) => {

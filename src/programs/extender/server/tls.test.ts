@@ -6,7 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { answerTo, ExtenderHarness, type HostScores, pod, type RunningExtender } from "../testing/extender-harness.ts";
+import {
+  answerTo,
+  ExtenderHarness,
+  type HostScores,
+  podOfClass,
+  type RunningExtender,
+} from "../testing/extender-harness.ts";
 
 const certificates = join(import.meta.dirname, "../../../platform/kube/testdata");
 const text = (file: string) => readFileSync(join(certificates, file), "utf8");
@@ -51,7 +57,7 @@ async function ask(
         .subject.CN;
     });
   });
-  asked.end(JSON.stringify({ Pod: pod("standard"), NodeNames: ["a"] }));
+  asked.end(JSON.stringify({ Pod: podOfClass("standard"), NodeNames: ["a"] }));
   const { body } = await answerTo<HostScores>(asked);
   return { scores: body, subject };
 }

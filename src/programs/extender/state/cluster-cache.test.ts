@@ -3,9 +3,9 @@ import { milliseconds, monotonicInstant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { resources, type Transport } from "../../../platform/kube/index.ts";
 import { extenderPermissions } from "../permissions.ts";
-import { calmTwinStatus, ExtenderHarness, type FilterResult, pod } from "../testing/extender-harness.ts";
+import { calmTwinStatus, ExtenderHarness, type FilterResult, podOfClass } from "../testing/extender-harness.ts";
 
-const standard = pod("standard");
+const standard = podOfClass("standard");
 let harness: ExtenderHarness;
 beforeEach(() => {
   harness = new ExtenderHarness();
@@ -20,7 +20,7 @@ describe("ClusterCache", () => {
     let calls = 0;
     harness.api.faults.add({ fault: { kind: "refused" }, when: () => ++calls < 0 });
     const eco = (await extender.scores(standard, ["n"]))["n"] ?? 0;
-    expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual([]);
+    expect((await extender.filter(podOfClass("performance"), ["n"])).NodeNames).toEqual([]);
     expect(calls).toBe(0);
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "draining" });
     await harness.until(async () => (await extender.scores(standard, ["n"]))["n"] === eco - 30);
@@ -28,7 +28,7 @@ describe("ClusterCache", () => {
       cpu: { totalCores: 4, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
     });
     // 0.7 × 2 of 4 cores × 600 W of a budget of 600 W: 35 % of headroom, of which 0.7 counts.
-    const asking = pod("standard", { cpu: "2" });
+    const asking = podOfClass("standard", { cpu: "2" });
     await harness.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 35));
     await harness.hardware("n", {
       cpu: { totalCores: 8, capRange: { type: "watts", maxWattsPerSocket: 600 }, sockets: 1 },
@@ -36,7 +36,7 @@ describe("ClusterCache", () => {
     await harness.until(async () => (await extender.scores(asking, ["n"]))["n"] === Math.round(eco - 30 - 0.7 * 17.5));
     // Without a class in the twin the label decides, and label changes are followed.
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "unknown" });
-    const passes = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames?.length === 1;
+    const passes = async () => (await extender.filter(podOfClass("performance"), ["n"])).NodeNames?.length === 1;
     await harness.until(passes);
     const label = async (profile: string) =>
       harness.client.apply(
@@ -69,7 +69,7 @@ describe("ClusterCache", () => {
     const answers = new Set<string>();
     await harness.until(async () => {
       const { status, body } = await extender.post<FilterResult>("/filter", {
-        Pod: pod("performance"),
+        Pod: podOfClass("performance"),
         NodeNames: names,
       });
       answers.add(
@@ -95,7 +95,7 @@ describe("ClusterCache", () => {
     dead = true;
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
     await harness.advance(2);
-    const left = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames;
+    const left = async () => (await extender.filter(podOfClass("performance"), ["n"])).NodeNames;
     expect(await left()).toEqual(["n"]);
     await harness.advance(30);
     expect(await left()).toEqual([]);
@@ -115,12 +115,12 @@ describe("ClusterCache", () => {
     await harness.advance(61);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
     // The class is trusted at any age.
-    expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual([]);
+    expect((await extender.filter(podOfClass("performance"), ["n"])).NodeNames).toEqual([]);
     expect((await extender.get("/readyz")).status).toBe(200);
     harness.api.faults.clear();
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "performance" });
     await harness.advance(60);
-    expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
+    expect((await extender.filter(podOfClass("performance"), ["n"])).NodeNames).toEqual(["n"]);
   });
 
   it("X-13 warns once if twins become stale between refreshes, but not after one late refresh", async () => {
@@ -148,7 +148,7 @@ describe("ClusterCache", () => {
     const extender = await harness.start({}, { synced: false });
     await harness.until(async () => (await extender.get("/readyz")).text.includes("not synced yet: hardware"));
     expect((await extender.get("/readyz")).status).toBe(503);
-    const answer = await extender.post("/filter", { Pod: pod("performance"), NodeNames: ["n"] });
+    const answer = await extender.post("/filter", { Pod: podOfClass("performance"), NodeNames: ["n"] });
     expect(answer).toMatchObject({ status: 503, headers: { "retry-after": "1" }, body: { error: /hardware/ } });
     expect((await extender.get("/healthz")).status).toBe(200);
     held();
@@ -161,7 +161,7 @@ describe("ClusterCache", () => {
     await harness.createNode("other");
     await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco" });
     const extender = await harness.start();
-    const passes = async () => (await extender.filter(pod("performance"), ["n"])).NodeNames?.length === 1;
+    const passes = async () => (await extender.filter(podOfClass("performance"), ["n"])).NodeNames?.length === 1;
     expect(await passes()).toBe(false);
     await harness.client.delete(resources.nodes, { name: "n" });
     await harness.until(passes);
@@ -169,7 +169,9 @@ describe("ClusterCache", () => {
     // Another node takes the free slot.
     await harness.createNode("third");
     await harness.twin("third", { ...calmTwinStatus, schedulableClass: "draining" });
-    await harness.until(async () => (await extender.filter(pod("performance"), ["third"])).NodeNames?.length === 0);
+    await harness.until(
+      async () => (await extender.filter(podOfClass("performance"), ["third"])).NodeNames?.length === 0,
+    );
     expect(await extender.scores(standard, ["n", "other"])).toEqual({ n: 50, other: 50 });
     // The twin has no owner reference, so it counts for the new Node.
     await harness.createNode("n");
@@ -183,7 +185,7 @@ describe("ClusterCache", () => {
     const former = (twins: Item[]) =>
       twins.map((twin) => ({ ...twin, metadata: { ...twin.metadata, ownerReferences } }));
     const extender = await harness.start({}, { transport: withTwins(former) });
-    expect((await extender.filter(pod("performance"), ["n"])).NodeNames).toEqual(["n"]);
+    expect((await extender.filter(podOfClass("performance"), ["n"])).NodeNames).toEqual(["n"]);
     expect(await extender.scores(standard, ["n"])).toEqual({ n: 50 });
   });
 
@@ -193,7 +195,7 @@ describe("ClusterCache", () => {
     await harness.twin("good", { ...calmTwinStatus, schedulableClass: "eco" });
     const bad = { kind: "Pod", metadata: { name: "bad", uid: "b", resourceVersion: "1" } };
     const extender = await harness.start({}, { transport: withTwins((twins) => [bad, ...twins]) });
-    expect((await extender.filter(pod("performance"), ["bad", "good"])).NodeNames).toEqual(["bad"]);
+    expect((await extender.filter(podOfClass("performance"), ["bad", "good"])).NodeNames).toEqual(["bad"]);
     expect(extender.logs.filter(({ level }) => level === "warn")).toMatchObject([{ object: "bad" }]);
   });
 });

@@ -7,11 +7,11 @@ import {
   type CandidateNode,
   EnergyKernel,
   type EnergySettings,
-  readTwin,
   rejectionCode,
   ScoringKernel,
   type ScoringSettings,
   type TwinState,
+  twinStateOf,
 } from "../../../core/scoring/index.ts";
 import { formatDuration, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -241,7 +241,7 @@ export class ClusterCache {
     const twin = this.#reflectors.twins.store.getByKey(name);
     const status = twin !== undefined && isTwinOf(node, twin) ? twin.status : undefined;
     this.kernel.upsertTwin(name, status);
-    return { status, twin: status && readTwin(status) };
+    return { status, twin: status && twinStateOf(status) };
   }
 
   #setName(slot: number, name: string): void {

@@ -223,7 +223,7 @@ export async function answerTo<Body>(asked: ClientRequest): Promise<ExtenderAnsw
 }
 
 /** A pod of the given class with CPU and GPU requests. */
-export const pod = (
+export const podOfClass = (
   workloadClass: string | undefined,
   { cpu, gpu, name = "p" }: { readonly cpu?: string; readonly gpu?: string; readonly name?: string } = {},
 ) => ({
