@@ -11,7 +11,7 @@ export interface ExpectedDuration {
 }
 
 const SHORTEST = milliseconds(1000);
-const LONGEST = milliseconds(30 * 24 * 3_600_000);
+const MAX_DURATION = milliseconds(30 * 24 * 3_600_000);
 /** Longer texts are not durations, and parsing them would cost time. */
 const MAX_TEXT_LENGTH = 40;
 
@@ -26,8 +26,8 @@ export function expectedDurationOf(pod: Pod): ExpectedDuration {
   const parsed = parseDuration(text);
   if (!parsed.ok) return ignored(`"${text}" is no duration such as 45m`);
   const { value } = parsed;
-  if (value < SHORTEST || value > LONGEST) {
-    return ignored(`${text} is not between ${formatDuration(SHORTEST)} and ${formatDuration(LONGEST)}`);
+  if (value < SHORTEST || value > MAX_DURATION) {
+    return ignored(`${text} is not between ${formatDuration(SHORTEST)} and ${formatDuration(MAX_DURATION)}`);
   }
   return { duration: inSeconds(value) };
 }

@@ -22,8 +22,8 @@ export function workloadClassOf(pod: Pod): WorkloadClassReading {
 }
 
 /** The maximum length of a label value; enough to identify the text. */
-const LONGEST = 63;
+const MAX_LENGTH = 63;
 
 /** Copies the text, because a slice would retain the whole string. Users may write 256 KiB into the annotation of each pod. */
 const beginningOf = (text: string): string =>
-  text.length > LONGEST ? `${Array.from(text.slice(0, LONGEST)).join("")}…` : text;
+  text.length > MAX_LENGTH ? `${Array.from(text.slice(0, MAX_LENGTH)).join("")}…` : text;

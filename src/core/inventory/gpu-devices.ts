@@ -79,10 +79,10 @@ export function partsPerBoard(devices: GpuDevices | undefined, entry: GpuEntry |
 }
 
 /** Larger counts are treated as errors. */
-const MOST = 65_536;
+const MAX_COUNT = 65_536;
 
 export const wholeAbove = (least: number, value: number | undefined): number | undefined =>
-  value !== undefined && Number.isInteger(value) && value >= least && value <= MOST ? value : undefined;
+  value !== undefined && Number.isInteger(value) && value >= least && value <= MAX_COUNT ? value : undefined;
 
 export function numberIn(labels: Labels, key: string, least = 1): number | undefined {
   const text = labels[key]?.trim();

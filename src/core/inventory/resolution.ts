@@ -66,11 +66,11 @@ function orAgentsKey<Entry>(
 }
 
 /** Values above 100 kW (or 100 GHz) are errors and must not make a sum infinite. */
-const MOST = 100_000;
+const MAX_PLAUSIBLE = 100_000;
 
 /** A reported 0 W or 0 MHz means unknown. */
 export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
-  value !== undefined && value > 0 && value <= MOST ? value : undefined;
+  value !== undefined && value > 0 && value <= MAX_PLAUSIBLE ? value : undefined;
 
 /** A known model determines the vendor better than PCI devices do; the agent's discovery still takes precedence. */
 export function vendorOf<Vendor>(

@@ -35,8 +35,9 @@ export interface JobDemand {
 }
 
 /** Larger counts are typing errors, and the product of two of them would be infinite. */
-const MOST = 1e9;
-const count = (value: number | undefined): number => (value !== undefined && value > 0 ? Math.min(MOST, value) : 0);
+const MAX_COUNT = 1e9;
+const count = (value: number | undefined): number =>
+  value !== undefined && value > 0 ? Math.min(MAX_COUNT, value) : 0;
 const share = (value: number | undefined): number => Math.min(1, count(value));
 
 /** Negative and invalid values count as 0, and shares end at 1. Two shares that exceed 1 together are scaled to 1. */

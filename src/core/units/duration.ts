@@ -13,8 +13,8 @@ const NANOSECONDS: Readonly<Record<string, bigint>> = {
 };
 const PART = /(?:(\d+)(?:\.(\d*))?|\.(\d+))(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 /** Go stores durations as 63 bits of nanoseconds, about 292 years. Longer durations are errors. */
-const LONGEST = 2n ** 63n - 1n;
-const DIGITS_OF_LONGEST = LONGEST.toString().length;
+const MAX_NANOSECONDS = 2n ** 63n - 1n;
+const DIGITS_OF_LONGEST = MAX_NANOSECONDS.toString().length;
 /** Parsing a BigInt takes quadratic time. An hour has 13 digits of nanoseconds, so decimals after the 30th are irrelevant. */
 const DECIMALS = 30;
 
@@ -38,7 +38,7 @@ export function parseDuration(text: string): Result<Milliseconds, BadText> {
     total += (BigInt(whole + fraction) * (NANOSECONDS[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
   }
   if (unsigned === "") return badText(text, EXPECTED);
-  if (total > LONGEST) return tooLong();
+  if (total > MAX_NANOSECONDS) return tooLong();
   return ok(milliseconds(Number(`${total}e-6`)));
 }
 

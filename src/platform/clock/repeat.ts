@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 /** Maximum share of time that a repeated task may take. */
 const SHARE = 0.05;
 /** Maximum delay in periods: one slow round must not postpone the next one for long. */
-const LONGEST = 10;
+const MAX_DELAY_IN_PERIODS = 10;
 
 /** Repeats a task until the signal aborts, less often if it takes long. */
 export async function repeatEvery(
@@ -15,7 +15,7 @@ export async function repeatEvery(
 ): Promise<void> {
   for (let took = 0; !signal.aborted; ) {
     try {
-      await clock.sleep(milliseconds(Math.min(LONGEST * period, Math.max(period, took / SHARE))), signal);
+      await clock.sleep(milliseconds(Math.min(MAX_DELAY_IN_PERIODS * period, Math.max(period, took / SHARE))), signal);
     } catch {
       return;
     }

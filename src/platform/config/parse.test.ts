@@ -160,9 +160,9 @@ describe("the values", () => {
 
   it("are formatted for people, without secrets", () => {
     const env = { ENDPOINT: "http://me:hunter2@host?sig=hunter3", PHRASE: "http://hunter4@xyz" };
-    expect(read({ env }).shown).toMatchObject({ WAIT: "1m", LEAST: "1", ENDPOINT: "http://me:***@host?sig=***" });
-    expect(read({ env }).shown["PHRASE"]).toBe("http://***@xyz");
-    expect(read({}).shown).not.toHaveProperty("ENDPOINT");
+    expect(read({ env }).printable).toMatchObject({ WAIT: "1m", LEAST: "1", ENDPOINT: "http://me:***@host?sig=***" });
+    expect(read({ env }).printable["PHRASE"]).toBe("http://***@xyz");
+    expect(read({}).printable).not.toHaveProperty("ENDPOINT");
   });
 
   it("include a warning for a misspelt name, but not for another program's variable", () => {

@@ -21,7 +21,7 @@ export interface ParsedConfig<Values> {
   readonly values: Values;
   readonly sources: Readonly<Record<string, Source>>;
   /** The printable text of each value; variables without a value are missing. */
-  readonly shown: RawValues;
+  readonly printable: RawValues;
   readonly warnings: readonly string[];
 }
 
@@ -53,15 +53,15 @@ export function parseConfig<Config extends ConfigSchema>(
     const words = wordsFor(config, texts, sources);
     return fail({ problems: parsed.error.issues.map((issue) => problemOf(config, issue, words)), warnings });
   }
-  const shown: Record<string, string> = {};
+  const printable: Record<string, string> = {};
   for (const name of names) {
     const text = texts[name];
-    if (text !== undefined) shown[name] = factsFor(config, name).show(text);
+    if (text !== undefined) printable[name] = factsFor(config, name).show(text);
   }
   return ok({
     values: frozen(parsed.data),
     sources: frozen(sources),
-    shown: frozen(shown),
+    printable: frozen(printable),
     warnings,
   });
 }

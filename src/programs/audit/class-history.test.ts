@@ -5,7 +5,9 @@ import { ClassHistory } from "./class-history.ts";
 
 const reported = (...classes: readonly (SchedulableClass | undefined)[]): ClassHistory => {
   const history = new ClassHistory();
-  classes.forEach((one, index) => history.record("a", { version: 10 * (index + 1), class: one, seen: instant(index) }));
+  classes.forEach((one, index) =>
+    history.record("a", { version: 10 * (index + 1), class: one, observedAt: instant(index) }),
+  );
   return history;
 };
 

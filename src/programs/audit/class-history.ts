@@ -7,7 +7,7 @@ interface PublishedClass {
   readonly version: number;
   readonly class: SchedulableClass | undefined;
   /** When the watch delivered it, in simulated time. */
-  readonly seen: Instant;
+  readonly observedAt: Instant;
 }
 
 export interface DrainCounts {

@@ -268,7 +268,7 @@ export class ClusterObserver {
     }
     const { clock, ioClock } = this.#options;
     const { node, version, spec, status } = change.new;
-    this.history.record(node, { version, class: status?.schedulableClass, seen: clock.now() });
+    this.history.record(node, { version, class: status?.schedulableClass, observedAt: clock.now() });
     this.sleeps.record(node, status?.power?.state);
     this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
   }

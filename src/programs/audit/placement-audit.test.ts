@@ -5,8 +5,8 @@ import { PlacementAudit } from "./placement-audit.ts";
 
 function world(asked: Instant | undefined) {
   const history = new ClassHistory();
-  history.record("a", { version: 10, class: "performance", seen: instant(1000) });
-  history.record("a", { version: 20, class: "draining", seen: instant(2000) });
+  history.record("a", { version: 10, class: "performance", observedAt: instant(1000) });
+  history.record("a", { version: 20, class: "draining", observedAt: instant(2000) });
   return {
     history,
     placements: new PlacementAudit(
@@ -64,7 +64,7 @@ describe("PlacementAudit", () => {
     const { history, placements } = world(undefined);
     placements.add({ pod: "default/job", node: "a", version: 40, performance: true });
     placements.judge();
-    history.record("a", { version: 30, class: "performance", seen: instant(3000) });
+    history.record("a", { version: 30, class: "performance", observedAt: instant(3000) });
     placements.add({ pod: "default/next", node: "a", version: 41, performance: true });
     placements.judge();
     expect(placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });

@@ -78,7 +78,7 @@ export class PlacementAudit {
     const published = this.#history.publishedBefore(node, version);
     if (published?.class !== "eco" && published?.class !== "draining") return;
     const asked = this.#askedAt(pod);
-    if (asked !== undefined && asked <= published.seen + this.#hearing()) this.#crossed++;
+    if (asked !== undefined && asked <= published.observedAt + this.#hearing()) this.#crossed++;
     else this.#violated(`${pod} on ${node}, ${published.class}`);
   }
 

@@ -104,13 +104,13 @@ const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =
   (parsed.ok ? parsed.value : parsed.error).warnings;
 
 /** Renders the effective values as three aligned columns, in the order of the configuration. */
-function configTable({ sources, shown }: ParsedConfig<unknown>): string {
-  const rows = Object.entries(sources).map(([name, source]) => [name, shown[name] ?? "(unset)", source]);
+function configTable({ sources, printable }: ParsedConfig<unknown>): string {
+  const rows = Object.entries(sources).map(([name, source]) => [name, printable[name] ?? "(unset)", source]);
   return renderTable([["NAME", "VALUE", "SOURCE"], ...rows]);
 }
 
 /** Renders the same as JSON: `{"NAME": {"value": …, "source": …}}`. Unset variables have no value. */
-function configJson({ sources, shown }: ParsedConfig<unknown>): string {
-  const variables = Object.entries(sources).map(([name, source]) => [name, { value: shown[name], source }]);
+function configJson({ sources, printable }: ParsedConfig<unknown>): string {
+  const variables = Object.entries(sources).map(([name, source]) => [name, { value: printable[name], source }]);
   return `${JSON.stringify(Object.fromEntries(variables), undefined, 2)}\n`;
 }

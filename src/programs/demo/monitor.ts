@@ -49,7 +49,7 @@ const SAMPLE = seconds(1);
 const SAMPLE_AT_MOST = milliseconds(20);
 /** The meter ignores longer gaps between samples, because it would have missed too much. */
 const MAX_GAP = seconds(4 * SAMPLE);
-const LOOK = milliseconds(1000);
+const POLL_INTERVAL = milliseconds(1000);
 /** Simulated seconds after which at least one drain should have completed: jobs take about a quarter of an hour. */
 const LONG = 1800;
 /** In smaller clusters the number of performance nodes hardly changes. */
@@ -129,7 +129,7 @@ export class DemoMonitor {
 
   /** Lowers the speed while this machine cannot keep up, from the first second: otherwise twins may never be fresh. */
   async keepPace(signal: AbortSignal): Promise<void> {
-    await repeatEvery(LOOK, systemClock, signal, () => this.#observePace());
+    await repeatEvery(POLL_INTERVAL, systemClock, signal, () => this.#observePace());
   }
 
   /** Monitors the cluster until the signal aborts. */
@@ -138,9 +138,9 @@ export class DemoMonitor {
     this.#begun = systemClock.monotonic();
     await Promise.all([
       repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(MAX_GAP)),
-      repeatEvery(LOOK, systemClock, signal, () => this.observer.runPeriodicChecks()),
+      repeatEvery(POLL_INTERVAL, systemClock, signal, () => this.observer.runPeriodicChecks()),
       // Separate loops, so that a slow task does not delay the others.
-      repeatEvery(LOOK, systemClock, signal, async () => this.#savings.read()),
+      repeatEvery(POLL_INTERVAL, systemClock, signal, async () => this.#savings.read()),
     ]);
   }
 
@@ -154,7 +154,7 @@ export class DemoMonitor {
     const { observer } = this;
     return {
       time: clock.now(),
-      speed: { reached: clock.speed * this.#reached, wanted: this.#pace.asked },
+      speed: { reached: clock.speed * this.#reached, wanted: this.#pace.requestedSpeed },
       running: elapsed(began, systemClock.monotonic()),
       duration: config.DURATION,
       power: { drawn: simulator.datacenter.totals.watts, capped: observer.budget.capped },
@@ -191,7 +191,7 @@ export class DemoMonitor {
       seed,
       seconds: inSeconds(elapsed(began, systemClock.monotonic())),
       simulatedSeconds,
-      speed: { asked: this.#pace.asked, last: clock.speed },
+      speed: { asked: this.#pace.requestedSpeed, last: clock.speed },
       classes: observer.classes,
       drains: observer.history.drains,
       ...(this.#options.sleeps && { sleep: observer.sleepFigures }),

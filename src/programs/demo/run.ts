@@ -37,7 +37,7 @@ export interface DemoEnvironment {
 }
 
 const PLAIN_LINE = milliseconds(5000);
-const LOOK = milliseconds(100);
+const POLL_INTERVAL = milliseconds(100);
 /** Maximum number of initial jobs still being submitted when scheduling starts. */
 const MAX_JOBS_BEHIND = 10;
 /** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
@@ -151,11 +151,16 @@ async function play(
 ): Promise<void> {
   const steps = async (): Promise<void> => {
     await Promise.race([simulator.registered, systemClock.sleep(FOR_EVER, signal)]);
-    await waitUntil(() => monitor.observer.twins.fresh === simulator.datacenter.size, LOOK, systemClock, signal);
+    await waitUntil(
+      () => monitor.observer.twins.fresh === simulator.datacenter.size,
+      POLL_INTERVAL,
+      systemClock,
+      signal,
+    );
     if (maySleep) await programs.proveWakes(simulator, signal);
     await waitUntil(
       () => simulator.jobs.submitted > 0 && simulator.jobs.behind < MAX_JOBS_BEHIND,
-      LOOK,
+      POLL_INTERVAL,
       systemClock,
       signal,
     );

@@ -35,7 +35,7 @@ describe("SpeedLimiter", () => {
   ])("halves the speed and reports it after three seconds in which %s", (_, strain, why) => {
     const { clock, said: output, pace } = paced(60);
     for (let second = 0; second < 3; second++) pace.observe(strain);
-    expect([clock.speed, pace.asked]).toEqual([30, 60]);
+    expect([clock.speed, pace.requestedSpeed]).toEqual([30, 60]);
     expect(output).toEqual([`this machine cannot keep up with speed 60: ${why}; continuing at 30`]);
     for (let second = 0; second < 9; second++) pace.observe(calm);
     expect(clock.speed).toBe(30);
@@ -55,7 +55,7 @@ describe("SpeedLimiter", () => {
     const { clock, pace } = paced(10, 60);
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, reached: 0.6 });
     for (let second = 0; second < 60; second++) pace.observe({ ...calm, isStarting: true });
-    expect([clock.speed, pace.asked]).toEqual([10, 60]);
+    expect([clock.speed, pace.requestedSpeed]).toEqual([10, 60]);
   });
 
   it("X-162 waits longer each time that a doubling was too much", () => {

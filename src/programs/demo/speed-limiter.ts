@@ -40,7 +40,7 @@ const REACHED = 0.9;
 export class SpeedLimiter {
   readonly #clock: ScaledClock;
   readonly #say: (text: string) => void;
-  readonly asked: number;
+  readonly requestedSpeed: number;
   #strained = 0;
   #calm = 0;
   #calmNeeded = CALM_SECONDS;
@@ -50,7 +50,7 @@ export class SpeedLimiter {
   constructor(clock: ScaledClock, say: (text: string) => void, asked: number = clock.speed) {
     this.#clock = clock;
     this.#say = say;
-    this.asked = asked;
+    this.requestedSpeed = asked;
   }
 
   observe({ delay, unseen, lateness = 0, isStarting = false, reached = 1 }: LoadSample): void {
@@ -79,10 +79,10 @@ export class SpeedLimiter {
   }
 
   #raise(): void {
-    if (this.#clock.speed >= this.asked) return;
+    if (this.#clock.speed >= this.requestedSpeed) return;
     this.#calm = 0;
     this.#sinceRaised = 0;
-    this.#clock.speed = Math.min(this.asked, this.#clock.speed / SLOWDOWN);
+    this.#clock.speed = Math.min(this.requestedSpeed, this.#clock.speed / SLOWDOWN);
   }
 }
 

@@ -83,7 +83,7 @@ export class JobSubmitter {
 
   observe(change: Change<FleetPod>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
-    if (!pod.own) return;
+    if (!pod.submittedHere) return;
     if (this.#unseen.delete(pod.key)) this.#removals.forget(pod.key);
     if (change.type === "deleted") {
       this.#present.delete(pod.key);

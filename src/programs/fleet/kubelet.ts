@@ -45,7 +45,7 @@ export interface KubeletOptions {
 export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 
 /** A pod on one of our nodes. */
-interface Stay extends PodTimes {
+interface HostedPod extends PodTimes {
   readonly uid: string;
   readonly machine: SimulatedMachine;
   readonly job: PodJob;
@@ -54,7 +54,7 @@ interface Stay extends PodTimes {
   starting?: Timer | undefined;
   end?: PodTimes["end"];
   /** The phase last written to the API. */
-  told?: "Running" | "Succeeded" | "Failed";
+  writtenPhase?: "Running" | "Succeeded" | "Failed";
   /** Set when termination was requested: when the pod ends. */
   ending?: { readonly due: MonotonicInstant; readonly timer: Timer };
   /** Termination has completed. */
@@ -70,7 +70,7 @@ const TERMINAL = new Set(["Succeeded", "Failed"]);
  */
 export class SimulatedKubelet {
   readonly #options: KubeletOptions;
-  readonly #stays = new Map<string, Stay>();
+  readonly #stays = new Map<string, HostedPod>();
   readonly #queue: WorkQueue;
 
   constructor(options: KubeletOptions) {
@@ -140,20 +140,20 @@ export class SimulatedKubelet {
     }
     const stay = this.#stays.get(key) ?? this.#admit(pod, machine);
     // A pod whose end is already written needs no further wait.
-    if (terminal) stay.told = phase as "Succeeded" | "Failed";
+    if (terminal) stay.writtenPhase = phase as "Succeeded" | "Failed";
     if (terminal) this.#over(key, stay);
     else if (grace !== undefined) this.#end(pod, stay);
-    else if (stay.told === undefined && stay.starting === undefined) this.#queue.add(key);
+    else if (stay.writtenPhase === undefined && stay.starting === undefined) this.#queue.add(key);
   }
 
-  #admit(pod: FleetPod, machine: SimulatedMachine): Stay {
+  #admit(pod: FleetPod, machine: SimulatedMachine): HostedPod {
     const { clock, datacenter, podStart } = this.#options;
     const job = jobOf(pod, machine.spec);
     const now = clock.now();
     // A pod started by an earlier run keeps its start time, unless that lies in our future. Its work restarts from
     // zero.
     const startedAt = pod.startTime !== undefined && pod.startTime <= now ? pod.startTime : now;
-    const stay: Stay = { uid: pod.uid, machine, job, startedAt };
+    const stay: HostedPod = { uid: pod.uid, machine, job, startedAt };
     this.#stays.set(pod.key, stay);
     // A pod that is already terminating does not start.
     if (pod.grace !== undefined) return stay;
@@ -172,7 +172,7 @@ export class SimulatedKubelet {
   }
 
   /** The pod works until its stop time, at most for its grace period. Repeated requests do not extend it. */
-  #end({ key, grace, work }: FleetPod, stay: Stay): void {
+  #end({ key, grace, work }: FleetPod, stay: HostedPod): void {
     if (stay.over === true) return;
     const { clock } = this.#options;
     const rest = milliseconds(stay.machine.works(stay.job) ? 1000 * Math.min(grace ?? 0, work.stopSeconds) : 0);
@@ -182,7 +182,7 @@ export class SimulatedKubelet {
     stay.ending = { due, timer: clock.after(rest, () => this.#over(key, stay)) };
   }
 
-  #over(key: string, stay: Stay): void {
+  #over(key: string, stay: HostedPod): void {
     if (stay.over === true) return;
     stay.ending?.timer.cancel();
     this.#halt(stay);
@@ -200,7 +200,7 @@ export class SimulatedKubelet {
     this.#queue.forget(key);
   }
 
-  #halt(stay: Stay): void {
+  #halt(stay: HostedPod): void {
     const { machine, job } = stay;
     stay.starting?.cancel();
     stay.starting = undefined;
@@ -226,9 +226,9 @@ export class SimulatedKubelet {
     }
   }
 
-  async #writeStatus(pod: FleetPod, stay: Stay, signal: AbortSignal): Promise<void> {
+  async #writeStatus(pod: FleetPod, stay: HostedPod, signal: AbortSignal): Promise<void> {
     const phase = stay.end?.phase ?? "Running";
-    if (stay.told === phase) return;
+    if (stay.writtenPhase === phase) return;
     const { client, onWritten } = this.#options;
     const { name, namespace, uid } = pod;
     const patch = { metadata: { uid }, status: podStatus(pod, stay) };
@@ -243,7 +243,7 @@ export class SimulatedKubelet {
       if (isApiError(error, "notFound") || isUidConflict(error)) return;
       throw error;
     }
-    stay.told = phase;
+    stay.writtenPhase = phase;
     onWritten?.(WRITES[phase]);
   }
 }

@@ -20,7 +20,7 @@ export interface FleetPod {
   /** Conditions written by us and by other controllers. */
   readonly conditions: readonly PodCondition[];
   /** Whether this fleet submitted it. */
-  readonly own: boolean;
+  readonly submittedHere: boolean;
   /** Grace period in seconds after deletion was requested. */
   readonly grace: Seconds | undefined;
   readonly containers: readonly { readonly name: string; readonly image: string }[];
@@ -85,7 +85,7 @@ export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
     phase: pod.status?.phase ?? "Pending",
     conditions: pod.status?.conditions ?? [],
     startTime: instantIn(pod.status?.startTime),
-    own,
+    submittedHere: own,
     grace: deletionTimestamp === undefined ? undefined : seconds(deletionGracePeriodSeconds),
     containers: (pod.spec.containers ?? []).map((one) => ({ name: one.name, image: one.image ?? "" })),
     workloadClass: workloadClassOf(object as unknown as Pod).workloadClass,

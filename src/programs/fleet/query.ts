@@ -52,7 +52,7 @@ export interface Selected extends Series {
 
 const TOKEN =
   /\s*(?:#[^\n]*(?:\n|$)\s*)*(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|([a-zA-Z_:][\w:]*)|(=~|!~|!=|=|[(){},])|(\S)|$)/suy;
-const LONGEST = 200_000;
+const MAX_QUERY_LENGTH = 200_000;
 const DEEPEST = 8;
 /** Maximum number of series visits per query, because the event loop is blocked meanwhile. */
 const MAX_LOOKS = 200_000;
@@ -67,7 +67,7 @@ interface Token {
  * `label_replace` with a constant. A regular expression may only be a list of words separated by |.
  */
 export function runQuery(query: string, families: QueryableMetrics): readonly Selected[] {
-  if (query.length > LONGEST) throw new QueryError(`the query is longer than ${LONGEST} characters`);
+  if (query.length > MAX_QUERY_LENGTH) throw new QueryError(`the query is longer than ${MAX_QUERY_LENGTH} characters`);
   const parser = new Parser(tokens(query), families);
   return parser.whole();
 }

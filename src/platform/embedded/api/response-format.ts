@@ -21,11 +21,11 @@ export function responseFormatOf(accept: string | undefined, query: URLSearchPar
   return { table: false, includeObject };
 }
 
-const shownObject = ({ view }: ServedResource, { object }: StoredObject) => view?.shown(object) ?? object;
+const shownObject = ({ view }: ServedResource, { object }: StoredObject) => view?.represent(object) ?? object;
 
 /** An object as JSON text; uses the cached JSON unless the resource is a view. */
 export const objectText = (resource: ServedResource, stored: StoredObject): string =>
-  resource.view === undefined ? stored.json() : JSON.stringify(resource.view.shown(stored.object));
+  resource.view === undefined ? stored.json() : JSON.stringify(resource.view.represent(stored.object));
 
 /** A list item. Like Kubernetes, omits kind and apiVersion in lists of built-in kinds. */
 function itemText(resource: ServedResource, stored: StoredObject): string {

@@ -36,8 +36,8 @@ function seconds(time: unknown): unknown {
 }
 
 const coreView: StoredObjectView = {
-  shown: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as ApiObject,
-  stored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
+  represent: (event) => ({ ...renamed(event, coreNames), ...coreTimes(event), apiVersion: "v1" }) as ApiObject,
+  toStored: (event) => ({ ...renamed(event, newNames), apiVersion: "events.k8s.io/v1" }),
 };
 
 /** Reads a field by its events.k8s.io or core name. */

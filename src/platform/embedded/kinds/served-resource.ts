@@ -17,8 +17,8 @@ export interface Column {
 
 /** A second representation of stored objects: core Events are a view of events.k8s.io Events. */
 export interface StoredObjectView {
-  readonly shown: (object: ApiObject) => ApiObject;
-  readonly stored: (object: JsonObject) => JsonObject;
+  readonly represent: (object: ApiObject) => ApiObject;
+  readonly toStored: (object: JsonObject) => JsonObject;
 }
 
 /** A served kind, built in or from a CRD. */

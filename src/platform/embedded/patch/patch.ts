@@ -42,7 +42,7 @@ export function patch(
   if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
     throw unsupportedMediaType([APPLY, ...patchers.keys()].filter((type) => !resource.custom || type !== STRATEGIC));
   }
-  const shown = resource.view?.shown(stored.object) ?? stored.object;
+  const shown = resource.view?.represent(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
   if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");
   checkUid(resource, stored, jsonObjectOr(patched.metadata));
@@ -92,7 +92,7 @@ export function apply(
   const entries = stored?.object.metadata.managedFields ?? [];
   const { hasStatus } = resource;
   const { object: merged, owners } = applied(live, config, entries, writer, resource.schema, { force, hasStatus });
-  const shown = resource.view?.shown(merged as never) ?? merged;
+  const shown = resource.view?.represent(merged as never) ?? merged;
   const written =
     stored === undefined
       ? create(

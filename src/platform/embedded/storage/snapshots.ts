@@ -4,7 +4,7 @@ import { badRequest, expired } from "../api/status.ts";
 import type { StoredObject } from "./stored-object.ts";
 
 /** Maximum number of retained snapshots; above it the oldest list must restart. */
-const MOST = 64;
+const MAX_SNAPSHOTS = 64;
 /** The default etcd compaction interval. A snapshot retains all objects of its list. */
 const KEPT = milliseconds(5 * 60_000);
 
@@ -30,7 +30,7 @@ export class Snapshots {
     const timer = clock.after(KEPT, () => this.#forget(id), { background: true });
     this.#kept.set(id, { ...snapshot, timer });
     for (const [oldest] of this.#kept) {
-      if (this.#kept.size <= MOST) break;
+      if (this.#kept.size <= MAX_SNAPSHOTS) break;
       this.#forget(oldest);
     }
     return id;

@@ -71,7 +71,7 @@ export function withHeader(resource: ServedResource, body: JsonObject): JsonObje
     );
   }
   const named: JsonObject = { kind, apiVersion, ...rest };
-  return resource.view === undefined ? named : resource.view.stored(named);
+  return resource.view === undefined ? named : resource.view.toStored(named);
 }
 
 /** Prunes fields that the CRD's schema does not define; with Strict validation it throws instead. */

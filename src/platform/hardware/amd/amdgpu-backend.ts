@@ -164,7 +164,7 @@ export class AmdgpuBackend implements GpuBackend {
         (seen) => Math.abs(seen - wanted) < 1,
         signal,
       );
-      return readBackOutcome({ asked: watts(wanted), limit: now });
+      return readBackOutcome({ requested: watts(wanted), limit: now });
     } catch (error) {
       if (ASLEEP.has(errorCode(error))) return { result: "error", message: failure(error) };
       // For a value within the known range, EINVAL has only one other cause.

@@ -117,7 +117,7 @@ export class RocmSmiBackend implements GpuBackend {
       const now = this.#cards.get(id)?.limit;
       if (now === undefined)
         return { result: "error", message: `wrote ${formatWatts(asked)} but could not read the limit back` };
-      return readBackOutcome({ asked, limit: now });
+      return readBackOutcome({ requested: asked, limit: now });
     } catch (error) {
       return { result: "error", message: errorText(error) };
     }

@@ -52,7 +52,7 @@ describe("a GPU's limit", () => {
     [400, 400, 700, "error"],
   ])("requested %d, reported %d, enforced %s: %s", (asked, limit, enforced, result) => {
     const outcome = readBackOutcome({
-      asked: watts(asked),
+      requested: watts(asked),
       limit: watts(limit),
       enforced: enforced === undefined ? undefined : watts(enforced),
     });

@@ -48,7 +48,7 @@ const TOLERANCE = watts(0.5);
 const isSameLimit = (a: Watts, b: Watts): boolean => Math.abs(a - b) <= TOLERANCE;
 
 export interface GpuReadBack {
-  readonly asked: Watts;
+  readonly requested: Watts;
   /** The limit that the board reports. */
   readonly limit: Watts;
   /** The limit that the board enforces, if it reports one: the lowest of several limits. */
@@ -56,7 +56,7 @@ export interface GpuReadBack {
 }
 
 /** Compares the requested limit with the reported and the enforced one. */
-export function readBackOutcome({ asked, limit, enforced }: GpuReadBack): WriteOutcome {
+export function readBackOutcome({ requested: asked, limit, enforced }: GpuReadBack): WriteOutcome {
   if (!isSameLimit(asked, limit))
     return {
       result: "error",

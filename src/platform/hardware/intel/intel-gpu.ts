@@ -120,7 +120,7 @@ export class IntelGpuBackend implements GpuBackend {
         (seen) => seen === limit,
         signal,
       );
-      return readBackOutcome({ asked: limit, limit: now });
+      return readBackOutcome({ requested: limit, limit: now });
     } catch (error) {
       return writeErrorOutcome(error, "its limit");
     }

@@ -91,7 +91,7 @@ export class NvidiaSmiBackend implements GpuBackend {
     if (written.result !== "applied") return written;
     // Compare with the board's own limit only: the enforced one may come from the BMC. No rollback: the previous limit is our cap.
     const now = await this.#reread(id, possible, signal);
-    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: possible, limit: now.limit });
+    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ requested: possible, limit: now.limit });
     return restoreOutcome(limit, possible, outcome);
   }
 
@@ -111,7 +111,7 @@ export class NvidiaSmiBackend implements GpuBackend {
     const written = await this.#write(id, limit, signal);
     if (written.result !== "applied") return written;
     const now = await this.#reread(id, limit, signal);
-    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ asked: limit, ...now });
+    const outcome = typeof now === "string" ? failed(now) : readBackOutcome({ requested: limit, ...now });
     const before = known.limit;
     if (outcome.result === "applied" || before === undefined) return outcome;
     // Roll back: a cap that is not applied must leave no change behind.

@@ -126,7 +126,11 @@ export class NvmlBackend implements GpuBackend {
         const possible = clampToRange(limit, board.device);
         await call(id, "setLimit", handle, Math.round(possible * 1000));
         const [now] = await call(id, "limit", handle);
-        return restoreOutcome(limit, possible, readBackOutcome({ asked: possible, limit: wattsFromMilliwatts(now) }));
+        return restoreOutcome(
+          limit,
+          possible,
+          readBackOutcome({ requested: possible, limit: wattsFromMilliwatts(now) }),
+        );
       });
     } catch (error) {
       return this.#errorOutcome(id, error);
@@ -204,7 +208,7 @@ export class NvmlBackend implements GpuBackend {
       const [limit] = await call(id, "limit", handle);
       const [enforced] = await orUnsupported(call(id, "enforcedLimit", handle));
       const outcome = readBackOutcome({
-        asked,
+        requested: asked,
         limit: wattsFromMilliwatts(limit),
         enforced: enforced === undefined ? undefined : wattsFromMilliwatts(enforced),
       });

@@ -149,7 +149,7 @@ export class Decider {
       verb,
       at: clock.now(),
       pod: podName(pod),
-      asked: { workloadClass, demand: { ...demand, unreadable: [] } },
+      request: { workloadClass, demand: { ...demand, unreadable: [] } },
       candidates: found.slots.length,
       names: state.snapshotNames(),
       ...found,

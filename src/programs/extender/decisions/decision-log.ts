@@ -16,7 +16,7 @@ export interface Decision {
   readonly verb: Verb;
   readonly at: Instant;
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
-  readonly asked: ScoredPod;
+  readonly request: ScoredPod;
   /** The batch that the scores were computed with; undefined for a filter request. */
   readonly batch?: Batch | undefined;
   /** Set if the extender ranks nodes by joules. */

@@ -45,14 +45,14 @@ const isForPod = ({ pod: { namespace, name } }: Decision, query: string): boolea
   query === name || query === `${namespace}/${name}`;
 
 function explain(decision: Decision, settings: ScoringSettings): object {
-  const { verb, at, pod, asked, batch, candidates, slots } = decision;
+  const { verb, at, pod, request, batch, candidates, slots } = decision;
   return {
     at: new Date(at).toISOString(),
     verb,
     pod,
-    workloadClass: asked.workloadClass,
-    cpuCores: asked.demand.cpuCores,
-    gpus: Object.fromEntries(asked.demand.gpus),
+    workloadClass: request.workloadClass,
+    cpuCores: request.demand.cpuCores,
+    gpus: Object.fromEntries(request.demand.gpus),
     candidates,
     unknownNodes: slots.reduce((count, slot) => count + Number(slot < 0), 0),
     ...(batch === undefined
@@ -64,7 +64,7 @@ function explain(decision: Decision, settings: ScoringSettings): object {
             node: ranked.node.name,
             score: ranked.score,
             breakdown:
-              joulesOf(decision.energy, ranked, batch, settings) ?? scoreNode(asked, ranked.node, batch, settings),
+              joulesOf(decision.energy, ranked, batch, settings) ?? scoreNode(request, ranked.node, batch, settings),
             ...(isUnknown(decision.energy, ranked) && { fallback: UNKNOWN_HARDWARE }),
           })),
         }),

@@ -57,19 +57,19 @@ export interface PlacementNodes {
   /** 1 for nodes with a taint that no job tolerates; absent if there are none. */
   readonly tainted?: Uint8Array | undefined;
   /** The job that a node is kept free for; absent if the scheduler has no extender. */
-  readonly keptFor?: readonly (KeptFor | undefined)[] | undefined;
+  readonly reservations?: readonly (Reservation | undefined)[] | undefined;
   shape(node: number): MachineShape;
 }
 
-export interface KeptFor {
+export interface Reservation {
   readonly kind: JobKindRequest;
   /** Cores that other jobs may take. */
   readonly spareCores: number;
 }
 
 /** Whether a node has no taint, is not kept free for another kind of job, and has the kind of board that a job is bound to. */
-export function admits({ board, tainted, keptFor }: PlacementNodes, node: number, kind: JobKindRequest): boolean {
-  const kept = keptFor?.[node];
+export function admits({ board, tainted, reservations }: PlacementNodes, node: number, kind: JobKindRequest): boolean {
+  const kept = reservations?.[node];
   const isFree = kept === undefined || kept.kind === kind || kind.cores <= kept.spareCores;
   return isFree && tainted?.[node] !== 1 && (kind.board === ANY_BOARD || board?.[node] === kind.board);
 }

@@ -116,7 +116,7 @@ class Simulation {
       settings: sleepSettings(setup.sleep),
       onChange: (node: number, isUntainted: boolean) => this.#powerChanged(node, isUntainted),
     };
-    if (arm === "energy" || arm === "joulie") site.keptFor = machines.map(() => undefined);
+    if (arm === "energy" || arm === "joulie") site.reservations = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
       const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
@@ -346,7 +346,7 @@ class Simulation {
       this.#operator?.bound(job, kind, node, this.#now);
       this.#site.start(node, started, this.#now);
       // As the operator's watch does, so that the node takes other pods again.
-      if (this.#site.keptFor?.[node] !== undefined)
+      if (this.#site.reservations?.[node] !== undefined)
         this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
       this.#changed(node);
       // A job of zero length ends before the next one starts.

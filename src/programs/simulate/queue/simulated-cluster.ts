@@ -1,7 +1,7 @@
 import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
-import type { KeptFor, PlacementNodes } from "../placement/job-kinds.ts";
+import type { PlacementNodes, Reservation } from "../placement/job-kinds.ts";
 import { sumInNodeOrder } from "../placement/node-score-parts.ts";
 import type { MachineShape } from "../placement/node-shape.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
@@ -39,7 +39,7 @@ export class SimulatedCluster implements PlacementNodes {
   /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
   readonly tainted: Uint8Array | undefined;
-  keptFor: (KeptFor | undefined)[] | undefined;
+  reservations: (Reservation | undefined)[] | undefined;
   running = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #nodes: readonly SimulatedNode<TraceJob>[];

@@ -206,13 +206,13 @@ export class SimulatedOperator {
   /** The extender rejects nodes that are kept free for another pod. The scheduler of the simulation places jobs by kind. */
   #updateKeptNodes(now: Instant): void {
     this.released.length = 0;
-    const { keptFor } = this.#site;
-    if (keptFor === undefined || this.#pods === undefined) return;
+    const { reservations } = this.#site;
+    if (reservations === undefined || this.#pods === undefined) return;
     for (const [node, { name }] of this.#machines.entries()) {
       const awaitedBy = awaitedPodOf(this.#snapshot.twin(name)?.status);
       const kind = isKeptFree(awaitedBy, now) ? this.#pods.kindOf(Number(awaitedBy.uid)) : undefined;
-      if (keptFor[node] !== undefined && kind === undefined) this.released.push(node);
-      keptFor[node] = kind && { kind, spareCores: awaitedBy?.spare?.cpu ?? -1 };
+      if (reservations[node] !== undefined && kind === undefined) this.released.push(node);
+      reservations[node] = kind && { kind, spareCores: awaitedBy?.spare?.cpu ?? -1 };
     }
   }
 
