@@ -18,12 +18,12 @@ const sources = new Map(
 
 /** Error classes that no user sees: a caller handles them, or they become the status of an HTTP response. */
 const INTERNAL_CLASSES = new Set([
-  "BadRequest", // an HTTP answer of the dashboard
+  "BadRequestError", // an HTTP answer of the dashboard
   "ClientGoneError", // the client closed the connection
   "HostFileError", // becomes the message of a blocked or failed cap
   "HttpError", // an HTTP answer of the extender
   "MemoryBudgetError", // becomes a 503 answer of the extender
-  "NoNodeFits", // becomes the PodScheduled condition of the embedded scheduler
+  "NoNodeFitsError", // becomes the PodScheduled condition of the embedded scheduler
   "NotEmpty", // ends a sleep of the power program
   "NvmlError", // becomes the message of a blocked or failed cap
   "FailedStep", // carries the error of a write to the operator's queue

@@ -38,7 +38,7 @@ describe("ClassHistory", () => {
 
   it("keeps the time a class was first seen, and forgets deleted nodes", () => {
     const history = reported("eco", "eco", "eco");
-    expect(history.current("a")).toEqual({ version: 10, class: "eco", seen: 0 });
+    expect(history.current("a")).toEqual({ version: 10, class: "eco", observedAt: 0 });
     history.forget("a");
     expect(history.current("a")).toBeUndefined();
   });
