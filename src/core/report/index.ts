@@ -48,7 +48,8 @@ export {
   summarizeNodes,
   totalsOver,
 } from "./node-summary.ts";
-export { type PlannedChange, type PlanReport, planReport, replan } from "./plan-changes.ts";
+export { type PlannedChange, type PlanReport, planReport } from "./plan-changes.ts";
+export { replan } from "./plan-snapshot.ts";
 export { ageText, byUrgency, type ClusterProblem, counted, type Severity, severities, subjectOf } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {

@@ -33,7 +33,7 @@ export interface FileBehaviour {
 export const errno = (code: string): HostFileError => new HostFileError(code, "", "simulated kernel error");
 
 /** One write to a file, successful or not. */
-export interface RecordedWrite {
+export interface HostWrite {
   readonly path: string;
   readonly text: string;
   readonly refused?: string;
@@ -43,7 +43,7 @@ export interface RecordedWrite {
 export class FakeHost implements HostFiles {
   readonly root: string;
   /** All writes in order, by resolved path. */
-  readonly writes: RecordedWrite[] = [];
+  readonly writes: HostWrite[] = [];
   /** The number of reads per file, by resolved path. */
   readonly reads = new Map<string, number>();
   readonly #files = new Map<string, string | typeof noData>();
