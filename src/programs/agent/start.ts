@@ -260,8 +260,8 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   const limits: Service = {
     stop: async () => {
       if (await endsWithin(ioClock, shutdownTimes.flush, journal.flush())) return;
-      const failure = { code: JOURNAL, within: shutdownTimes.flush };
-      log.error(failure, "the journal of original limits was not written in time");
+      const within = shutdownTimes.flush;
+      log.error({ code: JOURNAL, within }, "the journal of original limits was not written in time");
     },
   };
   const nodes = pool ?? { each: async (work: Work) => (ownRunner === undefined ? undefined : work(ownRunner)) };
