@@ -47,7 +47,8 @@ describe("services", () => {
   it("are all stopped although one cannot, and its error is thrown", async () => {
     const events: string[] = [];
     const services = [recorded(events, "a"), recorded(events, "b", { stop: "stuck" })];
-    await expect(runServices(services, AbortSignal.abort())).rejects.toThrow("stuck");
-    expect(events).toEqual(["start a", "stop b", "stop a"]);
+    const stopped = AbortSignal.abort();
+    await expect(runServices(services, stopped)).rejects.toThrow("stuck");
+    expect(events).toEqual(["start a", "run a", "start b", "end a", "run b", "end b", "stop b", "stop a"]);
   });
 });

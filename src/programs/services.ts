@@ -16,7 +16,8 @@ export interface Service {
 
 /**
  * Starts services in their order, and waits for the signal or the first failure. Stops them in the opposite order, since
- * a service uses those before it. All are stopped, also those that were not started and those after a failed one.
+ * a service uses those before it. All are stopped, also those that were not started and those after a failed one. A signal
+ * that comes while they start lets all of them start: the agent restores limits only then.
  */
 export async function runServices(services: readonly Service[], signal: AbortSignal): Promise<void> {
   const ending = new AbortController();
@@ -33,7 +34,7 @@ export async function runServices(services: readonly Service[], signal: AbortSig
   };
   for (const service of services) {
     await attempt(async () => service.start?.());
-    if (over.aborted) break;
+    if (ending.signal.aborted) break;
     if (service.run !== undefined)
       running.set(
         service,
