@@ -1,13 +1,17 @@
 import { expect, it } from "vitest";
-import { choice, configOf, duration, everyProgram, group, path } from "../../src/platform/config/index.ts";
-import { configurationReference } from "./configuration.ts";
+import { choice, configOf, duration, everyProgram, flag, group, path } from "../../src/platform/config/index.ts";
+import { programs } from "../../src/programs/index.ts";
+import { configurationReference, usualVariables } from "./configuration.ts";
 
 const page = configurationReference([
   {
     name: "agent",
     summary: "Enforces.",
     config: configOf({
-      ...group("Pace", { WAIT: duration({ default: "30s", about: "How long." }) }),
+      ...group("Pace", {
+        WAIT: duration({ default: "30s", about: "How long." }),
+        SIMULATE_ONLY: flag({ default: "false", about: "Whether." }),
+      }),
       ...group("Files", {
         HOST_SYS_ROOT: path({ derived: { text: "/host-sys, else /sys", from: () => "/sys" }, about: "Where." }),
         MODE: choice(["a", "b"], { about: "Either a|b." }),
@@ -22,8 +26,9 @@ it("the reference has a section for each program, a table for each group, and co
   expect(page.match(/^##.*$/gm)).toEqual([
     "## Every program",
     "## joulie agent",
-    "### Pace (agent)",
-    "### Files (agent)",
+    "### Usual (agent)",
+    "### Pace, advanced (agent)",
+    "### Files, advanced (agent)",
     "## joulie demo",
   ]);
   expect(page.match(/`LOG_LEVEL`/g)).toHaveLength(1);
@@ -34,4 +39,11 @@ it("the reference lists variable, flag, default, allowed values and purpose", ()
   expect(page).toMatch(/^\| `WAIT` \| `--wait` \| `30s` \| a duration such as [^|]* \| How long\. \|$/m);
   expect(page).toContain("| `HOST_SYS_ROOT` | `--host-sys-root` | /host-sys, else /sys | a path | Where. |");
   expect(page).toContain("| `MODE` | `--mode` |  | a, b | Either a\\|b. |");
+});
+
+it("the usual variables are variables of their program", async () => {
+  for (const [name, usual] of Object.entries(usualVariables)) {
+    const config = await programs.find((program) => program.name === name)?.config();
+    expect(Object.keys(config?.shape ?? {}), name).toEqual(expect.arrayContaining([...usual]));
+  }
 });

@@ -15,7 +15,30 @@ Every variable can be set in the environment or as a flag. A flag overrides the 
 the default. A row without a variable is available only as a flag, because it applies to a single run. An empty variable
 counts as not set. An invalid value stops the program at start with exit code 2 and one line for each problem.
 \`joulie PROGRAM --print-config\` prints all effective values and their sources, with \`--json\` as JSON.
+
+Most sites set only the *usual* variables of a program. All others are *advanced*: their defaults fit.
 `;
+
+/** What most sites decide, by program. */
+export const usualVariables: Readonly<Record<string, readonly string[]>> = {
+  operator: [
+    "NODE_SELECTOR",
+    "POLICY_TYPE",
+    "STATIC_HP_FRAC",
+    "QUEUE_HP_BASE_FRAC",
+    "FIT_RESERVE",
+    "CPU_ECO_CAP_PCT_OF_MAX",
+    "GPU_ECO_CAP_PCT_OF_MAX",
+    "ECO_MAX_SLOWDOWN_PCT",
+    "SLEEP_MODE",
+    "OPERATOR_NODE_POWER_SOURCE",
+    "REFERENCE_NODE_POWER_W",
+  ],
+  agent: ["NODE_NAME", "SIMULATE_ONLY", "RESTORE_ON_EXIT", "TELEMETRY_CPU_SOURCE", "TELEMETRY_GPU_SOURCE"],
+  extender: ["SCORING", "SLEEP_MODE", "EXTENDER_TLS_CERT_FILE", "EXTENDER_TLS_KEY_FILE", "EXTENDER_TLS_CLIENT_CA_FILE"],
+  power: ["SHUTDOWN_TIMEOUT", "WAKE_TIMEOUT", "SWITCH_ALLOWED_ENDPOINTS"],
+  dashboard: ["DASHBOARD_ADDR", "PROMETHEUS_URL", "ENERGY_PRICE", "ENERGY_CURRENCY", "CARBON_INTENSITY", "SITE_PUE"],
+};
 
 /** docs/reference/configuration.md: the variables and flags of each program. */
 export function configurationReference(programs: readonly DocumentedProgram[]): string {
@@ -26,12 +49,25 @@ export function configurationReference(programs: readonly DocumentedProgram[]): 
     const own = grouped(config).filter(({ title }) => title !== EVERY_PROGRAM);
     sections.push(`## joulie ${name}\n\n${summary}\n`);
     if (own.length === 0) sections.push("It reads only the variables of every program.\n");
-    for (const part of own) sections.push(`### ${part.title} (${name})\n`, tableOf(part));
+    const usual = new Set(usualVariables[name]);
+    const [chosen, others] = [own.map((part) => only(part, usual, true)), own.map((part) => only(part, usual, false))];
+    if (usual.size > 0)
+      sections.push(`### Usual (${name})\n`, tableOf({ variables: chosen.flatMap((part) => part.variables) }));
+    for (const part of others)
+      if (part.variables.length > 0)
+        sections.push(`### ${part.title}${usual.size > 0 ? ", advanced" : ""} (${name})\n`, tableOf(part));
   }
   return sections.join("\n");
 }
 
-const tableOf = ({ variables }: ReturnType<typeof grouped>[number]): string =>
+type Part = ReturnType<typeof grouped>[number];
+
+const only = ({ title, variables }: Part, usual: ReadonlySet<string>, isUsual: boolean): Part => ({
+  title,
+  variables: variables.filter(({ name }) => usual.has(name) === isUsual),
+});
+
+const tableOf = ({ variables }: Pick<Part, "variables">): string =>
   table(
     ["Variable", "Flag", "Default", "Allowed", "What it does"],
     variables.map(({ name, facts }) => [
