@@ -2,7 +2,14 @@ import type { Labels } from "../api/index.ts";
 import { fallbackCpuWatts, type HardwareView } from "../inventory/index.ts";
 import { isPositive, watts } from "../units/index.ts";
 import { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
-import { type MarginalCoefficients, type MarginalHardware, type MarginalWatts, marginalWatts } from "./marginal.ts";
+import {
+  type MarginalCoefficients,
+  type MarginalHardware,
+  type MarginalWatts,
+  marginalCpuWatts,
+  marginalGpuWatts,
+  marginalWatts,
+} from "./marginal.ts";
 import type { PodSummary } from "./pod-summary.ts";
 
 /** The node properties that determine the watts of a pod. */
@@ -30,10 +37,11 @@ export function boundWattsOn(
   const gpuNode = gpuNodeOf(hardware, labels);
   let cpu = 0;
   let gpu = 0;
-  for (const pod of pods) {
-    const added = marginalOf(pod, maxima, gpuNode, coefficients);
-    cpu = atMostFinite(cpu + added.cpu);
-    gpu = atMostFinite(gpu + added.gpu);
+  for (const { demand, workloadClass } of pods) {
+    cpu = atMostFinite(cpu + marginalCpuWatts(demand.cpuCores, maxima, coefficients));
+    if (demand.gpus.size === 0) continue;
+    const boards = gpuBoardsOn(demand.gpus, gpuNode);
+    gpu = atMostFinite(gpu + marginalGpuWatts(boards, maxima, coefficients, workloadClass));
   }
   return { cpu: watts(cpu), gpu: watts(gpu), total: watts(atMostFinite(cpu + gpu)) };
 }

@@ -35,11 +35,26 @@ export function marginalWatts(
   coefficients: MarginalCoefficients,
   workloadClass: WorkloadClass,
 ): MarginalWatts {
-  const gpuCoefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
   return power(
-    coefficients.cpu * shareOf(demand.cpuCores, hardware.totalCores) * hardware.maxCpuWatts,
-    gpuCoefficient * shareOf(demand.gpuBoards, hardware.gpuCount) * hardware.maxGpuWatts,
+    marginalCpuWatts(demand.cpuCores, hardware, coefficients),
+    marginalGpuWatts(demand.gpuBoards, hardware, coefficients, workloadClass),
   );
+}
+
+export const marginalCpuWatts = (
+  cores: number,
+  { totalCores, maxCpuWatts }: MarginalHardware,
+  coefficients: MarginalCoefficients,
+): Watts => defined(coefficients.cpu * shareOf(cores, totalCores) * maxCpuWatts);
+
+export function marginalGpuWatts(
+  boards: number,
+  { gpuCount, maxGpuWatts }: MarginalHardware,
+  coefficients: MarginalCoefficients,
+  workloadClass: WorkloadClass,
+): Watts {
+  const coefficient = workloadClass === "performance" ? coefficients.gpuPerformance : coefficients.gpuStandard;
+  return defined(coefficient * shareOf(boards, gpuCount) * maxGpuWatts);
 }
 
 /** Multiplies with the PUE, if facility metrics are on and the PUE is known: cooling costs power too. */

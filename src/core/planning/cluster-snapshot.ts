@@ -18,10 +18,6 @@ export interface ClusterSnapshot {
   profile(name: string): NodePowerProfile | undefined;
   pods(): Iterable<PodSummary>;
   podsOn(node: string): Iterable<PodSummary>;
-  /** Changes whenever a pod of the node changes. */
-  podsVersion(node: string): number;
-  /** Changes whenever any pod changes. */
-  readonly allPodsVersion: number;
   /** Names of all NodeTwins, NodeHardwares and NodePowerProfiles, with or without a Node; a name may occur more than once. */
   recorded(): Iterable<string>;
   /**

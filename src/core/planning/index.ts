@@ -9,10 +9,9 @@ export {
   statusAt,
   statusToPublish,
 } from "./node-plan.ts";
-export { PlanCache } from "./plan-cache.ts";
 export { type ClusterPlan, planCluster } from "./plan-cluster.ts";
 export type { FacilityReading, FacilityReadings, NodeUsage, PlanningInput, Telemetry } from "./planning-input.ts";
-export { PowerTrends } from "./power-trends.ts";
+export { emptyPlanningMemory, type PlanningMemory, type PowerHistory } from "./planning-memory.ts";
 export type { PlanningSettings } from "./settings.ts";
 export { isNodeOccupied } from "./sleep.ts";
 export type { SleepObservations } from "./sleep-observations.ts";

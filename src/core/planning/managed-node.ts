@@ -4,6 +4,7 @@ import { densityOf, hardwareView } from "../inventory/index.ts";
 import { eligibilityOf, pinFrom, profileCaps } from "../policy/index.ts";
 import { nodePowerModelOf } from "../power/index.ts";
 import { idleAtWall } from "../twin/index.ts";
+import { memoize } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 import type { ManagedNode, NodeShape } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
@@ -20,25 +21,22 @@ export function managedNodesIn(input: PlanningInput, queued: QueuedPools): Manag
 
 function managedNodeOf(
   node: SnapshotNode,
-  { snapshot, settings, cache, now }: PlanningInput,
+  { snapshot, settings, now }: PlanningInput,
   queued: QueuedPools,
 ): ManagedNode | undefined {
   const { name } = node.metadata;
-  const hardware = snapshot.hardware(name);
-  const profile = snapshot.profile(name);
-  const last = cache.find(name)?.managed;
-  const isSameHardware = last?.node === node && last.hardware === hardware && last.shape.queued === queued;
-  // A pin ends at its time, without a change of any object.
-  const pin = pinFrom(profile, now);
-  if (isSameHardware && last.profile === profile && last.pin === pin) return last;
   const eligibility = eligibilityOf(node, settings.eligibility);
   if (eligibility === "unmanaged") return undefined;
-  const shape = isSameHardware ? last.shape : shapeOf(node, hardware, settings, queued);
-  const caps = profileCaps(shape.limits, pin, shape.hardware);
-  return (cache.of(name).managed = { name, node, hardware, profile, eligibility, shape, pin, caps });
+  const pin = pinFrom(snapshot.profile(name), now);
+  const shape = shapeOf(node, snapshot.hardware(name), settings, queued);
+  const caps = pin === undefined ? shape.caps : profileCaps(shape.limits, pin, shape.hardware);
+  return { name, node, eligibility, shape, pin, caps };
 }
 
-function shapeOf(
+/** Memoized, because matching hardware with the catalogue takes most of the time of a pass. */
+const shapeOf = memoize(computeShape);
+
+function computeShape(
   node: SnapshotNode,
   discovered: NodeHardware | undefined,
   settings: PlanningSettings,
@@ -47,12 +45,13 @@ function shapeOf(
   const { gpuProductLabels: productLabelKeys, catalogue } = settings;
   const hardware = hardwareView(node, discovered?.status, { productLabelKeys, catalogue });
   const power = nodePowerModelOf(hardware);
+  const limits = settings.limitsOf(hardware, queued);
   return {
     hardware,
     power,
     density: densityOf(hardware),
-    limits: settings.limitsOf(hardware, queued),
-    queued,
+    limits,
+    caps: profileCaps(limits, undefined, hardware),
     idle: idleAtWall(power),
   };
 }

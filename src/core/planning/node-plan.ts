@@ -1,7 +1,5 @@
 import type {
   AwaitedPod,
-  NodeHardware,
-  NodePowerProfile,
   NodePowerProfileSpec,
   NodeTwin,
   NodeTwinSpec,
@@ -9,7 +7,6 @@ import type {
   Profile,
   SchedulableClass,
 } from "../api/index.ts";
-import type { QueuedPools } from "../demand/index.ts";
 import type { Density, HardwareView } from "../inventory/index.ts";
 import {
   type Eligibility,
@@ -35,7 +32,8 @@ export interface NodeShape {
   readonly power: NodePowerModel;
   readonly density: Density;
   readonly limits: ProfileLimits;
-  readonly queued: QueuedPools;
+  /** What each profile allows the node if it is not pinned. */
+  readonly caps: ProfileCaps;
   /** What the empty node draws at the wall. */
   readonly idle: Watts;
 }
@@ -44,8 +42,6 @@ export interface NodeShape {
 export interface ManagedNode {
   readonly name: string;
   readonly node: SnapshotNode;
-  readonly hardware: NodeHardware | undefined;
-  readonly profile: NodePowerProfile | undefined;
   readonly eligibility: Eligibility;
   readonly shape: NodeShape;
   readonly pin: NodePowerProfileSpec | undefined;
@@ -101,7 +97,7 @@ export interface PlanReadings extends ZoneConditions {
   readonly awaitedBy: AwaitedPod | undefined;
 }
 
-/** Everything that was decided about one node, and the reasons. The same object as in the last pass if nothing changed. */
+/** Everything that was decided about one node, and the reasons. */
 export interface NodePlan extends NodeTarget {
   readonly status: PlannedStatus;
 }

@@ -39,23 +39,12 @@ export function nodeTargetFor(
   assigned: PlannedNode | undefined,
   performancePods: number | undefined,
   power: NodePowerTarget,
-  { snapshot, settings, cache }: PlanningInput,
+  { snapshot, settings }: PlanningInput,
 ): NodeTarget | undefined {
   const twin = snapshot.twin(managed.name);
   const planned = assigned ?? lastTargetOf(managed, twin, power.asleep);
   if (planned === undefined) return undefined;
-  const results = cache.of(managed.name);
-  const last = results.target;
-  const isSame =
-    last?.managed === managed &&
-    last.policyReason === planned.reason &&
-    last.planned === planned.profile &&
-    last.twin === twin &&
-    last.performancePods === performancePods &&
-    last.spec.power?.state === power.wanted?.state &&
-    last.spec.power?.reason === power.wanted?.reason;
-  if (isSame) return last;
-  return (results.target = targetFor({ managed, planned, twin, performancePods, power }, settings));
+  return targetFor({ managed, planned, twin, performancePods, power }, settings);
 }
 
 /** A managed node that is not eligible keeps its last target; a node that never had one gets none. */
@@ -84,11 +73,11 @@ function targetFor(
   const keepsCaps = next.caps === "eco" && decision.keepsEcoCaps === true;
   const targetCaps = twin !== undefined && keepsCaps ? capsIn(twin.spec) : profileCaps[next.caps];
   const keepsTarget = eligibility !== "eligible" || power.asleep;
-  const { power: _, ...target }: NodeTwinSpec =
+  const target: NodeTwinSpec =
     twin !== undefined && keepsTarget && keepsSpec(seen, next)
       ? twin.spec
       : { nodeName: name, ...targetOf(published, pin, targetCaps, settings.policy.type) };
-  const spec = power.wanted === undefined ? target : { ...target, power: power.wanted };
+  const spec = withPower(target, power.wanted);
   const caps = effectiveCaps(spec, shape.hardware);
   const awaitsAgent = next.state === "ActivePerformance" && !hasConfirmedCaps(twin, spec);
   const shown = awaitsAgent ? shownUntilConfirmed(twin?.status?.schedulableClass) : published;
@@ -113,6 +102,13 @@ function targetFor(
     caps,
     budget: nodePower(shape.hardware, caps),
   };
+}
+
+function withPower(target: NodeTwinSpec, wanted: WantedPower | undefined): NodeTwinSpec {
+  if (wanted !== undefined) return { ...target, power: wanted };
+  if (target.power === undefined) return target;
+  const { power: _, ...rest } = target;
+  return rest;
 }
 
 /**

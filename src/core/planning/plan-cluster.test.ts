@@ -13,15 +13,13 @@ import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
 import { ArrivalHistory } from "../fit/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
 import { capLimits } from "../policy/index.ts";
-import { SleepMemory } from "../sleep/index.ts";
 import { agentHeartbeat, linearCoolingModel, type MeterReading } from "../twin/index.ts";
 import { type Instant, instant, milliseconds, percent, seconds, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
 import { statusToPublish } from "./node-plan.ts";
-import { PlanCache } from "./plan-cache.ts";
 import { type ClusterPlan, planCluster } from "./plan-cluster.ts";
 import type { Telemetry } from "./planning-input.ts";
-import { PowerTrends } from "./power-trends.ts";
+import { emptyPlanningMemory, type PlanningMemory } from "./planning-memory.ts";
 import type { PlanningSettings } from "./settings.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
@@ -104,35 +102,39 @@ class TestSnapshot implements ClusterSnapshot {
   profile = (name: string) => this.profiles.get(name);
   pods = () => this.podList;
   podsOn = (name: string) => this.podList.filter(({ node }) => node === name);
-  podsVersion = (name: string) => this.podsOn(name).length;
-  get allPodsVersion() {
-    return this.podList.length;
-  }
   recorded = () => [...this.twins.keys(), ...this.hardwares.keys(), ...this.profiles.keys()];
   isGone = (name: string) => !this.byName.has(name);
 }
 
+interface HandOver {
+  memory: PlanningMemory;
+}
+
+const handOver = (): HandOver => ({ memory: emptyPlanningMemory });
+
 interface Pass {
   readonly settings?: Partial<PlanningSettings>;
   readonly telemetry?: Partial<Telemetry>;
-  readonly cache?: PlanCache;
-  readonly trends?: PowerTrends;
+  /** Passes with the same object hand their memory on. */
+  readonly handOver?: HandOver;
   readonly sleep?: SleepObservations;
   readonly arrivals?: ArrivalHistory;
   readonly now?: Instant;
 }
 
-const pass = (snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan =>
-  planCluster({
+function pass(snapshot: ClusterSnapshot, more: Pass = {}): ClusterPlan {
+  const plan = planCluster({
     snapshot,
     settings: more.settings === undefined ? settings : { ...settings, ...more.settings },
     telemetry: { ...noTelemetry, ...more.telemetry },
-    trends: more.trends ?? new PowerTrends(),
-    cache: more.cache ?? new PlanCache(),
+    memory: more.handOver?.memory ?? emptyPlanningMemory,
     sleep: more.sleep,
     arrivals: more.arrivals,
     now: more.now ?? NOW,
   });
+  if (more.handOver !== undefined) more.handOver.memory = plan.memory;
+  return plan;
+}
 
 /** Writes a plan into the snapshot, as the operator does. */
 function publish(snapshot: TestSnapshot, { nodes }: ClusterPlan): void {
@@ -240,21 +242,6 @@ describe("planCluster", () => {
     expect(leftovers.get("big")).toMatchObject({ labels: [labels.powerProfile, labels.draining], twin: "twin-big" });
     snapshot.nodesCurrent = false;
     expect(pass(snapshot).leftovers.size).toBe(0);
-  });
-
-  it("gives the same plan from an empty cache, and reuses the same objects from a filled one", () => {
-    const snapshot = cluster();
-    settle(snapshot);
-    const cache = new PlanCache();
-    const trends = new PowerTrends();
-    const first = pass(snapshot, { cache, trends });
-    const again = pass(snapshot, { cache, trends });
-    expect(again.nodes.get("big")).toBe(first.nodes.get("big"));
-    expect(pass(snapshot)).toEqual(again);
-    snapshot.addPod("big", "performance");
-    expect(pass(snapshot, { cache, trends }).nodes.get("big")?.performancePods).toBe(1);
-    snapshot.byName.delete("small");
-    expect(pass(snapshot, { cache, trends }).nodes.has("small")).toBe(false);
   });
 });
 
@@ -389,14 +376,14 @@ describe("sleep in a plan", () => {
     hasLocalVolume: () => false,
     selectedNode: () => undefined,
     arrivals: new ArrivalHistory(),
-    memory: new SleepMemory(),
     ...more,
   });
   const sleeping = (mode: "off" | "recommend" | "on") => ({
     sleep: { mode, after: milliseconds(10 * MINUTE), reserveQuantile: 0 },
   });
   /** The plan after all nodes were observed for long enough, and past the time in which arrivals are learned. */
-  const plannedLater = (snapshot: TestSnapshot, more: Pass): ClusterPlan => {
+  const plannedLater = (snapshot: TestSnapshot, options: Pass): ClusterPlan => {
+    const more = { handOver: handOver(), ...options };
     const learned = instant(NOW - 3 * 60 * MINUTE);
     publish(snapshot, pass(snapshot, { ...more, now: learned }));
     return settle(snapshot, more);
@@ -443,7 +430,7 @@ describe("sleep in a plan", () => {
 
   it("SLP-41 publishes the NodeTwin of a node before the node sleeps", () => {
     const snapshot = cluster();
-    const more = { settings: sleeping("on"), sleep: observations() };
+    const more = { settings: sleeping("on"), sleep: observations(), handOver: handOver() };
     pass(snapshot, { ...more, now: instant(NOW - 3 * 60 * MINUTE) });
     const first = pass(snapshot, more);
     expect([first.nodes.size, off(first)]).toEqual([4, []]);
@@ -452,9 +439,8 @@ describe("sleep in a plan", () => {
   });
 
   it("SLP-53 with recommend plans the same sleep, and asks for nothing", () => {
-    const sleep = observations();
-    const plan = plannedLater(cluster(), { settings: sleeping("recommend"), sleep });
-    expect([off(plan), sleep.memory.recommended.size]).toEqual([[], 2]);
+    const plan = plannedLater(cluster(), { settings: sleeping("recommend"), sleep: observations() });
+    expect([off(plan), plan.memory.sleep.recommended.size]).toEqual([[], 2]);
     expect([...(plan.sleep?.nodes.values() ?? [])].filter(({ wanted }) => wanted === "off")).toHaveLength(2);
   });
 
@@ -462,6 +448,19 @@ describe("sleep in a plan", () => {
     expect(plannedLater(cluster(), { settings: sleeping("off"), sleep: observations() }).sleep).toBeUndefined();
     const unread = observations({ current: false });
     expect(off(plannedLater(cluster(), { settings: sleeping("on"), sleep: unread }))).toEqual([]);
+  });
+
+  it.each(["on", "recommend"] as const)("with %s returns its memory, and changes nothing of its input", (mode) => {
+    const snapshot = cluster();
+    const more = { settings: sleeping(mode), sleep: observations(), handOver: handOver() };
+    plannedLater(snapshot, more);
+    const { memory } = more.handOver;
+    const before = structuredClone({ memory, twins: snapshot.twins, nodes: snapshot.byName });
+    const first = pass(snapshot, { ...more, handOver: { memory }, now: instant(NOW + MINUTE) });
+    const again = pass(snapshot, { ...more, handOver: { memory }, now: instant(NOW + MINUTE) });
+    expect(again).toEqual(first);
+    expect({ memory, twins: snapshot.twins, nodes: snapshot.byName }).toEqual(before);
+    expect(first.memory.sleep).not.toEqual(memory.sleep);
   });
 
   it.each<[string, Partial<SleepObservations>]>([
@@ -477,7 +476,7 @@ describe("sleep in a plan", () => {
 
   it("SLP-46 wakes a sleeping node for a pending pod, whatever taints its sleep gave it", () => {
     const snapshot = cluster();
-    const more = { settings: sleeping("on"), sleep: observations() };
+    const more = { settings: sleeping("on"), sleep: observations(), handOver: handOver() };
     const [first = "", second = ""] = off(plannedLater(snapshot, more));
     publish(snapshot, pass(snapshot, more));
     for (const name of [first, second]) {
@@ -510,7 +509,7 @@ describe("fit_aware_v1 in a plan", () => {
   it("gives the performance profile to the node that runs a performance pod, and to one node with room", () => {
     const snapshot = new TestSnapshot().addNode("a", "64").addNode("b", "64").addNode("c", "64");
     snapshot.addPod("b", "performance");
-    const plan = settle(snapshot, { settings: { policy }, cache: new PlanCache() });
+    const plan = settle(snapshot, { settings: { policy } });
     expect(profileOf(plan, "b")).toBe("performance");
     expect(plan.hpCount).toBe(1);
     expect([cpuCap(plan, "a"), cpuCap(plan, "b")]).toEqual([60, 100]);

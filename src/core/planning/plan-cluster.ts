@@ -9,6 +9,7 @@ import { managedNodesIn } from "./managed-node.ts";
 import type { NodePlan, NodeTarget } from "./node-plan.ts";
 import { nodeTargetFor } from "./node-target.ts";
 import type { PlanningInput } from "./planning-input.ts";
+import type { PlanningMemory } from "./planning-memory.ts";
 import { sleepPlanOf, wantedPowerOf } from "./sleep.ts";
 import { withTwinStatus } from "./twin-status.ts";
 
@@ -27,25 +28,25 @@ export interface ClusterPlan {
   readonly nodes: ReadonlyMap<string, NodePlan>;
   /** Objects and labels to remove, by node: of nodes that were deleted or are no longer managed. */
   readonly leftovers: ReadonlyMap<string, Leftovers>;
+  /** For the next pass. */
+  readonly memory: PlanningMemory;
 }
 
 /**
  * One planning pass: from a snapshot of the cluster to the desired spec, status and labels of every managed node, with the
- * reasons. `joulie operator` and `joulie simulate` both call it. The plan depends on the input alone.
+ * reasons. `joulie operator` and `joulie simulate` both call it. The plan depends on the input alone, and the input is not changed.
  */
 export function planCluster(input: PlanningInput): ClusterPlan {
-  const { snapshot, settings, trends, cache, now } = input;
+  const { snapshot, settings, memory, now } = input;
   const { current } = snapshot;
-  cache.use(settings);
   // Demand: performance-sensitive pods, in the cluster and by node, and pods that wait.
-  const demand = demandIn(input);
+  const demand = demandViewOf(snapshot.pods());
   const queued = queuedPools(demand.waits, now);
   // Inventory: managed nodes with their hardware, eligibility, caps and pin.
   const managed = managedNodesIn(input, queued);
-  cache.keepOnly(managed);
   // Sleep: the nodes that are needed awake. A node that sleeps is no supply for profiles and keeps its last target.
   const sleep = sleepPlanOf(managed, input);
-  const powers = managed.map(({ name }) => wantedPowerOf(name, sleep, input));
+  const powers = managed.map(({ name }) => wantedPowerOf(name, sleep?.plan, input));
   const asleep = managed.map(
     ({ name }, index) => powers[index]?.state === "off" || !isAwake(snapshot.twin(name)?.status),
   );
@@ -60,23 +61,17 @@ export function planCluster(input: PlanningInput): ClusterPlan {
     if (target !== undefined) targets.push(target);
   }
   // Twin: the status of each node under its target.
-  const nodes = withTwinStatus(targets, profiles, input);
-  trends.keepOnly(nodes);
+  const { plans: nodes, power } = withTwinStatus(targets, profiles, input);
   return {
     at: now,
     hpCount: profiles.hpCount,
     demand,
     queued,
     fit: profiles.fit,
-    sleep,
+    sleep: sleep?.plan,
     current,
     nodes,
     leftovers: leftoversIn(snapshot, settings, nodes),
+    memory: { power, sleep: sleep?.memory ?? memory.sleep },
   };
-}
-
-function demandIn({ snapshot, cache }: PlanningInput): DemandView {
-  const podsVersion = snapshot.allPodsVersion;
-  if (cache.demand?.podsVersion !== podsVersion) cache.demand = { podsVersion, view: demandViewOf(snapshot.pods()) };
-  return cache.demand.view;
 }

@@ -2,8 +2,7 @@ import type { ArrivalHistory } from "../policy/index.ts";
 import type { FacilityPower, MeterReading } from "../twin/index.ts";
 import type { Celsius, Instant, Watts } from "../units/index.ts";
 import type { ClusterSnapshot } from "./cluster-snapshot.ts";
-import type { PlanCache } from "./plan-cache.ts";
-import type { PowerTrends } from "./power-trends.ts";
+import type { PlanningMemory } from "./planning-memory.ts";
 import type { PlanningSettings } from "./settings.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
@@ -12,13 +11,11 @@ export interface PlanningInput {
   readonly snapshot: ClusterSnapshot;
   readonly telemetry: Telemetry;
   readonly settings: PlanningSettings;
-  /** Recent power readings. The pass adds the current ones; adding a reading twice changes nothing. */
-  readonly trends: PowerTrends;
-  /** Saves time only: an empty cache gives the same plan. */
-  readonly cache: PlanCache;
+  /** The memory that the last pass returned. */
+  readonly memory: PlanningMemory;
   /** For fit_aware_v1: recent arrivals of performance pods. */
   readonly arrivals?: ArrivalHistory | undefined;
-  /** For sleep decisions. The pass updates its memory. */
+  /** For sleep decisions. */
   readonly sleep?: SleepObservations | undefined;
   /** Nodes whose agent did not confirm raised caps in time. They stay eco, and other nodes are promoted. */
   readonly unconfirmed?: ReadonlySet<string> | undefined;

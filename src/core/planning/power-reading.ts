@@ -66,16 +66,9 @@ function staticReading(target: NodeTarget, input: PlanningInput): PowerReading |
 /** The share of its requested power that a pod is expected to draw: the defaults of the extender. */
 const COEFFICIENTS = { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 };
 
-function podWattsOn({ name, managed }: NodeTarget, { snapshot, cache }: PlanningInput): MarginalWatts {
-  const { node, shape } = managed;
-  const podsVersion = snapshot.podsVersion(name);
-  const results = cache.of(name);
-  const last = results.podWatts;
-  if (last?.podsVersion === podsVersion && last.shape === shape) return last.watts;
-  const nodeHardware = { hardware: shape.hardware, labels: node.metadata.labels };
-  const watts = boundWattsOn(snapshot.podsOn(name), nodeHardware, COEFFICIENTS);
-  results.podWatts = { podsVersion, shape, watts };
-  return watts;
+function podWattsOn({ name, managed }: NodeTarget, { snapshot }: PlanningInput): MarginalWatts {
+  const nodeHardware = { hardware: managed.shape.hardware, labels: managed.node.metadata.labels };
+  return boundWattsOn(snapshot.podsOn(name), nodeHardware, COEFFICIENTS);
 }
 
 /** The last reading may be from before an outage or from an earlier term of leadership. */
@@ -105,7 +98,9 @@ function publishedReading(
   input: PlanningInput,
   sources: readonly PowerSource[],
 ): PowerReading | undefined {
-  const { source, measuredNodePowerW: power, measuredAt = "", ...rest } = twin?.status?.powerMeasurement ?? {};
+  const { powerMeasurement } = twin?.status ?? {};
+  if (powerMeasurement === undefined) return undefined;
+  const { source, measuredNodePowerW: power, measuredAt = "", estimatedGpuPowerW, serverPowerW } = powerMeasurement;
   if (source === undefined || power === undefined || !sources.includes(source)) return undefined;
   // An estimate never exceeds the caps; a measured value may.
   const limit = source === "utilization" ? (budget ?? power) : power;
@@ -113,8 +108,8 @@ function publishedReading(
     power: watts(Math.min(power, limit)),
     source,
     at: instant(Date.parse(measuredAt)),
-    ...(rest.estimatedGpuPowerW !== undefined && { estimatedGpus: rest.estimatedGpuPowerW }),
-    ...(rest.serverPowerW !== undefined && { server: rest.serverPowerW }),
+    ...(estimatedGpuPowerW !== undefined && { estimatedGpus: estimatedGpuPowerW }),
+    ...(serverPowerW !== undefined && { server: serverPowerW }),
   };
   return ifFresh(reading, input);
 }

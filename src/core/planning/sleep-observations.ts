@@ -1,7 +1,6 @@
 import type { PowerEndpoint } from "../api/index.ts";
 import type { SelectedNode } from "../demand/index.ts";
 import type { ArrivalHistory } from "../fit/index.ts";
-import type { SleepMemory } from "../sleep/index.ts";
 
 /** What a pass knows for sleep decisions, besides the snapshot. */
 export interface SleepObservations {
@@ -16,5 +15,4 @@ export interface SleepObservations {
   selectedNode(claim: string): SelectedNode | undefined;
   /** Arrivals of pods of all classes. */
   readonly arrivals: ArrivalHistory;
-  readonly memory: SleepMemory;
 }

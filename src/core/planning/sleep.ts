@@ -13,20 +13,27 @@ import {
   type WantedPower,
 } from "../api/index.ts";
 import { isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
-import { hasControlPlaneRole, planSleep, type SleepNode, type SleepPlan, sleepBarrierOf } from "../sleep/index.ts";
+import {
+  hasControlPlaneRole,
+  planSleep,
+  type SleepNode,
+  type SleepPlan,
+  type SleepResult,
+  sleepBarrierOf,
+} from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
-import { totalsOf } from "./node-fit.ts";
+import { noResources, totalsOf } from "./node-fit.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
 /** Undefined if sleep is off. */
-export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInput): SleepPlan | undefined {
+export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInput): SleepResult | undefined {
   const { snapshot, sleep, now } = input;
   const settings = input.settings.sleep;
   if (settings === undefined || settings.mode === "off" || sleep === undefined) return undefined;
-  const { memory, arrivals } = sleep;
+  const { arrivals } = sleep;
   const byName = new Map(managed.map((one) => [one.name, one]));
   const nodes: SleepNode[] = [];
   const promised = promisedPods(snapshot.pods(), sleep);
@@ -35,12 +42,12 @@ export function sleepPlanOf(managed: readonly ManagedNode[], input: PlanningInpu
     nodes.push(sleepNodeOf(node, byName.get(name), promised.get(name), sleep, input));
   }
   const current = snapshot.current && sleep.current;
-  const plan = planSleep({ nodes, pods: snapshot.pods(), current, arrivals, settings, memory, now });
-  if (settings.mode === "recommend") {
-    memory.recommended.clear();
-    for (const { name, wanted } of plan.nodes.values()) if (wanted === "off") memory.recommended.add(name);
-  }
-  return plan;
+  const memory = input.memory.sleep;
+  const result = planSleep({ nodes, pods: snapshot.pods(), current, arrivals, settings, memory, now });
+  if (settings.mode !== "recommend") return result;
+  const wantedOff = Array.from(result.plan.nodes.values()).filter(({ wanted }) => wanted === "off");
+  const recommended = new Set(wantedOff.map(({ name }) => name));
+  return { plan: result.plan, memory: { ...result.memory, recommended } };
 }
 
 /** Pods without a node that a scheduler has promised to a node. */
@@ -82,14 +89,14 @@ function sleepNodeOf(
   managed: ManagedNode | undefined,
   promised: PromisedPods | undefined,
   sleep: SleepObservations,
-  { snapshot, settings, cache, now }: PlanningInput,
+  { snapshot, settings, memory, now }: PlanningInput,
 ): SleepNode {
   const { name, uid } = node.metadata;
   const endpoint = sleep.endpoint(name);
   const { status } = endpoint ?? {};
   const twin = snapshot.twin(name);
   const isReal = settings.sleep?.mode === "on";
-  const isRecommended = sleep.memory.recommended.has(name);
+  const isRecommended = memory.sleep.recommended.has(name);
   // A node that is kept free for a pod stays on, as if the pod were there.
   let pods = isKeptFree(awaitedPodOf(twin?.status), now) ? 1 : 0;
   let servesStorage = false;
@@ -106,7 +113,7 @@ function sleepNodeOf(
   return {
     name,
     uid,
-    fit: roomFor(node, twin, managed, settings, cache),
+    fit: roomOf(node, isDown(twin), settings),
     managed: managed !== undefined,
     family: managed?.shape.hardware.family,
     zone: zoneOf(node),
@@ -148,23 +155,9 @@ const zoneOf = ({ metadata }: Node): string =>
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
-function roomFor(
-  node: SnapshotNode,
-  twin: NodeTwin | undefined,
-  managed: ManagedNode | undefined,
-  settings: PlanningInput["settings"],
-  cache: PlanningInput["cache"],
-): SleepNode["fit"] {
-  const sleeps = (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
-  // The cache has results of managed nodes only.
-  if (managed === undefined) return roomOf(node, sleeps, settings);
-  const results = cache.of(managed.name);
-  const last = results.room;
-  if (last?.node === node && last.sleeps === sleeps) return last.room;
-  const room = roomOf(node, sleeps, settings);
-  results.room = { node, sleeps, room };
-  return room;
-}
+/** Whether the node sleeps, falls asleep or wakes. */
+const isDown = (twin: NodeTwin | undefined): boolean =>
+  (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
 
 function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["settings"]): SleepNode["fit"] {
   const { metadata, spec, status } = node;
@@ -172,7 +165,7 @@ function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["se
   // for must not wake another one.
   const isPassing = (key: string) => key === asleepTaint.key || ((sleeps || isReady(node)) && unreadyTaints.has(key));
   const taints = (spec?.taints ?? []).filter(({ key }) => !isPassing(key));
-  const allocatable = totalsOf(status?.allocatable ?? status?.capacity);
+  const allocatable = totalsOf(status?.allocatable ?? status?.capacity ?? noResources);
   const own = metadata.labels ?? {};
   // fit_aware_v1 makes the node performance if a pod needs that.
   const otherLabels =

@@ -3,9 +3,8 @@ import { densityOf, hardwareView } from "../inventory/index.ts";
 import { effectiveCaps, linearCoolingModel } from "../twin/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
 import type { NodeTarget } from "./node-plan.ts";
-import { PlanCache } from "./plan-cache.ts";
 import type { PlanningInput } from "./planning-input.ts";
-import { PowerTrends } from "./power-trends.ts";
+import { emptyPlanningMemory } from "./planning-memory.ts";
 import { withTwinStatus } from "./twin-status.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
@@ -51,11 +50,10 @@ function costOf(nodes: number): { readonly reads: number; readonly cooling: numb
   const input = {
     settings: { powerSource: "http", readingsFreshFor: milliseconds(60_000), twin: { cooling: model } },
     telemetry: { power, usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } },
-    trends: new PowerTrends(),
-    cache: new PlanCache(),
+    memory: emptyPlanningMemory,
     now: NOW,
   } as unknown as PlanningInput;
-  expect(withTwinStatus(targets, { hpCount: 0, byName: new Map() }, input).size).toBe(nodes);
+  expect(withTwinStatus(targets, { hpCount: 0, byName: new Map() }, input).plans.size).toBe(nodes);
   return { reads, cooling };
 }
 

@@ -1,4 +1,4 @@
-import { type AwaitedPod, isAwake, isSameSpare, labels, type NodeTwinStatus } from "../api/index.ts";
+import { type AwaitedPod, isAwake, labels, type NodeTwinStatus } from "../api/index.ts";
 import {
   ambientOf,
   estimatedPue,
@@ -6,20 +6,29 @@ import {
   type PowerReading,
   predictTwin,
   roundForPublication,
+  slopeOf,
   supplyTotals,
+  withSample,
 } from "../twin/index.ts";
-import { isoTime } from "../units/index.ts";
+import { type Instant, isoTime } from "../units/index.ts";
+import type { SnapshotNode } from "./cluster-snapshot.ts";
 import type { AssignedProfiles, ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
+import type { PowerHistory, RecentPower } from "./planning-memory.ts";
 import { powerReadingOf } from "./power-reading.ts";
+
+interface TwinStatuses {
+  readonly plans: ReadonlyMap<string, NodePlan>;
+  readonly power: PowerHistory;
+}
 
 /** Adds the predicted status to every target. All readings come first, because a rack's supply is the sum of its nodes. */
 export function withTwinStatus(
   targets: readonly NodeTarget[],
   { byName }: AssignedProfiles,
   input: PlanningInput,
-): Map<string, NodePlan> {
-  const { trends, telemetry, now } = input;
+): TwinStatuses {
+  const { memory, telemetry, now } = input;
   const readings = targets.map((target) => powerReadingOf(target, input));
   const racked = targets.map(({ managed, budget: capEstimate }, index) => {
     return { rack: rackOf(managed), measured: readings[index]?.power, capEstimate };
@@ -27,6 +36,7 @@ export function withTwinStatus(
   const totalOf = supplyTotals(racked, telemetry.facility.racks);
   const zones = new Map<string, ZoneConditions>();
   const plans = new Map<string, NodePlan>();
+  const power = new Map<string, RecentPower>();
   targets.forEach((target, index) => {
     const { node } = target.managed;
     const zone = node.metadata.labels?.[labels.coolingZone] ?? "";
@@ -34,12 +44,26 @@ export function withTwinStatus(
     if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
     const { ambient, pue } = conditions;
     const reading = readings[index];
-    const trend = trends.slopeWith(node, reading, now);
+    const recent = recentPower(node, memory.power, reading, now);
+    power.set(target.name, recent);
+    const trend = slopeOf(recent.window, now);
     const supplyTotal = totalOf(rackOf(target.managed));
     const awaitedBy = byName.get(target.name)?.awaitedBy;
     plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal, awaitedBy }, input));
   });
-  return plans;
+  return { plans, power };
+}
+
+/** The recent readings of the node, with this one. */
+function recentPower(
+  { metadata: { name, uid } }: SnapshotNode,
+  history: PowerHistory,
+  reading: PowerReading | undefined,
+  now: Instant,
+): RecentPower {
+  const last = history.get(name);
+  const window = last !== undefined && last.uid === uid ? last.window : [];
+  return { uid, window: reading === undefined ? window : withSample(window, reading, now) };
 }
 
 const rackOf = ({ node }: ManagedNode): string | undefined => node.metadata.labels?.[labels.rack];
@@ -49,10 +73,7 @@ function conditionsIn(zone: string, { facility: { site, zones } }: Telemetry): Z
   return { ambient: ambientOf(local?.ambient, site.ambient), pue: estimatedPue(local, site) };
 }
 
-function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }: PlanningInput): NodePlan {
-  const results = cache.of(target.name);
-  const last = results.plan;
-  if (last?.target === target && areSame(last.readings, readings)) return last.plan;
+function planOf(target: NodeTarget, readings: PlanReadings, { settings }: PlanningInput): NodePlan {
   const { caps, managed } = target;
   const { awaitedBy } = readings;
   const { hardware, density } = managed.shape;
@@ -71,9 +92,7 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings, cache }:
     settings.twin,
   );
   const status = roundForPublication(predicted);
-  const plan = { ...target, status: awaitedBy === undefined ? status : { ...status, awaitedBy: published(awaitedBy) } };
-  results.plan = { target, readings, plan };
-  return plan;
+  return { ...target, status: awaitedBy === undefined ? status : { ...status, awaitedBy: published(awaitedBy) } };
 }
 
 const published = ({ pod, uid, priority, since, until, spare }: AwaitedPod): NodeTwinStatus["awaitedBy"] => ({
@@ -84,17 +103,3 @@ const published = ({ pod, uid, priority, since, until, spare }: AwaitedPod): Nod
   until: isoTime(until),
   ...(spare && { spare: { cpu: spare.cpu, memory: spare.memory } }),
 });
-
-const areSame = (one: PlanReadings, other: PlanReadings): boolean =>
-  one.trend === other.trend &&
-  one.supplyTotal === other.supplyTotal &&
-  one.ambient === other.ambient &&
-  one.pue === other.pue &&
-  one.awaitedBy?.uid === other.awaitedBy?.uid &&
-  one.awaitedBy?.until === other.awaitedBy?.until &&
-  isSameSpare(one.awaitedBy?.spare, other.awaitedBy?.spare) &&
-  isSameReading(one.reading, other.reading);
-
-/** A static estimate has no time of its own: `statusAt` sets it. */
-const isSameReading = (one: PowerReading | undefined, other: PowerReading | undefined): boolean =>
-  one?.power === other?.power && one?.source === other?.source && (one?.at === other?.at || one?.source === "static");

@@ -1,5 +1,5 @@
 import type { HardwareView } from "../inventory/index.ts";
-import { isPositive, type Watts, watts } from "../units/index.ts";
+import { isPositive, memoize, type Watts, watts } from "../units/index.ts";
 import type { DeviceModel } from "./device.ts";
 import type { DeviceClass } from "./device-class.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
@@ -51,18 +51,20 @@ export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
 }
 
 /** Builds the power model of a node from its hardware view: its watts, and the classes of its models. */
-export const nodePowerModelOf = ({ cpu, gpu }: HardwareView): NodePowerModel =>
-  nodePowerModel({
-    cpu: {
-      packages: cpu.sockets,
-      cores: cpu.totalCores ?? cpu.sockets,
-      idle: watts(cpu.idleWatts / cpu.sockets),
-      full: cpu.maxWattsPerSocket,
-      class: cpuClassOf(cpu.key),
-    },
-    // An uncapped board runs at its default limit, which may be below its maximum.
-    gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
-  });
+export const nodePowerModelOf = memoize(
+  ({ cpu, gpu }: HardwareView): NodePowerModel =>
+    nodePowerModel({
+      cpu: {
+        packages: cpu.sockets,
+        cores: cpu.totalCores ?? cpu.sockets,
+        idle: watts(cpu.idleWatts / cpu.sockets),
+        full: cpu.maxWattsPerSocket,
+        class: cpuClassOf(cpu.key),
+      },
+      // An uncapped board runs at its default limit, which may be below its maximum.
+      gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
+    }),
+);
 
 /** Larger counts and powers are typing errors and would make power infinite. */
 const MAX_PARTS = 1e6;

@@ -2,9 +2,8 @@ import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
 import {
   type ClusterPlan,
   type ClusterSnapshot,
-  PlanCache,
+  emptyPlanningMemory,
   type PlanningSettings,
-  PowerTrends,
   planCluster,
   type SnapshotNode,
 } from "../planning/index.ts";
@@ -20,8 +19,7 @@ export function replan(objects: ClusterObjects, settings: PlanningSettings): Clu
     snapshot: snapshotOf(objects, settings),
     settings: { ...settings, sleep: undefined },
     telemetry: { power: new Map(), usage: new Map(), facility: { site: {}, zones: new Map(), racks: new Map() } },
-    trends: new PowerTrends(),
-    cache: new PlanCache(),
+    memory: emptyPlanningMemory,
     now: objects.now,
   });
 }
@@ -50,8 +48,6 @@ function snapshotOf(objects: ClusterObjects, { labels }: PlanningSettings): Clus
     profile: (name) => profiles.get(name),
     pods: () => pods,
     podsOn: (node) => byNode.get(node) ?? [],
-    podsVersion: () => 1,
-    allPodsVersion: 1,
     recorded: () => [...twins.keys(), ...hardware.keys(), ...profiles.keys()],
     isGone: (name) => !nodes.has(name),
     // With unknown pods the operator downgrades no node.

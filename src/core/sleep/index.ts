@@ -5,6 +5,7 @@ export {
   type SleepDecision,
   type SleepInput,
   type SleepPlan,
+  type SleepResult,
   type SleepVerdict,
   type WaitForWake,
 } from "./plan-sleep.ts";
@@ -21,5 +22,5 @@ export {
   type WakeFacts,
 } from "./power-steps.ts";
 export { type Need, type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
-export { SleepMemory } from "./sleep-memory.ts";
+export { emptySleepMemory, type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";

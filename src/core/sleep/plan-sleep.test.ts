@@ -4,9 +4,9 @@ import { admitsNode, type NodeConstraint, type PodSummary, podRequests } from ".
 import { ArrivalHistory } from "../fit/index.ts";
 import { type Instant, instant, milliseconds, seconds, watts } from "../units/index.ts";
 import { type SleepPermission, sleepBarrierOf } from "./barrier.ts";
-import { planSleep, type SleepInput, type SleepPlan } from "./plan-sleep.ts";
+import { planSleep, type SleepInput, type SleepPlan, type SleepResult } from "./plan-sleep.ts";
 import { type SleepSettings, sleepLimits } from "./settings.ts";
-import { SleepMemory } from "./sleep-memory.ts";
+import { emptySleepMemory, type SleepMemory, SleepRecorder, withClockSet } from "./sleep-memory.ts";
 import type { SleepNode } from "./sleep-node.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 2));
@@ -87,15 +87,27 @@ function pod(
 /** Before its wake began. */
 const onThen = (one: SleepNode): SleepNode => ({ ...one, state: "on" });
 
-/** A memory that has seen these nodes empty for a day. */
-function emptyForLong(nodes: readonly SleepNode[]): SleepMemory {
-  const memory = new SleepMemory();
-  memory.observe(nodes.map(onThen), true, instant(NOW - 24 * 60 * MINUTE));
-  return memory;
-}
+/** The memory after these nodes were observed. */
+const observed = (nodes: readonly SleepNode[], now: Instant, memory = emptySleepMemory): SleepMemory =>
+  new SleepRecorder(memory, nodes, true, now).memory;
 
-function plan(nodes: readonly SleepNode[], more: Partial<SleepInput> = {}): SleepPlan {
-  return planSleep({ nodes, pods: [], current: true, settings, memory: emptyForLong(nodes), now: NOW, ...more });
+/** A memory that has seen these nodes empty for a day. */
+const emptyForLong = (nodes: readonly SleepNode[]): SleepMemory =>
+  observed(nodes.map(onThen), instant(NOW - 24 * 60 * MINUTE));
+
+const resultOf = (nodes: readonly SleepNode[], more: Partial<SleepInput> = {}): SleepResult =>
+  planSleep({ nodes, pods: [], current: true, settings, memory: emptyForLong(nodes), now: NOW, ...more });
+
+const plan = (nodes: readonly SleepNode[], more: Partial<SleepInput> = {}): SleepPlan => resultOf(nodes, more).plan;
+
+/** Plans one after the other, each with the memory of the last one. */
+function plansFrom(memory: SleepMemory): typeof plan {
+  let last = memory;
+  return (nodes, more) => {
+    const result = resultOf(nodes, { memory: last, ...more });
+    last = result.memory;
+    return result.plan;
+  };
 }
 const withVerdict = ({ nodes }: SleepPlan, verdict: string) =>
   Array.from(nodes.values()).flatMap((one) => (one.verdict === verdict ? [one.name] : []));
@@ -148,17 +160,16 @@ describe("which nodes may sleep", () => {
 
   it("SLP-41 sleeps after SLEEP_AFTER without pods, not before, and counts again after a restart", () => {
     const nodes = many(4);
-    const memory = new SleepMemory();
-    memory.since = instant(0);
+    const next = plansFrom({ ...emptySleepMemory, since: instant(0) });
     const at = (minutes: number, seen: readonly SleepNode[] = nodes) =>
-      withVerdict(plan(seen, { memory, now: instant(NOW + minutes * MINUTE) }), "sleep");
+      withVerdict(next(seen, { now: instant(NOW + minutes * MINUTE) }), "sleep");
     expect(at(0)).toEqual([]);
     expect(at(9.9)).toEqual([]);
     const busy = nodes.map((one, index) => (index === 1 ? { ...one, pods: 1 } : one));
     expect(at(9.95, busy)).toEqual([]);
     // n001 had a pod in between, n000 is its family's.
     expect(at(10)).toEqual(["n002", "n003"]);
-    expect(plan(nodes, { memory: new SleepMemory() }).nodes.get("n003")?.reason).toMatch(/empty for 10m/);
+    expect(plan(nodes, { memory: emptySleepMemory }).nodes.get("n003")?.reason).toMatch(/empty for 10m/);
   });
 
   it("SLP-41 a node with a pod never sleeps, whatever the memory says; DaemonSet pods do not count", () => {
@@ -216,8 +227,7 @@ describe("which nodes may sleep", () => {
   it("SLP-43 keeps a tenth of a family empty until arrivals were observed for two hours", () => {
     const nodes = many(40, { zone: "z" });
     const others = many(60, { zone: "z", family: "other", asked: false }, "o");
-    const memory = emptyForLong([...nodes, ...others]);
-    memory.since = instant(NOW - 119 * MINUTE);
+    const memory = { ...emptyForLong([...nodes, ...others]), since: instant(NOW - 119 * MINUTE) };
     expect(withVerdict(plan([...nodes, ...others], { memory }), "sleep")).toHaveLength(36);
     expect(withVerdict(plan([...nodes, ...others]), "sleep")).toHaveLength(38);
   });
@@ -225,12 +235,10 @@ describe("which nodes may sleep", () => {
   it("SLP-43 counts empty nodes that never sleep among those that stay empty", () => {
     const never = many(3, { asked: false, barrier: "x" }, "o");
     const nodes = [node("x"), ...never];
-    const memory = emptyForLong(nodes);
-    memory.since = NOW;
+    const memory = { ...emptyForLong(nodes), since: NOW };
     expect(withVerdict(plan(nodes, { memory }), "sleep")).toEqual(["x"]);
     const busy = [node("x"), ...many(3, { asked: false, barrier: "x", pods: 1 }, "o")];
-    const other = emptyForLong(busy);
-    other.since = NOW;
+    const other = { ...emptyForLong(busy), since: NOW };
     expect(withVerdict(plan(busy, { memory: other }), "sleep")).toEqual([]);
   });
 
@@ -241,14 +249,14 @@ describe("which nodes may sleep", () => {
 
   it("SLP-44 at most 60 nodes go to sleep and 300 wake per minute; a decision counts once", () => {
     const nodes = many(200);
-    const memory = emptyForLong(nodes);
-    const first = plan(nodes, { memory });
+    const next = plansFrom(emptyForLong(nodes));
+    const first = next(nodes);
     expect(withVerdict(first, "sleep")).toHaveLength(60);
-    expect(withVerdict(plan(nodes, { memory }), "sleep")).toEqual(withVerdict(first, "sleep"));
-    const later = plan(published(nodes, first), { memory, now: instant(NOW + 30_000) });
+    expect(withVerdict(next(nodes), "sleep")).toEqual(withVerdict(first, "sleep"));
+    const later = next(published(nodes, first), { now: instant(NOW + 30_000) });
     expect(withVerdict(later, "sleep")).toEqual([]);
-    const next = plan(published(nodes, first), { memory, now: instant(NOW + MINUTE) });
-    expect(withVerdict(next, "sleep")).toHaveLength(40);
+    const last = next(published(nodes, first), { now: instant(NOW + MINUTE) });
+    expect(withVerdict(last, "sleep")).toHaveLength(40);
     const sleepers = [...many(500, asleep), ...many(500, { asked: false, pods: 1 }, "o")];
     const burst = Array.from({ length: 400 }, () => pod(16));
     const woken = plan(sleepers, {
@@ -260,11 +268,11 @@ describe("which nodes may sleep", () => {
 
   it("SLP-45 nothing sleeps while pods cannot be read, and emptiness starts again afterwards", () => {
     const nodes = many(6);
-    const memory = emptyForLong(nodes);
-    const blind = plan(nodes, { memory, current: false });
+    const next = plansFrom(emptyForLong(nodes));
+    const blind = next(nodes, { current: false });
     expect(withVerdict(blind, "sleep")).toEqual([]);
     expect(blind.blocked).toMatch(/cannot be read/);
-    expect(withVerdict(plan(nodes, { memory }), "sleep")).toEqual([]);
+    expect(withVerdict(next(nodes), "sleep")).toEqual([]);
   });
 
   it("SLP-45 nothing sleeps while more than 45 % of managed nodes are not ready for other reasons", () => {
@@ -376,9 +384,9 @@ describe("what wakes nodes", () => {
     const waking = node("w", { state: "waking", ready: false, wakeTime: seconds(200) });
     const other = node("s", { ...asleep, idle: watts(300) });
     const cluster = [...nodes, waking, other];
-    const memory = emptyForLong(cluster);
+    const next = plansFrom(emptyForLong(cluster));
     const at = (after: number, seen = cluster) =>
-      plan(seen, { pods: [...pods, pod(10)], memory, now: instant(NOW + after * 1000) });
+      next(seen, { pods: [...pods, pod(10)], now: instant(NOW + after * 1000) });
     expect(at(0).waits.map((wait) => wait.node)).toEqual(["w"]);
     expect(withVerdict(at(490), "wake")).toEqual([]);
     const late = at(491);
@@ -393,12 +401,9 @@ describe("what wakes nodes", () => {
   it("SLP-56 a clock that is set forward or back makes no node empty for longer or shorter", () => {
     for (const by of [3_600_000, -3_600_000]) {
       const nodes = many(4);
-      const memory = new SleepMemory();
-      memory.observe(nodes, true, NOW);
-      memory.since = instant(0);
-      memory.clockWasSet(milliseconds(by));
-      const at = (minutes: number) =>
-        withVerdict(plan(nodes, { memory, now: instant(NOW + by + minutes * MINUTE) }), "sleep");
+      const before = { ...observed(nodes, NOW), since: instant(0) };
+      const next = plansFrom(withClockSet(before, milliseconds(by)));
+      const at = (minutes: number) => withVerdict(next(nodes, { now: instant(NOW + by + minutes * MINUTE) }), "sleep");
       expect(at(9.9)).toEqual([]);
       expect(at(10)).toHaveLength(2);
     }
@@ -407,12 +412,9 @@ describe("what wakes nodes", () => {
   it("SLP-46 a pod that fits on paper but stays pending gets other nodes, a bounded number of times", () => {
     const { nodes } = busy(1, { barrier: "x" });
     const cluster = [...nodes, ...many(9, { pods: 1, asked: false }, "o"), node("s", asleep)];
-    const memory = emptyForLong(cluster);
+    const next = plansFrom(emptyForLong(cluster));
     const woken = (waited: number) =>
-      withVerdict(
-        plan(cluster, { pods: [pod(1, { waited: 3600 })], memory, now: instant(NOW + waited * 1000) }),
-        "wake",
-      );
+      withVerdict(next(cluster, { pods: [pod(1, { waited: 3600 })], now: instant(NOW + waited * 1000) }), "wake");
     // The time counts from the moment when the pod first fits on an awake node, not from its creation.
     expect(woken(0)).toEqual([]);
     expect(woken(60)).toEqual([]);
@@ -533,13 +535,13 @@ describe("any cluster", () => {
           requests: podRequests(new Map([["cpu", cores]])),
           nodes: {},
         });
-      const memory = new SleepMemory();
+      let seenEmpty = emptySleepMemory;
       for (const minutes of [20, 5, 0]) {
         const seen = nodes.filter((_, index) => (drawn[index]?.emptyMinutes ?? 0) >= minutes);
         const gone = nodes.filter((one) => !seen.includes(one)).map((one) => ({ ...one, pods: 1 }));
-        memory.observe([...seen, ...gone].map(onThen), true, instant(NOW - minutes * MINUTE));
+        seenEmpty = observed([...seen, ...gone].map(onThen), instant(NOW - minutes * MINUTE), seenEmpty);
       }
-      memory.since = instant(NOW - 24 * 60 * MINUTE);
+      const memory: SleepMemory = { ...seenEmpty, since: instant(NOW - 24 * 60 * MINUTE) };
       const emptyFor = new Map(nodes.map(({ name }, index) => [name, drawn[index]?.emptyMinutes ?? 0]));
       return { nodes, pods, arrivals: history, current, memory, emptyFor };
     });
@@ -552,7 +554,7 @@ describe("any cluster", () => {
   it("SLP-49 switches a node off only if every rule allows it", () => {
     fc.assert(
       fc.property(cluster, (drawn) => {
-        const result = planned(drawn);
+        const { plan: result } = planned(drawn);
         const managed = drawn.nodes.filter((one) => one.managed);
         const failing = managed.filter(
           ({ ready, wanted, state }) => !ready && wanted === "on" && (state === "on" || state === "failed"),
@@ -575,7 +577,7 @@ describe("any cluster", () => {
   it("SLP-42 never puts more than half of a zone to sleep, and SLP-43 leaves every family a node that is awake", () => {
     fc.assert(
       fc.property(cluster, (drawn) => {
-        const result = planned(drawn);
+        const { plan: result } = planned(drawn);
         const after = published(drawn.nodes, result);
         const slept = new Set(withVerdict(result, "sleep"));
         for (const zone of ["a", "b"]) {
@@ -606,14 +608,15 @@ describe("any cluster", () => {
           one.wanted === "off" && one.state === "on" ? { ...one, state: "stopping" as const } : one,
         );
         const drawn = { ...any, nodes: begun };
-        const nodes = published(drawn.nodes, planned(drawn));
-        const again = planned({ ...drawn, nodes });
+        const first = planned(drawn);
+        const nodes = published(drawn.nodes, first.plan);
+        const { plan: again, memory } = planned({ ...drawn, nodes, memory: first.memory });
         expect(withVerdict(again, "sleep")).toEqual([]);
         expect(withVerdict(again, "wake")).toEqual([]);
         const waking = nodes.map((one) =>
           one.wanted === "on" && one.state === "off" ? { ...one, state: "waking" as const } : one,
         );
-        const later = planned({ ...drawn, nodes: waking });
+        const { plan: later } = planned({ ...drawn, nodes: waking, memory });
         expect([...withVerdict(later, "sleep"), ...withVerdict(later, "wake")]).toEqual([]);
       }),
       RUNS,
@@ -623,7 +626,7 @@ describe("any cluster", () => {
   it("SLP-50 does not depend on the order of nodes or pods", () => {
     fc.assert(
       fc.property(cluster, (drawn) => {
-        const decided = ({ nodes }: SleepPlan) => Array.from(nodes.values());
+        const decided = ({ plan: { nodes } }: SleepResult) => Array.from(nodes.values());
         const reversed = { ...drawn, nodes: drawn.nodes.toReversed(), pods: drawn.pods.toReversed() };
         expect(decided(planned(reversed))).toEqual(decided(planned(drawn)));
       }),
@@ -637,7 +640,7 @@ describe("any cluster", () => {
         const single = drawn.pods.find(({ node: on, ofNode }) => on === undefined && ofNode !== true);
         if (single === undefined) return;
         const pods = [...drawn.pods.filter(({ node: on }) => on !== undefined), single];
-        const result = planned({ ...drawn, pods });
+        const { plan: result } = planned({ ...drawn, pods });
         const fits = ({ name, fit }: SleepNode) =>
           admitsNode(single.nodes ?? {}, { name, labels: fit.labels, taints: fit.taints }) &&
           Array.from(single.requests?.amounts ?? []).every(([what, amount]) => {
@@ -661,12 +664,12 @@ describe("any cluster", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(90), { minLength: 1, maxLength: 12 }), (gaps) => {
         let nodes: readonly SleepNode[] = many(400);
-        const memory = emptyForLong(nodes);
+        const next = plansFrom(emptyForLong(nodes));
         let now: Instant = NOW;
         const slept: number[] = [];
         for (const gap of gaps) {
           now = instant(now + gap * 1000);
-          const result = planSleep({ nodes, pods: [], current: true, settings, memory, now });
+          const result = next(nodes, { now });
           for (const _ of withVerdict(result, "sleep")) slept.push(now);
           nodes = published(nodes, result);
           for (const at of slept)

@@ -12,7 +12,7 @@ import {
   sleepLimits,
   sleepsBecause,
 } from "./settings.ts";
-import type { SleepMemory } from "./sleep-memory.ts";
+import { type SleepMemory, SleepRecorder } from "./sleep-memory.ts";
 import { isAsleep, isDown, isUsable, type SleepNode } from "./sleep-node.ts";
 
 /**
@@ -48,6 +48,12 @@ export interface SleepPlan {
   readonly blocked?: string | undefined;
 }
 
+export interface SleepResult {
+  readonly plan: SleepPlan;
+  /** The memory for the next plan. The same input with this memory gives the same plan and the same memory. */
+  readonly memory: SleepMemory;
+}
+
 export interface SleepInput {
   /** All nodes of the cluster. */
   readonly nodes: readonly SleepNode[];
@@ -57,7 +63,7 @@ export interface SleepInput {
   /** Arrivals of pods of all classes. Without it there is no reserve. */
   readonly arrivals?: ArrivalHistory | undefined;
   readonly settings: SleepSettings;
-  /** The pass adds what it decides; the same pass twice changes nothing. */
+  /** The memory of the last plan. */
   readonly memory: SleepMemory;
   readonly now: Instant;
 }
@@ -83,18 +89,17 @@ const lateAfter = (node: SleepNode): Milliseconds =>
  * Pods may be packed otherwise once a node wakes, and then need another node. So the plan is made again for the nodes as they are
  * once it is published, until it stays the same. Otherwise the next pass would change what this one has published.
  */
-export function planSleep(input: SleepInput): SleepPlan {
-  const { memory, now, current } = input;
+export function planSleep(input: SleepInput): SleepResult {
   const nodes = inNameOrder(input.nodes);
-  memory.observe(nodes, current, now);
+  const recorder = new SleepRecorder(input.memory, nodes, input.current, input.now);
   const pods = Array.from(input.pods);
-  let plan = planOnce(nodes, pods, input);
+  let plan = planOnce(nodes, pods, input, recorder);
   for (let round = 1, isStable = !wakesAny(plan); round < ROUNDS_LIMIT && !isStable; round++) {
-    const next = planOnce(withChanges(nodes, plan), pods, input);
+    const next = planOnce(withChanges(nodes, plan), pods, input, recorder);
     isStable = !wakesAny(next);
     plan = merged(plan, next);
   }
-  return plan;
+  return { plan, memory: recorder.memory };
 }
 
 /** Two were enough for every random cluster that was tried. */
@@ -128,21 +133,26 @@ function merged(plan: SleepPlan, next: SleepPlan): SleepPlan {
   return { ...next, nodes };
 }
 
-function planOnce(nodes: readonly SleepNode[], pods: readonly PodSummary[], input: SleepInput): SleepPlan {
-  const { settings, memory, now, current } = input;
+function planOnce(
+  nodes: readonly SleepNode[],
+  pods: readonly PodSummary[],
+  input: SleepInput,
+  recorder: SleepRecorder,
+): SleepPlan {
+  const { settings, now, current } = input;
   const pending = pendingGroups(pods, (pod) => pod.ofNode !== true && isPlacedBy(settings.schedulers, pod));
   const windows = windowsOf(nodes);
   const reserve = largestFirst(input.arrivals?.reserve(settings.reserveQuantile, now, windows) ?? []);
-  const isLate = (node: SleepNode) => memory.isWakingFor(node.uid, lateAfter(node), now);
+  const isLate = (node: SleepNode) => recorder.isWakingFor(node.uid, lateAfter(node));
   const placement = new Placement(nodes, pods, [...pending, ...reserve], isLate);
-  const waits = placePending(placement, pending, windows, input);
+  const waits = placePending(placement, pending, windows, recorder, now);
   for (const group of reserve) placement.place(group, "reserve");
-  keepFamilies(nodes, placement, memory, now);
+  keepFamilies(nodes, placement, recorder, now);
   wakeSurplusOfZones(nodes, placement);
   const blocked = blockOf(nodes, current);
-  const held = holdsOf(nodes, placement, input, blocked);
+  const held = holdsOf(nodes, placement, settings, recorder, blocked);
   swapInZones(nodes, placement, held);
-  const woken = wakesOf(nodes, placement, memory, now);
+  const woken = wakesOf(nodes, placement, recorder);
 
   const decisions = new Map<string, SleepDecision>();
   for (const [index, node] of nodes.entries()) {
@@ -189,7 +199,8 @@ function placePending(
   placement: Placement,
   pending: readonly PendingGroup[],
   windows: Readonly<Record<PodPool, Milliseconds>>,
-  { memory, now }: SleepInput,
+  recorder: SleepRecorder,
+  now: Instant,
 ): readonly WaitForWake[] {
   const waits: WaitForWake[] = [];
   const unexplained: PendingGroup[] = [];
@@ -201,7 +212,7 @@ function placePending(
     }
     if (placed.length > 0 && placed.every(isUsable)) unexplained.push(group);
   }
-  const since = memory.fitSince(unexplained.map(shapeKey), now);
+  const since = recorder.fitSince(unexplained.map(shapeKey));
   const others = unexplained.map((group, index) => ({ group, since: since[index] ?? now }));
   for (const pool of ["gpu", "cpu"] as const) {
     const ofPool = others.filter(({ group }) => group.requests.gpus > 0 === (pool === "gpu"));
@@ -210,9 +221,9 @@ function placePending(
   return waits;
 }
 
-function keepFamilies(nodes: readonly SleepNode[], placement: Placement, memory: SleepMemory, now: Instant): void {
+function keepFamilies(nodes: readonly SleepNode[], placement: Placement, recorder: SleepRecorder, now: Instant): void {
   const { awakeInFamily, emptyInFamily, learning } = sleepLimits;
-  const isLearning = memory.since === undefined || now - memory.since < learning;
+  const isLearning = now - recorder.since < learning;
   const families = indexesBy(nodes, ({ managed, family }) => (managed ? family : undefined));
   for (const members of families.values()) {
     placement.keepAwake(members, Math.max(1, Math.ceil(members.length * awakeInFamily)), "family");
@@ -275,12 +286,7 @@ function mustWakeBecause({ barrier, pods }: SleepNode, need: Need | undefined): 
 }
 
 /** The nodes that wake now. Pending pods come first. Limits of sleeping never delay a wake. */
-function wakesOf(
-  nodes: readonly SleepNode[],
-  placement: Placement,
-  memory: SleepMemory,
-  now: Instant,
-): ReadonlySet<number> {
+function wakesOf(nodes: readonly SleepNode[], placement: Placement, recorder: SleepRecorder): ReadonlySet<number> {
   const order = Object.keys(awakeNeeds);
   const urgencyOf = (index: number): number => {
     const need = placement.needOf(index);
@@ -291,9 +297,7 @@ function wakesOf(
     return node !== undefined && isAsleep(node) && mustWakeBecause(node, placement.needOf(index)) !== undefined;
   });
   const first = due.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a - b);
-  return new Set(
-    first.filter((index) => memory.start("wake", nodes[index]?.uid ?? "", sleepLimits.wakesPerMinute, now)),
-  );
+  return new Set(first.filter((index) => recorder.start("wake", nodes[index]?.uid ?? "", sleepLimits.wakesPerMinute)));
 }
 
 /** Why no node may go to sleep at all. */
@@ -311,7 +315,8 @@ const isSettled = (state: SleepNode["state"]): boolean => state === "on" || stat
 function holdsOf(
   nodes: readonly SleepNode[],
   placement: Placement,
-  { settings, memory, now }: SleepInput,
+  settings: SleepSettings,
+  recorder: SleepRecorder,
   blocked: string | undefined,
 ): ReadonlyMap<number, string> {
   const zones = indexesBy(nodes, ({ zone }) => zone);
@@ -327,11 +332,11 @@ function holdsOf(
     const need = placement.needOf(index);
     if (need !== undefined) return awakeNeeds[need];
     if (blocked !== undefined) return blocked;
-    if (!memory.isEmptyFor(uid, settings.after, now)) return notEmptyFor(settings.after);
+    if (!recorder.isEmptyFor(uid, settings.after)) return notEmptyFor(settings.after);
     if (cyclesToday >= sleepLimits.cyclesPerDay) return holds.cycles;
     const inZone = zones.get(zone)?.length ?? 0;
     if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * sleepLimits.asleepInZone)) return awakeNeeds.zone;
-    if (!memory.start("sleep", uid, sleepLimits.sleepsPerMinute, now)) return holds.rate;
+    if (!recorder.start("sleep", uid, sleepLimits.sleepsPerMinute)) return holds.rate;
     down.set(zone, (down.get(zone) ?? 0) + 1);
     return undefined;
   };

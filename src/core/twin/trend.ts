@@ -15,66 +15,56 @@ export interface PowerSample {
   readonly source: PowerSource;
 }
 
+/** The power samples of a node over the last five minutes: oldest first, all from one source. */
+export type PowerWindow = readonly PowerSample[];
+
 const MINUTE = 60_000;
 const WINDOW = 5 * MINUTE;
 /** Two samples per second. Beyond that the oldest sample is evicted, to bound the memory per node. */
 const MAX_SAMPLES = 600;
 
 /**
- * The power trend of a node over the last five minutes. The window is updated in place, because a cluster has thousands of
- * windows and every pass updates all of them.
+ * The window with one more sample. Samples may arrive late, out of order or twice (the last one of an instant counts). If the
+ * newest sample is ahead of `now`, a clock was set back or ran ahead: the window starts over instead of waiting for time to
+ * catch up. Samples that are invalid or outside the window are ignored.
  */
-export class PowerTrend {
-  /** Oldest first, all from one source. */
-  readonly #samples: PowerSample[] = [];
+export function withSample(window: PowerWindow, sample: PowerSample, now: Instant): PowerWindow {
+  const newest = window.at(-1);
+  const startsOver = newest !== undefined && isBeyondClockSkew(newest.at, now);
+  const known = startsOver ? [] : window;
+  if (!isNonNegative(sample.power) || !isRecent(sample, now)) return known;
+  const samples = newest?.source === sample.source ? known.filter((one) => isRecent(one, now)) : [];
+  const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
+  samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
+  if (samples.length > MAX_SAMPLES) samples.shift();
+  return samples;
+}
 
-  /**
-   * Samples may arrive late, out of order or twice (the last one of an instant counts). If the newest sample is ahead of `now`,
-   * a clock was set back or ran ahead: the window starts over instead of waiting for time to catch up. Samples that are invalid
-   * or outside the window are ignored.
-   */
-  add(sample: PowerSample, now: Instant): void {
-    const samples = this.#samples;
-    const newest = samples.at(-1);
-    if (newest !== undefined && isBeyondClockSkew(newest.at, now)) samples.length = 0;
-    if (!isNonNegative(sample.power) || !isRecent(sample, now)) return;
-    if (newest?.source !== sample.source) samples.length = 0;
-    while (samples[0] !== undefined && !isRecent(samples[0], now)) samples.shift();
-    const last = samples.at(-1);
-    if (last === undefined || last.at < sample.at) samples.push(sample);
-    else {
-      const place = samples.findLastIndex(({ at }) => at < sample.at) + 1;
-      samples.splice(place, samples[place]?.at === sample.at ? 1 : 0, sample);
-    }
-    if (samples.length > MAX_SAMPLES) samples.shift();
+/** Least-squares slope of the samples of the last five minutes; 0 with fewer than two. Positive means rising. */
+export function slopeOf(window: PowerWindow, now: Instant): WattsPerMinute {
+  // Times are relative to the first sample and both axes are centred, so that the sums stay small and exact.
+  let first: Instant | undefined;
+  let count = 0;
+  let minutes = 0;
+  let power = 0;
+  for (const sample of window) {
+    if (!isRecent(sample, now)) continue;
+    first ??= sample.at;
+    count++;
+    minutes += ((sample.at - first) / MINUTE - minutes) / count;
+    power += (sample.power - power) / count;
   }
-
-  /** Least-squares slope of the samples of the last five minutes; 0 with fewer than two. Positive means rising. */
-  slope(now: Instant): WattsPerMinute {
-    // Times are relative to the first sample and both axes are centred, so that the sums stay small and exact.
-    let first: Instant | undefined;
-    let count = 0;
-    let minutes = 0;
-    let power = 0;
-    for (const sample of this.#samples) {
-      if (!isRecent(sample, now)) continue;
-      first ??= sample.at;
-      count++;
-      minutes += ((sample.at - first) / MINUTE - minutes) / count;
-      power += (sample.power - power) / count;
-    }
-    if (first === undefined) return wattsPerMinute(0);
-    let covariance = 0;
-    let variance = 0;
-    for (const sample of this.#samples) {
-      if (!isRecent(sample, now)) continue;
-      const deviation = (sample.at - first) / MINUTE - minutes;
-      covariance += deviation * (sample.power - power);
-      variance += deviation * deviation;
-    }
-    const slope = covariance / variance;
-    return wattsPerMinute(Number.isFinite(slope) ? slope : 0);
+  if (first === undefined) return wattsPerMinute(0);
+  let covariance = 0;
+  let variance = 0;
+  for (const sample of window) {
+    if (!isRecent(sample, now)) continue;
+    const deviation = (sample.at - first) / MINUTE - minutes;
+    covariance += deviation * (sample.power - power);
+    variance += deviation * deviation;
   }
+  const slope = covariance / variance;
+  return wattsPerMinute(Number.isFinite(slope) ? slope : 0);
 }
 
 const isRecent = ({ at }: PowerSample, now: Instant): boolean => at >= now - WINDOW && !isBeyondClockSkew(at, now);

@@ -1,4 +1,5 @@
 export * from "./duration.ts";
+export { memoize } from "./memoize.ts";
 export * from "./number.ts";
 export * from "./physical-units.ts";
 export * from "./quantity.ts";

@@ -1,6 +1,20 @@
 import { isAwake } from "../../core/api/index.ts";
-import { type ClusterPlan, PlanCache, PowerTrends, planCluster, type Telemetry } from "../../core/planning/index.ts";
-import { elapsed, inSeconds, type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
+import {
+  type ClusterPlan,
+  emptyPlanningMemory,
+  type PlanningMemory,
+  planCluster,
+  type Telemetry,
+} from "../../core/planning/index.ts";
+import { type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "../../core/sleep/index.ts";
+import {
+  elapsed,
+  type Instant,
+  inSeconds,
+  type Milliseconds,
+  type MonotonicInstant,
+  milliseconds,
+} from "../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../platform/log/index.ts";
 import type { EventPublisher } from "./events/event-publisher.ts";
@@ -44,9 +58,9 @@ const CLOCK_SET = 1000;
 /** Plans once per interval and soon after each relevant change. */
 export class PlanningLoop {
   readonly #options: PlanningLoopOptions;
-  readonly #cache = new PlanCache();
-  readonly #trends = new PowerTrends();
   readonly #unconfirmed: UnconfirmedNodes;
+  /** What the last pass returned for the next one. */
+  #memory: PlanningMemory = emptyPlanningMemory;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
@@ -62,6 +76,11 @@ export class PlanningLoop {
   /** The last plan of this replica. */
   get plan(): ClusterPlan | undefined {
     return this.#plan;
+  }
+
+  /** Takes note that the arrivals of pods are known from this time on. */
+  arrivalsKnownSince(since: Instant): void {
+    this.#setSleepMemory(withArrivalsSince(this.#memory.sleep, since));
   }
 
   /** Requests a pass soon. */
@@ -87,8 +106,8 @@ export class PlanningLoop {
 
   /** Runs while this replica leads: plans and submits the plans to the reconciler until the term ends. */
   async run(reconciler: Reconciler, ready: Promise<void>, term: AbortSignal): Promise<void> {
-    const { state, metrics, events } = this.#options;
-    state.sleep?.memory.startTerm();
+    const { metrics, events } = this.#options;
+    this.#setSleepMemory(withNewTerm(this.#memory.sleep));
     const ended = new AbortController();
     const refreshing = this.#refreshTwins(reconciler, AbortSignal.any([term, ended.signal]));
     try {
@@ -148,15 +167,15 @@ export class PlanningLoop {
         snapshot: state,
         settings,
         telemetry: telemetry(),
-        trends: this.#trends,
-        cache: this.#cache,
+        memory: this.#memory,
         arrivals: state.arrivals,
         sleep: state.sleep,
         unconfirmed: this.#unconfirmed.overdue,
         now: clock.now(),
       });
+      this.#memory = next.memory;
       this.#reportUnconfirmed(next);
-      this.#report(next, this.#plan);
+      this.#report(next);
       unknownClasses.report(state.podsOfUnknownClass(), next.at);
       sleepEvents.report(next, this.#plan, (name) => state.node(name));
       this.#plan = next;
@@ -174,27 +193,31 @@ export class PlanningLoop {
   /** Nodes whose agents did not confirm in time become eco in the next pass, and other nodes are promoted. */
   #reportUnconfirmed(plan: ClusterPlan): void {
     const { state, events, changes } = this.#options;
-    const before = this.#unconfirmed.overdue;
-    for (const node of this.#unconfirmed.update(plan)) {
+    const { newlyOverdue, hasChanged } = this.#unconfirmed.update(plan);
+    for (const node of newlyOverdue) {
       events.capsNotConfirmed(state.node(node.name), node, state.waitingPerformancePods());
       changes.observe("raised caps", node.name, "not confirmed by the agent");
     }
-    if (this.#unconfirmed.overdue !== before) this.requestUrgently();
+    if (hasChanged) this.requestUrgently();
   }
 
   /** Otherwise every node would have been empty for hours after the clock was set forward. */
   #followClock(): void {
-    const { state, clock } = this.#options;
+    const { clock } = this.#options;
     const offset = clock.now() - clock.monotonic();
     this.#clockOffset ??= offset;
     const by = offset - this.#clockOffset;
     if (Math.abs(by) < CLOCK_SET) return;
     this.#clockOffset = offset;
-    state.sleep?.memory.clockWasSet(milliseconds(by));
+    this.#setSleepMemory(withClockSet(this.#memory.sleep, milliseconds(by)));
   }
 
-  /** Updates metrics, Events and the change log. Unchanged plans are skipped, except for the change log, which needs every node. */
-  #report({ nodes, current, fit, queued, at }: ClusterPlan, last: ClusterPlan | undefined): void {
+  #setSleepMemory(sleep: SleepMemory): void {
+    this.#memory = { ...this.#memory, sleep };
+  }
+
+  /** Updates metrics, Events and the change log. */
+  #report({ nodes, current, fit, queued, at }: ClusterPlan): void {
     const { state, settings, changes, metrics, events } = this.#options;
     metrics.recordFit(fit);
     if (settings.readsShapes)
@@ -208,7 +231,6 @@ export class PlanningLoop {
       if (!isAwake(node.twin?.status)) asleep++;
       changes.observe("state", name, seen.state);
       changes.observe("planned profile", name, node.planned);
-      if (last?.nodes.get(name) === node) continue;
       const intruders = performancePods === undefined ? undefined : (decision.intruders ?? 0);
       metrics.recordPlan(node, intruders);
       const published = state.node(name);

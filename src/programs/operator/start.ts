@@ -177,7 +177,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
           namespace: config.POD_NAMESPACE,
           arrivals: state.sleep.arrivals,
           mayWrite,
-          onRestored: (since) => state.sleep?.memory.observedSince(since),
+          onRestored: (since) => loop.arrivalsKnownSince(since),
         }).run(term);
       const ready = synced.then(async () => {
         await stopSwitch.known();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { type KubeClient, resources } from "../../../platform/kube/index.ts";
+import type { KubeClient } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { OperatorTestHarness } from "../testing/test-harness.ts";
@@ -32,26 +32,6 @@ describe("ClusterState", () => {
       onPlacedPod: () => undefined,
       onUnknownClass: () => undefined,
     });
-
-  it("changes podsVersion with the pods of a node, and forgets a Node that was deleted before its pods", async () => {
-    await harness.createNode("n");
-    await harness.advance(1);
-    expect(state.podsVersion("n")).toBe(0);
-    await harness.createPod("p", "n");
-    await harness.advance(1);
-    const before = state.podsVersion("n");
-    expect(before).toBeGreaterThan(0);
-    await harness.finishPod("p");
-    await harness.advance(1);
-    expect(state.podsVersion("n")).toBeGreaterThan(before);
-    await harness.user.delete(resources.nodes, { name: "n" });
-    await harness.advance(1);
-    expect(state.podsVersion("n")).toBe(0);
-    await harness.createPod("late", "n");
-    await harness.advance(1);
-    expect([...state.podsOn("n")].length).toBeGreaterThan(0);
-    expect(state.podsVersion("n")).toBe(0);
-  });
 
   // Servers leave out bookmarks that are not newer than the start of the watch.
   it("X-24 stays current while the first bookmarks of quiet watches take more than two minutes", async () => {

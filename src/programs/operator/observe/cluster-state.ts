@@ -84,8 +84,6 @@ export class ClusterState implements ClusterSnapshot {
   readonly #nodes: LatestObjects<SnapshotNode>;
   readonly #twins: LatestObjects<NodeTwin>;
   readonly #profiles: LatestObjects<NodePowerProfile>;
-  readonly #podsVersions = new Map<string, number>();
-  #allPodsVersion = 0;
   /** Names with objects but without a Node, and since when; undefined if the Node was deleted. */
   readonly #withoutNode = new Map<string, MonotonicInstant | undefined>();
   /** Performance pods that arrived during the last day; empty unless shapes are read. */
@@ -121,8 +119,6 @@ export class ClusterState implements ClusterSnapshot {
       nodes: reflect({ resource: resources.nodes, project: clusterNodeOf }, (change) => {
         if (change.type === "deleted") {
           this.#nodes.recordDeletion(change.key, change.old.metadata.uid);
-          // Safe: caches of pod data also depend on the Node object.
-          this.#podsVersions.delete(change.key);
           if (this.#isRecorded(change.key)) this.#withoutNode.set(change.key, undefined);
         } else this.#withoutNode.delete(change.key);
         return nodeChangeMatters(change) && !(change.type === "updated" && this.#nodes.isEcho(change.key, change.new));
@@ -141,9 +137,6 @@ export class ClusterState implements ClusterSnapshot {
           indexes: { node: (pod) => pod.node, invalidClass: (pod) => pod.invalidClass && "any" },
         },
         (change) => {
-          this.#allPodsVersion++;
-          if (change.type !== "added") this.#countPodChange(change.old.node);
-          if (change.type !== "deleted") this.#countPodChange(change.new.node);
           if (change.type === "added" && change.new.performanceSensitive) this.arrivals.record(change.new);
           if (change.type === "added" && change.new.ofNode !== true && isPlacedBy(sleepSchedulers, change.new))
             this.sleep?.arrivals.record(change.new);
@@ -270,14 +263,6 @@ export class ClusterState implements ClusterSnapshot {
       if (invalidClass !== undefined) yield invalidClass;
   }
 
-  podsVersion(node: string): number {
-    return this.#podsVersions.get(node) ?? 0;
-  }
-
-  get allPodsVersion(): number {
-    return this.#allPodsVersion;
-  }
-
   *recorded(): Iterable<string> {
     yield* this.#twins.names();
     for (const [name] of this.#reflected.hardware.store.entries()) yield name;
@@ -298,12 +283,6 @@ export class ClusterState implements ClusterSnapshot {
 
   #forgetIfUnrecorded(name: string): void {
     if (!this.#isRecorded(name)) this.#withoutNode.delete(name);
-  }
-
-  #countPodChange(node: string | undefined): void {
-    // Pods may outlive their Node. No cache holds data about pods of a missing Node.
-    if (node !== undefined && this.#reflected.nodes.store.getByKey(node) !== undefined)
-      this.#podsVersions.set(node, this.podsVersion(node) + 1);
   }
 
   /** The response also contains recent changes by other writers, whose watch events would be taken for echoes of this write. */

@@ -1,7 +1,6 @@
 import { maySwitchOff, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
 import { type SelectedNode, selectedNodeOf } from "../../../core/demand/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
-import { SleepMemory } from "../../../core/sleep/index.ts";
 import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
 import { sleepArrivals } from "./arrival-store.ts";
 import { type LocalVolume, localVolumeOf } from "./local-volume.ts";
@@ -12,7 +11,6 @@ type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "ran
 /** What sleep decisions need besides the cluster state. It is watched only while SLEEP_MODE is not off. */
 export class SleepState implements SleepObservations {
   readonly arrivals = sleepArrivals();
-  readonly memory = new SleepMemory();
   readonly #endpoints: Reflector<PowerEndpoint>;
   readonly #volumes: Reflector<LocalVolume>;
   readonly #claims: Reflector<SelectedNode>;

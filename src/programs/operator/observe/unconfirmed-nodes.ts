@@ -13,6 +13,13 @@ interface Unconfirmed {
   readonly overdue?: { readonly lastReport: string } | undefined;
 }
 
+interface OverdueChange {
+  /** Nodes whose time is over since the last plan. */
+  readonly newlyOverdue: readonly NodePlan[];
+  /** Whether other nodes are overdue than before. */
+  readonly hasChanged: boolean;
+}
+
 /**
  * Promoted nodes whose agent has not confirmed the raised caps, and for how long. It counts real time, because agents answer
  * in real time. A restart only starts the count again.
@@ -30,13 +37,13 @@ export class UnconfirmedNodes {
     this.#onOverdue = onOverdue;
   }
 
-  /** Nodes that were not confirmed in time. They stay eco for now. The same object until the names change. */
+  /** Nodes that were not confirmed in time. They stay eco for now. */
   get overdue(): ReadonlySet<string> {
     return this.#overdue;
   }
 
-  /** Takes note of a new plan. Returns the nodes whose time is over since the last one. */
-  update({ nodes }: ClusterPlan): readonly NodePlan[] {
+  /** Takes note of a new plan. */
+  update({ nodes }: ClusterPlan): OverdueChange {
     const now = this.#clock.monotonic();
     const newlyOverdue: NodePlan[] = [];
     for (const name of this.#nodes.keys()) if (!nodes.has(name)) this.#nodes.delete(name);
@@ -52,9 +59,9 @@ export class UnconfirmedNodes {
         newlyOverdue.push(plan);
       }
     }
-    this.#publish();
+    const hasChanged = this.#publish();
     this.#arm(now);
-    return newlyOverdue;
+    return { newlyOverdue, hasChanged };
   }
 
   clear(): void {
@@ -63,10 +70,12 @@ export class UnconfirmedNodes {
     this.#publish();
   }
 
-  #publish(): void {
+  /** Returns whether the names of overdue nodes changed. */
+  #publish(): boolean {
     const names = Array.from(this.#nodes).flatMap(([name, { overdue }]) => (overdue === undefined ? [] : [name]));
-    if (names.length !== this.#overdue.size || names.some((name) => !this.#overdue.has(name)))
-      this.#overdue = new Set(names);
+    const hasChanged = names.length !== this.#overdue.size || names.some((name) => !this.#overdue.has(name));
+    this.#overdue = new Set(names);
+    return hasChanged;
   }
 
   /** Wakes the planning loop when the next time is over. */

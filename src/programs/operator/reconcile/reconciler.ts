@@ -47,8 +47,6 @@ export class Reconciler {
   readonly #planWriter: PlanWriter;
   readonly #failures: WriteFailures;
   readonly #heartbeats: Heartbeats;
-  /** Plans without a diff. A plan is a new object as soon as the cluster changes, so the same plan still has no diff. */
-  readonly #settled = new Map<string, NodePlan>();
   #plan: ClusterPlan | undefined;
   /** The first node differs in each pass and in each term. Otherwise short terms would always write the same nodes. */
   #start: number;
@@ -92,7 +90,6 @@ export class Reconciler {
       this.#queue.forget(name);
     }
     this.#heartbeats.keepOnly(plan.nodes);
-    for (const name of this.#settled.keys()) if (!plan.nodes.has(name)) this.#settled.delete(name);
   }
 
   /** Queues the twins whose heartbeat is due. The planning loop calls it between passes. */
@@ -125,10 +122,8 @@ export class Reconciler {
       // A failed node waits for its retry, unless the plan now has another transition, which may succeed.
       const { transition } = nodePlan.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
-    } else if (this.#settled.get(name) === nodePlan) return false;
-    const hasDiff = this.#differ.diff(nodePlan).steps.length > 0;
-    if (!hasDiff) this.#settled.set(name, nodePlan);
-    return hasDiff;
+    }
+    return this.#differ.diff(nodePlan).steps.length > 0;
   }
 
   async #work(name: string, signal: AbortSignal): Promise<void> {

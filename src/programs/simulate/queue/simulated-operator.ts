@@ -10,17 +10,16 @@ import {
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import type { Caps } from "../../../core/physics/index.ts";
 import {
+  emptyPlanningMemory,
   type NodePlan,
-  PlanCache,
   type PlanningSettings,
-  PowerTrends,
   planCluster,
   type SleepObservations,
   statusToPublish,
 } from "../../../core/planning/index.ts";
 import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
-import { type Need, SleepMemory, type SleepPlan, type SleepSettings } from "../../../core/sleep/index.ts";
+import { type Need, type SleepPlan, type SleepSettings } from "../../../core/sleep/index.ts";
 import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
 import { type Instant, milliseconds, type Percent, type Watts, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
@@ -99,8 +98,7 @@ export class SimulatedOperator {
   /** Whether a performance pod without a node triggers a pass. */
   readonly fitsPods: boolean;
   readonly #power = new Map<string, PowerReading>();
-  readonly #trends = new PowerTrends();
-  readonly #cache = new PlanCache();
+  #memory = emptyPlanningMemory;
   /** The last published state of every node, and when it was published. */
   readonly #published = new Map<
     string,
@@ -154,7 +152,6 @@ export class SimulatedOperator {
         hasLocalVolume: () => false,
         selectedNode: () => undefined,
         arrivals: allArrivals,
-        memory: new SleepMemory(),
       };
     }
     for (const { name, hardware, node } of machines) {
@@ -186,12 +183,12 @@ export class SimulatedOperator {
       snapshot: this.#snapshot,
       settings: this.#settings,
       telemetry: { power: this.#power, usage: new Map(), facility },
-      trends: this.#trends,
-      cache: this.#cache,
+      memory: this.#memory,
       arrivals: this.#arrivals,
       sleep: this.#sleep,
       now,
     });
+    this.#memory = plan.memory;
     this.sleepPlan = plan.sleep;
     for (const { verdict, need } of plan.sleep?.nodes.values() ?? [])
       if (verdict === "wake") this.wakes[need ?? "other"]++;
@@ -234,7 +231,7 @@ export class SimulatedOperator {
       last === undefined ||
       last.next.state !== next.state ||
       last.next.caps !== next.caps ||
-      (last.spec !== spec && !hasSameCaps(last.spec, spec)) ||
+      !hasSameCaps(last.spec, spec) ||
       last.spec.power?.state !== spec.power?.state;
     if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isWorthPublishing(twin?.status, plan.status)) return;
     if (last?.spec.profile === "eco" && spec.profile === "performance")

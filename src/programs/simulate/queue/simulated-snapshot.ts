@@ -16,7 +16,6 @@ export class SimulatedSnapshot implements ClusterSnapshot {
   readonly #performancePods: readonly PodSummary[];
   readonly #allPods: SimulatedPods | undefined;
   #pending = 0;
-  #podsVersion = 0;
 
   /** `pods`: every pod with its requests, for policies that fit pods to nodes; absent = only performance pods, uncounted. */
   constructor(machines: readonly ClusterMachine[], site: SimulatedCluster, pods?: SimulatedPods) {
@@ -35,7 +34,6 @@ export class SimulatedSnapshot implements ClusterSnapshot {
   /** Reads the jobs again. `pending` performance jobs wait for a node. */
   readJobs(pending: number): void {
     this.#pending = pending;
-    this.#podsVersion++;
   }
 
   writeTwin(twin: NodeTwin): void {
@@ -76,11 +74,6 @@ export class SimulatedSnapshot implements ClusterSnapshot {
       return;
     }
     for (const pod of this.pods()) if (pod.node === name) yield pod;
-  }
-
-  podsVersion = () => this.#podsVersion;
-  get allPodsVersion(): number {
-    return this.#podsVersion;
   }
 
   recorded = () => this.#twins.keys();
