@@ -1,5 +1,4 @@
 import type {
-  AwaitedPod,
   NodePowerProfileSpec,
   NodeTwin,
   NodeTwinSpec,
@@ -20,8 +19,8 @@ import {
   type ProfileLimits,
 } from "../policy/index.ts";
 import type { NodePowerModel } from "../power/index.ts";
-import type { EffectiveCaps, PowerReading, TwinOutput } from "../twin/index.ts";
-import { type Celsius, type Instant, isoTime, type Watts, type WattsPerMinute } from "../units/index.ts";
+import type { EffectiveCaps, TwinOutput } from "../twin/index.ts";
+import { type Instant, isoTime, type Watts } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
 
 // The results of the stages of a pass, in order.
@@ -81,20 +80,6 @@ export interface NodeTarget {
   readonly caps: EffectiveCaps;
   /** The power that the node may draw under its caps. */
   readonly budget: Watts | undefined;
-}
-
-/** Ambient temperature and cooling overhead at a node's location. */
-export interface ZoneConditions {
-  readonly ambient: Celsius;
-  readonly pue: number;
-}
-
-/** The input of a plan's status besides its target. */
-export interface PlanReadings extends ZoneConditions {
-  readonly reading: PowerReading | undefined;
-  readonly trend: WattsPerMinute;
-  readonly supplyTotal: Watts | undefined;
-  readonly awaitedBy: AwaitedPod | undefined;
 }
 
 /** Everything that was decided about one node, and the reasons. */

@@ -8,14 +8,29 @@ import {
   roundForPublication,
   slopeOf,
   supplyTotals,
+  type TwinOutput,
   withSample,
 } from "../twin/index.ts";
-import { type Instant, isoTime } from "../units/index.ts";
+import { type Celsius, type Instant, isoTime, type Watts, type WattsPerMinute } from "../units/index.ts";
 import type { SnapshotNode } from "./cluster-snapshot.ts";
-import type { AssignedProfiles, ManagedNode, NodePlan, NodeTarget, PlanReadings, ZoneConditions } from "./node-plan.ts";
+import type { AssignedProfiles, ManagedNode, NodePlan, NodeTarget } from "./node-plan.ts";
 import type { PlanningInput, Telemetry } from "./planning-input.ts";
 import type { PowerHistory, RecentPower } from "./planning-memory.ts";
 import { powerReadingOf } from "./power-reading.ts";
+
+/** Ambient temperature and cooling overhead at a node's location. */
+interface ZoneConditions {
+  readonly ambient: Celsius;
+  readonly pue: number;
+}
+
+/** The input of a node's status besides its target. */
+interface NodeReadings {
+  readonly conditions: ZoneConditions;
+  readonly reading: PowerReading | undefined;
+  readonly trend: WattsPerMinute;
+  readonly supplyTotal: Watts | undefined;
+}
 
 interface TwinStatuses {
   readonly plans: ReadonlyMap<string, NodePlan>;
@@ -42,14 +57,15 @@ export function withTwinStatus(
     const zone = node.metadata.labels?.[labels.coolingZone] ?? "";
     let conditions = zones.get(zone);
     if (conditions === undefined) zones.set(zone, (conditions = conditionsIn(zone, telemetry)));
-    const { ambient, pue } = conditions;
     const reading = readings[index];
     const recent = recentPower(node, memory.power, reading, now);
     power.set(target.name, recent);
     const trend = slopeOf(recent.window, now);
     const supplyTotal = totalOf(rackOf(target.managed));
+    const predicted = predictedStatus(target, { conditions, reading, trend, supplyTotal }, input);
     const awaitedBy = byName.get(target.name)?.awaitedBy;
-    plans.set(target.name, planOf(target, { ambient, pue, reading, trend, supplyTotal, awaitedBy }, input));
+    const status = awaitedBy === undefined ? predicted : { ...predicted, awaitedBy: published(awaitedBy) };
+    plans.set(target.name, { ...target, status });
   });
   return { plans, power };
 }
@@ -73,9 +89,12 @@ function conditionsIn(zone: string, { facility: { site, zones } }: Telemetry): Z
   return { ambient: ambientOf(local?.ambient, site.ambient), pue: estimatedPue(local, site) };
 }
 
-function planOf(target: NodeTarget, readings: PlanReadings, { settings }: PlanningInput): NodePlan {
+function predictedStatus(
+  target: NodeTarget,
+  { conditions, reading, trend, supplyTotal }: NodeReadings,
+  { settings }: PlanningInput,
+): TwinOutput {
   const { caps, managed } = target;
-  const { awaitedBy } = readings;
   const { hardware, density } = managed.shape;
   // A node that should sleep takes no more pods, even before the power program has seen the target.
   const sleeps = target.spec.power?.state === "off" || !isAwake(target.twin?.status);
@@ -87,12 +106,15 @@ function planOf(target: NodeTarget, readings: PlanReadings, { settings }: Planni
       schedulableClass,
       density: density.total,
       slowdown: expectedSlowdown(hardware, caps),
-      ...readings,
+      ambient: conditions.ambient,
+      supplyTotal,
+      pue: conditions.pue,
+      reading,
+      trend,
     },
     settings.twin,
   );
-  const status = roundForPublication(predicted);
-  return { ...target, status: awaitedBy === undefined ? status : { ...status, awaitedBy: published(awaitedBy) } };
+  return roundForPublication(predicted);
 }
 
 const published = ({ pod, uid, priority, since, until, spare }: AwaitedPod): NodeTwinStatus["awaitedBy"] => ({

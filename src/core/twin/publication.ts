@@ -59,11 +59,10 @@ const ofCaps = { cpuPct: positive(tenths), gpuPct: positive(tenths) } as const;
  */
 export function roundForPublication(output: TwinOutput): TwinOutput {
   const { effectiveCapState, powerMeasurement } = output;
-  return {
-    ...rounded(output, ofStatus),
-    ...(effectiveCapState && { effectiveCapState: rounded(effectiveCapState, ofCaps) }),
-    ...(powerMeasurement && { powerMeasurement: rounded(powerMeasurement, ofMeasurement) }),
-  };
+  const status = rounded(output, ofStatus);
+  if (effectiveCapState !== undefined) status.effectiveCapState = rounded(effectiveCapState, ofCaps);
+  if (powerMeasurement !== undefined) status.powerMeasurement = rounded(powerMeasurement, ofMeasurement);
+  return status;
 }
 
 function rounded<Fields extends object>(fields: Fields, roundings: Readonly<Record<string, Rounding>>): Fields {
