@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { eventually } from "../src/platform/clock/testing/index.ts";
 import { isAlive } from "../test/controlplane/owner.ts";
-import { processesOfRun } from "./run-processes.ts";
+import { endRun, processesOfRun } from "./run-processes.ts";
 
 const runProcesses = JSON.stringify(join(import.meta.dirname, "run-processes.ts"));
 
@@ -37,5 +38,21 @@ it.skipIf(process.platform !== "linux")(
     expect(processesOfRun("another run")).toEqual([]);
     await eventually(() => !isAlive(orphanPid));
     expect(isAlive(other.pid ?? 0)).toBe(true);
+  },
+);
+
+it.skipIf(process.platform !== "linux")(
+  "X-173 waits for a process that has lost its environment until it has ended",
+  async () => {
+    const name = randomUUID();
+    // At the first signal it becomes a program without the variable, as a process that ends has none.
+    const child = spawn("sh", ["-c", "trap 'exec env -i sleep 1' TERM; echo ready; while read line; do :; done"], {
+      env: { ...process.env, JOULIE_TEST_RUN: name },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child.stdout, "data");
+    await endRun(name, (pid) => process.kill(pid, "SIGTERM"));
+    expect(isAlive(child.pid ?? 0)).toBe(false);
   },
 );

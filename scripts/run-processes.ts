@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { isGone, ownerMark } from "../test/controlplane/owner.ts";
 
 /** All processes that a run of the tests starts inherit its name in this variable. */
 const VARIABLE = "JOULIE_TEST_RUN";
-const MAX_LOOKS = 100;
+const MAX_LOOKS = 300;
 
 /** Gives a run a name. A run within a run bears both names. */
 export function nameRun(): string {
@@ -28,12 +29,17 @@ export function processesOfRun(name: string): number[] {
   );
 }
 
-/** Ends all processes of a run, also those that its processes start meanwhile. */
-export async function endRun(name: string): Promise<void> {
+/**
+ * Ends all processes of a run, also those that its processes start meanwhile. A process that is being ended has no
+ * environment any more, but still holds files: it is waited for by its pid and start time.
+ */
+export async function endRun(name: string, end: (pid: number) => void = endIfThere): Promise<void> {
+  const marks = new Set<string>();
   for (let look = 0; look < MAX_LOOKS; look++) {
     const processes = processesOfRun(name);
-    if (processes.length === 0) return;
-    for (const pid of processes) endIfThere(pid);
+    for (const pid of processes) marks.add(ownerMark(pid));
+    if (processes.length === 0 && [...marks].every((mark) => isGone(mark) !== false)) return;
+    for (const pid of processes) end(pid);
     await pause(100);
   }
 }
