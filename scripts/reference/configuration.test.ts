@@ -41,9 +41,7 @@ it("the reference lists variable, flag, default, allowed values and purpose", ()
   expect(page).toContain("| `MODE` | `--mode` |  | a, b | Either a\\|b. |");
 });
 
-it("the usual variables are variables of their program", async () => {
-  for (const [name, usual] of Object.entries(usualVariables)) {
-    const config = await programs.find((program) => program.name === name)?.config();
-    expect(Object.keys(config?.shape ?? {}), name).toEqual(expect.arrayContaining([...usual]));
-  }
+it.each(Object.entries(usualVariables))("the usual variables of %s are variables of it", async (name, usual) => {
+  const config = await programs.find((program) => program.name === name)?.config();
+  expect(Object.keys(config?.shape ?? {})).toEqual(expect.arrayContaining([...usual]));
 });
