@@ -28,6 +28,7 @@ if (isNewEnough(process.versions.node)) {
     console.error(noNodeMessage());
     process.exit(2);
   }
+  /** @type {import("node:child_process").ChildProcess} */
   let child;
   // Before the child starts, which may answer before this process goes on.
   // A terminal sends SIGINT and SIGHUP to the whole group, so the child has its own: here they must only not end us first.

@@ -18,7 +18,8 @@ if (missing.length > 0) {
   process.exit(2);
 }
 const mutate = folders.flatMap((folder) => [`${folder}/**/*.ts`, `!${folder}/**/*.test.ts`, `!${folder}/**/index.ts`]);
-const { status } = spawnSync("stryker", ["run", ...(mutate.length > 0 ? ["--mutate", mutate.join(",")] : [])], {
+const limits = mutate.length > 0 ? ["--mutate", mutate.join(",")] : [];
+const { status } = spawnSync("stryker", ["run", "scripts/mutation/stryker.config.mjs", ...limits], {
   cwd: root,
   stdio: ["ignore", "inherit", "inherit"],
 });

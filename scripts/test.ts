@@ -23,9 +23,6 @@ import { runChecks } from "./rules/checks.ts";
 import { endRun, leaveRun, nameRun } from "./run-processes.ts";
 import { suiteOrder } from "./suite-order.ts";
 
-const clusterConfig = "vitest.cluster.config.ts";
-const nodeConfig = "vitest.realnode.config.ts";
-const browserConfig = "vitest.browser.config.ts";
 /** Time for the tests to stop their programs after an interruption. */
 const END_WITHIN_MS = 20_000;
 const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
@@ -33,27 +30,27 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   // Coverage slows every test down, and its threshold is for src/core: only the tests of src/core run with it.
   unit: async (args) =>
     args.length > 0
-      ? vitest("vitest.config.ts", args)
+      ? vitest("unit", args)
       : sumCounts([
-          await vitest("vitest.config.ts", ["--coverage", "src/core/"]),
-          await vitest("vitest.config.ts", ["--exclude", "src/core/**"]),
+          await vitest("unit", ["--coverage", "src/core/"]),
+          await vitest("unit", ["--exclude", "src/core/**"]),
         ]),
   browser: async (args) => {
     const browser = prepareBrowser();
-    return browser.ready ? vitest(browserConfig, args) : skipped(browserConfig, "a browser", browser.reason);
+    return browser.ready ? vitest("browser", args) : skipped("browser", "a browser", browser.reason);
   },
   cluster: async (args) => {
     const binary = await locateControlPlane();
     return binary.available
-      ? vitest(clusterConfig, args)
-      : skipped(clusterConfig, "a real Kubernetes control plane", binary.reason);
+      ? vitest("cluster", args)
+      : skipped("cluster", "a real Kubernetes control plane", binary.reason);
   },
   node: async (args) => {
     const binary = await locateControlPlane();
     const machine = binary.available ? prepareMachine() : { ready: false as const, reason: binary.reason };
-    if (!machine.ready) return skipped(nodeConfig, "a real Kubernetes node", machine.reason);
+    if (!machine.ready) return skipped("node", "a real Kubernetes node", machine.reason);
     try {
-      return await vitest(nodeConfig, args);
+      return await vitest("node", args);
     } finally {
       // Containers and mounts outlive a killed test process. An interrupted run ends all its processes first.
       if (!isInterrupted) {
@@ -161,13 +158,13 @@ function startBeside(name: string): () => Promise<TestCount> {
   };
 }
 
-async function vitest(config: string, extra: string[]): Promise<TestCount> {
+async function vitest(project: string, extra: string[]): Promise<TestCount> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
   const report = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
     const { NODE_COMPILE_CACHE, ...uncached } = process.env;
-    const child = spawn("vitest", ["run", "--config", config, ...reporters, ...extra], {
+    const child = spawn("vitest", ["run", "--project", project, ...reporters, ...extra], {
       stdio: ["ignore", "inherit", "inherit"],
       // V8 counts coverage less precisely in cached code.
       env: extra.includes("--coverage") ? uncached : { ...uncached, NODE_COMPILE_CACHE },
@@ -187,8 +184,8 @@ async function vitest(config: string, extra: string[]): Promise<TestCount> {
 /**
  * Reports tests that cannot run here and counts them by file: as skipped, or as failed where all tests are required.
  */
-function skipped(config: string, place: string, reason: string): TestCount {
-  const list = ["list", "--filesOnly", "--config", config];
+function skipped(project: string, place: string, reason: string): TestCount {
+  const list = ["list", "--filesOnly", "--project", project];
   const files = spawnSync("vitest", list, { encoding: "utf8" }).stdout.trimEnd().split("\n");
   console.log(`SKIPPED, all tests on ${place}: ${reason}`);
   for (const file of files) console.log(`SKIPPED ${file}`);

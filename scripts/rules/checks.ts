@@ -16,7 +16,7 @@ interface Outcome {
 const checks: Record<string, () => Promise<Outcome>> = {
   types: async () => tool("tsc", ["-p", "."]),
   "types of the page": async () => tool("tsc", ["-p", "web"]),
-  "core's globals": async () => tool("tsc", ["-p", "tsconfig.core.json"]),
+  "core's globals": async () => tool("tsc", ["-p", "scripts/rules/core"]),
   lint: async () => tool("oxlint", ["--type-aware", "--deny-warnings"]),
   format: async () => tool("biome", ["check", "--error-on-warnings"]),
   "layer rules": layerRules,

@@ -12,6 +12,6 @@ export default {
   timeoutMS: 10_000,
   // Type errors never run: Node strips types and so does vitest.
   disableTypeChecks: false,
-  vitest: { configFile: "vitest.mutation.config.ts" },
+  vitest: { configFile: "scripts/mutation/vitest.config.ts" },
   thresholds: { high: 90, low: 85, break: 85 },
 };
