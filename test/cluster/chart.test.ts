@@ -9,6 +9,7 @@ import { run } from "../../src/programs/cli/index.ts";
 import { schedulerConfigText } from "../../src/programs/cli/scheduler-config.ts";
 import { programs } from "../../src/programs/index.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
+import { differences } from "../chart/differences.ts";
 import { buildControlPlane } from "../controlplane/build.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { buildHelm, helmOf } from "../controlplane/helm.ts";
@@ -17,9 +18,8 @@ import { run as runCommand } from "../realnode/command.ts";
 const chart = join(import.meta.dirname, "../../charts/joulie");
 const release = ["joulie", chart, "--namespace", "joulie-system"];
 
-/** Names of goldens, and what an administrator might set. */
+/** What an administrator might set. */
 const goldens = {
-  default: {},
   gpu: {
     mode: "enforce",
     agent: { gpu: { nvidia: { enabled: true } }, host: { drm: true }, seLinuxType: "container_device_plugin_t" },
@@ -43,6 +43,7 @@ const goldens = {
   },
 };
 const valueSets: Readonly<Record<string, object>> = {
+  "its defaults": {},
   ...goldens,
   "its own scheduler": { scheduler: { enabled: true } },
   "its own scheduler over HTTPS": {
@@ -168,21 +169,19 @@ const objects = (text: string): Rendered[] =>
 const checkArguments = (rendered: readonly Rendered[]): readonly string[] =>
   rendered.find(({ kind, metadata }) => kind === "Job" && metadata.name.endsWith("-check"))?.spec?.template?.spec
     .containers[0].args ?? [];
-/** Runs `joulie check` once on the control plane, with the arguments of the Job. */
-const checkOnce = async (words: readonly string[]): Promise<{ readonly code: number; readonly text: string }> => {
+/** What a command prints, and how it ends. */
+const joulie = async (args: readonly string[], kubeconfig: string) => {
   let text = "";
   const write = (more: string) => {
     text += more;
   };
-  const environment = {
-    env: { KUBECONFIG: plane.admin.kubeconfig },
-    machine: { isTerminal: false, exists: () => false },
-    out: write,
-    err: write,
-  };
-  const code = await run([...words, "--timeout", "0s"], programs, environment);
+  const machine = { isTerminal: false, exists: () => false };
+  const environment = { env: { KUBECONFIG: kubeconfig }, machine, out: write, err: write };
+  const code = await run(args, programs, environment);
   return { code, text };
 };
+/** Runs `joulie check` once on the control plane, with the arguments of the Job. */
+const checkOnce = async (words: readonly string[]) => joulie([...words, "--timeout", "0s"], plane.admin.kubeconfig);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "joulie-chart-"));
@@ -208,8 +207,36 @@ describe("the chart", () => {
     expect(result.stdout.trim().split("\n")).toHaveLength(known.length);
   });
 
-  it.each(Object.entries(goldens))("renders %s as before", async (name, values) => {
-    await expect(await render(values)).toMatchFileSnapshot(`../chart/${name}.golden.yaml`);
+  it.each(["check", "uninstall-fleet", "fleet", "agents"])(
+    "has a check that refuses the program %s",
+    async (program) => {
+      expect(await joulie(["check", "--programs", `agent,${program}`], "/nonexistent/kubeconfig")).toEqual({
+        code: 2,
+        text: expect.stringContaining(
+          "Programs are agent, agent-pool, operator, operator-sleep, extender, extender-energy, dashboard, power.",
+        ),
+      });
+    },
+  );
+
+  it("renders the defaults as before", async () => {
+    await expect(await render({})).toMatchFileSnapshot("../chart/default.golden.yaml");
+  });
+
+  it.each(Object.entries(goldens))("renders what an administrator sets for %s as before", async (name, values) => {
+    const changes = differences(await render({}), await render(values));
+    await expect(changes).toMatchFileSnapshot(`../chart/${name}.golden.diff`);
+  });
+
+  it.each(Object.entries(goldens))("gives Jobs arguments that the command line knows with %s", async (_, values) => {
+    const jobs = objects(await render(values)).filter(({ kind }) => kind === "Job");
+    expect(jobs.length).toBeGreaterThan(2);
+    for (const { spec } of jobs) {
+      const args = spec?.template?.spec.containers[0].args ?? [];
+      // The kubeconfig is read after the arguments.
+      const { text } = await joulie(args, "/nonexistent/kubeconfig");
+      expect([args.join(" "), text]).toEqual([args.join(" "), expect.stringContaining("/nonexistent/kubeconfig")]);
+    }
   });
 
   it.each([
