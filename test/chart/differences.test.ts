@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { differences } from "./differences.ts";
 
-const role = (verbs: string) => `---\n# Source: x\nkind: Role\nmetadata:\n  name: a\nrules:\n  verbs: ${verbs}\nlast: 1\n`;
+const role = (verbs: string) =>
+  `---\n# Source: x\nkind: Role\nmetadata:\n  name: a\nrules:\n  verbs: ${verbs}\nlast: 1\n`;
 const secret = "---\nkind: Secret\nmetadata:\n  name: b\n";
 
 it("lists changed lines below the line before them, and objects that only one rendering has", () => {
