@@ -21,8 +21,8 @@ export interface Mutant {
 }
 
 const root = join(import.meta.dirname, "../..");
-/** Reads the variables that every program has, for all of them. */
-const EVERY_PROGRAM = join(root, "src/platform/config/every-program.ts");
+/** Read the variables that every program has, for all of them. The table of the operator has their rows. */
+const SHARED_FILES = ["src/platform/config/every-program.ts", "src/programs/run-in-cluster.ts"];
 /** Only for tests; nothing of it is in a program. */
 const isForTests = (file: string): boolean =>
   /\.test\.ts$|\/(?:trial|fake-[\w-]+|control-service)\.ts$|\/testing\//.test(file);
@@ -31,7 +31,7 @@ const isForTests = (file: string): boolean =>
 export function mutantsOf(program: string, configs: readonly ConfigSchema[]): Mutant[] {
   const defaults = new Map(configs.flatMap((config) => [...hardCodedDefaults(config)]));
   const own = sourceFiles(join(root, "src/programs", program)).filter((file) => !isForTests(file));
-  const shared = configs.some((config) => "POD_NAMESPACE" in config.shape) ? [EVERY_PROGRAM] : [];
+  const shared = program === "operator" ? SHARED_FILES.map((file) => join(root, file)) : [];
   const reads = [...own, ...shared].flatMap((file) => mutantsIn(file, defaults));
   // config.test.ts has the rules between variables. One counts here where nothing else reads the variable.
   const read = new Set(reads.filter(({ ofRule }) => !ofRule).map(({ variable }) => variable));

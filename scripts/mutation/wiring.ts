@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createVitest, type TestModule, type Vitest } from "vitest/node";
-import { variableNames } from "../../src/platform/config/index.ts";
+import { everyProgram, variableNames } from "../../src/platform/config/index.ts";
 import { programs } from "../../src/programs/index.ts";
 import { type Mutant, mutantsOf, withMutants } from "./read-sites.ts";
 
@@ -30,7 +30,8 @@ export async function mutateWiring(named: readonly string[]): Promise<number> {
       if (variables.length > 0 && !variables.includes(variable)) continue;
       const own = reads.filter((mutant) => mutant.variable === variable);
       for (const mutant of own) mutants.push({ ...mutant, program, id: mutants.length });
-      if (own.length > 0) continue;
+      const isReadForAll = Object.hasOwn(everyProgram, variable) && program !== "operator";
+      if (own.length > 0 || isReadForAll) continue;
       survived++;
       console.log(`${program} ${variable}: NEVER READ`);
     }

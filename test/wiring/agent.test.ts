@@ -1,16 +1,9 @@
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import * as seen from "./agent-observations.ts";
 import { HERE, hereOnly, onHost, THERE } from "./agent-on-host.ts";
-import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const { FOLDER, FREE, SECURE, SERVICE } = seen;
-const everyProgram = everyProgramRows("agent", {
-  NODE_NAME: "a",
-  // Keeps the agent away from the machine that runs the test.
-  HOST_SYS_ROOT: "/dev/null/sys",
-  HOST_PROC_ROOT: "/dev/null/proc",
-});
 const pool = { AGENT_MODE: "pool" };
 const cpuOverHttp = {
   TELEMETRY_CPU_CONTROL: "http",
@@ -45,9 +38,7 @@ const host = {
 };
 
 const table: VariableTable = {
-  ...everyProgram,
   POD_NAME: [
-    everyProgram.POD_NAME,
     { value: "seven", observe: seen.eventInstance, byDefault: "joulie-agent", changed: "seven" },
     {
       ...inPool,

@@ -1,10 +1,8 @@
 import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
 import * as seen from "./dashboard-observations.ts";
-import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const table: VariableTable = {
-  ...everyProgramRows("dashboard"),
   DASHBOARD_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
   METRICS_ADDR: { value: "[::1]:0", observe: seen.metricsAt, byDefault: "127.0.0.1", changed: "[::1]" },
   DASHBOARD_CLIENTS: { value: "3", observe: seen.acceptedPages, byDefault: 64, changed: 3 },

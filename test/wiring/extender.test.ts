@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
 import * as seen from "./extender-observations.ts";
-import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const file = (name: string) => join(seen.certificates, name);
@@ -13,7 +12,6 @@ const scoring = {
 };
 const listening = { observe: seen.overTls, byDefault: "does not start", changed: "https: 200" };
 const table: VariableTable = {
-  ...everyProgramRows("extender"),
   EXTENDER_ADDR: { value: seen.FREE, observe: seen.served, byDefault: { asked: false }, changed: { asked: true } },
   METRICS_ADDR: {
     value: seen.FREE_METRICS,

@@ -1,6 +1,5 @@
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
 import * as seen from "./fleet-observations.ts";
-import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
 const CORES = "112 80 192 112 80 128 112 192 192 128 192 112 112 192 64 64 112 128 128 192";
@@ -18,7 +17,6 @@ const switches = {
 };
 const powers = { observe: seen.powerStates, byDefault: "stopping off on" };
 const table: VariableTable = {
-  ...everyProgramRows("fleet"),
   SIMULATOR_ADDR: { ...fleet, value: seen.FREE, changed: { served: true, metrics: false } },
   METRICS_ADDR: { ...fleet, value: seen.FREE_METRICS, changed: { served: false, metrics: true } },
   CPU_PERFORMANCE_CAP_PCT_OF_MAX: {

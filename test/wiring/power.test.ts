@@ -1,18 +1,12 @@
 import { powerConfig } from "../../src/programs/power/config.ts";
 import * as seen from "./power-observations.ts";
-import { everyProgramRows } from "./started-program.ts";
 import { describeVariables, type VariableTable } from "./variable-table.ts";
 
-const everyProgram = everyProgramRows("power");
 const lease = { observe: seen.lease, byDefault: "joulie-system/joulie-power power-0" };
 
 const table: VariableTable = {
-  ...everyProgram,
-  POD_NAME: [everyProgram.POD_NAME, { ...lease, value: "seven", changed: "joulie-system/joulie-power seven" }],
-  POD_NAMESPACE: [
-    everyProgram.POD_NAMESPACE,
-    { ...lease, value: "elsewhere", changed: "elsewhere/joulie-power power-0" },
-  ],
+  POD_NAME: { ...lease, value: "seven", changed: "joulie-system/joulie-power seven" },
+  POD_NAMESPACE: { ...lease, value: "elsewhere", changed: "elsewhere/joulie-power power-0" },
   LEASE_NAME: { ...lease, value: "north", changed: "joulie-system/north power-0" },
   METRICS_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
   SLEEP_SETTLE: { value: "1m", observe: seen.settle, byDefault: 10, changed: 60 },

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
-import type { RawValues } from "../../src/platform/config/index.ts";
+import type { EveryProgram, RawValues } from "../../src/platform/config/index.ts";
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
@@ -141,5 +141,5 @@ export function everyProgramRows(program: string, variables: RawValues = {}) {
       byDefault: "joulie-system/joulie-7",
       changed: "power/joulie-7",
     },
-  } satisfies Record<string, Row>;
+  } satisfies Record<keyof EveryProgram, Row>;
 }
