@@ -5,8 +5,8 @@ import type { ApiRequest, ApiResponse, Transport } from "../kube/index.ts";
 import { RequestHandler } from "./api/handler.ts";
 import { type ListeningServer, type ListenOptions, serveApi } from "./api/http.ts";
 import type { WatchStream } from "./api/watch-stream.ts";
+import { namespaces } from "./kinds/builtin-kinds.ts";
 import { crds } from "./kinds/crds.ts";
-import { namespaces } from "./kinds/namespaces-and-leases.ts";
 import { Registry } from "./kinds/registry.ts";
 import type { JsonObject } from "./storage/json.ts";
 import type { Server } from "./storage/server.ts";
@@ -28,7 +28,7 @@ export interface EmbeddedOptions {
 }
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
-const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
+const itself: ApiWriteOptions = { manager: "joulie-embedded", strict: true };
 
 /** An in-memory Kubernetes API server inside this process. */
 export class EmbeddedApi {

@@ -95,13 +95,12 @@ describe.each(["memory", "HTTP"])("faults over %s", (way) => {
   it("ends open watches with 410, and rejects older resourceVersions", async () => {
     const { api, transport } = await started(way);
     const page = JSON.parse(await textOf(await send(transport, "/api/v1/namespaces?limit=1"))) as {
-      metadata: { continue: string; resourceVersion: string };
+      metadata: { resourceVersion: string };
     };
-    const { continue: token, resourceVersion } = page.metadata;
+    const { resourceVersion } = page.metadata;
     const watch = await send(transport, `/api/v1/namespaces?watch=1&resourceVersion=${resourceVersion}`);
     api.faults.expire();
     expect(JSON.parse(await textOf(watch))).toMatchObject({ type: "ERROR", object: { code: 410, reason: "Expired" } });
-    expect((await send(transport, `/api/v1/namespaces?limit=1&continue=${token}`)).status).toBe(410);
     const early = await send(transport, `/api/v1/namespaces?watch=1&resourceVersion=${Number(resourceVersion) - 1}`);
     expect(JSON.parse(await textOf(early))).toMatchObject({ type: "ERROR", object: { code: 410 } });
   });

@@ -101,7 +101,7 @@ class FaultInjector {
     this.#hooks.dropWatches();
   }
 
-  /** Compacts the history: open watches end with 410, and the server rejects older resourceVersions and continue tokens. */
+  /** Compacts the history: open watches end with 410, and the server rejects older resourceVersions. */
   expire(): void {
     this.#hooks.expire();
   }
