@@ -25,7 +25,7 @@ export function refusalContract(hand: () => Hand): void {
     expect((await hand().get(`${paths.twins}/${name}`)).status).toBe(404);
   });
 
-  it("rejects two conditions of one type and an invalid date", async () => {
+  it("rejects an invalid date", async () => {
     const name = hand().unique("conditions");
     await hand().create(paths.twins, twin(name));
     const one = {
@@ -35,9 +35,8 @@ export function refusalContract(hand: () => Hand): void {
       reason: "Because",
       message: "",
     };
-    for (const status of [{ conditions: [one, one] }, { lastUpdated: "yesterday" }]) {
-      expect((await hand().patch(`${paths.twins}/${name}/status`, { status })).status).toBe(422);
-    }
+    const status = { lastUpdated: "yesterday" };
+    expect((await hand().patch(`${paths.twins}/${name}/status`, { status })).status).toBe(422);
     expect((await hand().patch(`${paths.twins}/${name}/status`, { status: { conditions: [one] } })).status).toBe(200);
   });
 

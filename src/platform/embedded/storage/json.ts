@@ -27,12 +27,12 @@ export function withField(fields: JsonObject, key: string, value: unknown): Json
 export const without = (fields: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
 
-/** The value at a path of field names, or undefined. */
+/** The value at a path of field names and list positions, or undefined. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const key of path) {
-    if (!isJsonObject(here) || !Object.hasOwn(here, key)) return undefined;
-    here = here[key];
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, key)) return undefined;
+    here = (here as JsonObject)[key];
   }
   return here;
 }

@@ -6,7 +6,7 @@ import { kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import { metadataProblems } from "./metadata-rules.ts";
-import { defaulted, pruned } from "./pruning.ts";
+import { pruned } from "./pruning.ts";
 import { validateValue } from "./validate.ts";
 
 /** The options of a write request. */
@@ -73,14 +73,14 @@ export function withoutUnknownFields(
 
 /** Applies the CRD's defaults and validates the object. */
 export function validated(resource: ServedResource, object: JsonObject): JsonObject {
-  const shaped = resource.custom ? jsonObjectOr(defaulted(object, resource.schema)) : object;
+  const checked = resource.custom ? validateValue(object, resource.schema) : { value: object, problems: [] };
   const problems = [
-    ...metadataProblems(jsonObjectOr(shaped.metadata)),
-    ...(resource.custom ? validateValue(shaped, resource.schema) : []),
-    ...(resource.problems?.(shaped) ?? []),
+    ...metadataProblems(jsonObjectOr(object.metadata)),
+    ...checked.problems,
+    ...(resource.problems?.(object) ?? []),
   ];
-  if (problems.length > 0) throw invalid(resource, stringAt(shaped, "metadata", "name"), problems);
-  return shaped;
+  if (problems.length > 0) throw invalid(resource, stringAt(object, "metadata", "name"), problems);
+  return jsonObjectOr(checked.value);
 }
 
 /** New objects need an existing namespace that is not being deleted. */
