@@ -28,14 +28,12 @@ if (isNewEnough(process.versions.node)) {
     console.error(noNodeMessage());
     process.exit(2);
   }
-  /** @type {import("node:child_process").ChildProcess} */
-  let child;
   // Before the child starts, which may answer before this process goes on.
   // A terminal sends SIGINT and SIGHUP to the whole group, so the child has its own: here they must only not end us first.
   // Passed on as well, one Ctrl-C would count as two, and a second one means "now".
   for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
-  child = spawn(node, [entry, ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(node, [entry, ...process.argv.slice(2)], { stdio: "inherit" });
   child.on("error", (error) => {
     console.error(`joulie: could not start ${node}: ${error.message} (JOULIE_E_NODE_VERSION)`);
     process.exit(2);

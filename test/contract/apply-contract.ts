@@ -45,17 +45,6 @@ export function applyContract(hand: () => Hand): void {
     expect([second.status, second.body.metadata.generation, second.body.spec.profile]).toEqual([200, 2, "performance"]);
   });
 
-  it("also accepts a configuration as YAML", async () => {
-    const name = hand().unique("yaml");
-    const yaml = [
-      `apiVersion: ${twin(name).apiVersion}`,
-      "kind: NodeTwin",
-      `metadata: { name: ${name} }`,
-      `spec: { nodeName: ${name}, profile: eco }`,
-    ].join("\n");
-    expect((await hand().apply(`${paths.twins}/${name}`, yaml, "one")).status).toBe(201);
-  });
-
   it("writes nothing when an apply repeats the previous one", async () => {
     const name = hand().unique("again");
     const path = `${paths.twins}/${name}`;

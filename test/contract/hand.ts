@@ -17,7 +17,6 @@ export interface RawWatchEvent {
 
 const patchTypes = {
   merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
   strategic: "application/strategic-merge-patch+json",
 } as const;
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { instant, milliseconds } from "../../src/core/units/index.ts";
 import { VirtualClock } from "../../src/platform/clock/index.ts";
-import { EmbeddedApi, type InjectedFault } from "../../src/platform/embedded/index.ts";
+import { FaultyApi, type InjectedFault } from "../../src/platform/embedded/testing/faulty-api.ts";
 import { KubeClient, Reflector, resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
@@ -16,7 +16,7 @@ const ms = milliseconds;
 async function torture(seed: number) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
   const random = seededRandom(seed);
-  const api = new EmbeddedApi({ clock, random, crds: kinds.map(crdOf), historyLimit: 40 });
+  const api = new FaultyApi({ clock, random, crds: kinds.map(crdOf), historyLimit: 40 });
   const limit = { perSecond: 1e6, burst: 1e6, queue: 1e6 };
   const client = new KubeClient({ transport: api.transport(), clock, random, fieldManager: "test", limit });
   const seen = new Map<string, string>();

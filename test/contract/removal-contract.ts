@@ -29,21 +29,6 @@ export function removalContract(hand: () => Hand): void {
     expect((await hand().get(path)).status).toBe(404);
   });
 
-  it("rejects a new finalizer on a terminating object with 422", async () => {
-    const name = hand().unique("finalizer");
-    const path = `${paths.twins}/${name}`;
-    await hand().create(paths.twins, twin(name, {}, { finalizers: ["example.org/a", "example.org/b"] }));
-    ok(await hand().send("DELETE", path));
-    for (const finalizers of [["example.org/a", "example.org/b", "example.org/c"], ["example.org/c"]]) {
-      const { status, body } = await hand().patch(path, { metadata: { finalizers } });
-      expect([status, body.details.causes[0].field]).toEqual([422, "metadata.finalizers"]);
-      expect(body.message).toContain('"example.org/c"');
-    }
-    ok(await hand().patch(path, { metadata: { finalizers: ["example.org/b"] } }));
-    ok(await hand().patch(path, { metadata: { finalizers: [] } }));
-    expect((await hand().get(path)).status).toBe(404);
-  });
-
   it("keeps a bound pod until its grace period has ended and its last finalizer is removed, in either order", async () => {
     const names = [hand().unique("grace"), hand().unique("grace")];
     const [ended, released] = names.map((name) => `${paths.pods}/${name}`) as [string, string];
@@ -62,30 +47,6 @@ export function removalContract(hand: () => Hand): void {
     expect(ok(await hand().get(released)).metadata.deletionGracePeriodSeconds).toBe(3600);
     await end(released);
     for (const path of [ended, released]) expect((await hand().get(path)).status).toBe(404);
-  });
-
-  it("accepts any integer as grace period and rejects other values with 400", async () => {
-    const name = hand().unique("grace");
-    const path = `${paths.pods}/${name}`;
-    await hand().create(paths.pods, pod(name, {}, { nodeName: "somewhere" }));
-    const grace = async (value: string) => hand().send("DELETE", path, `{"gracePeriodSeconds":${value}}`);
-    for (const bad of ["1.5", '"5"', "9223372036854775808"]) expect((await grace(bad)).status).toBe(400);
-    for (const bad of ["", "x", "1e3"]) {
-      expect((await hand().send("DELETE", `${path}?gracePeriodSeconds=${bad}`)).status).toBe(400);
-    }
-    const { metadata } = ok(await grace("1000000000000000000"));
-    expect(metadata.deletionGracePeriodSeconds).toBe(1e18);
-    expect(ok(await grace("-1")).metadata.deletionGracePeriodSeconds).toBe(1);
-    ok(await grace("0"));
-    expect((await hand().get(path)).status).toBe(404);
-  });
-
-  it("rejects the delete of required namespaces (403) and of all namespaces at once (405)", async () => {
-    for (const name of ["default", "kube-system", "kube-public"]) {
-      const { status, body } = await hand().send("DELETE", `${paths.namespaces}/${name}`);
-      expect([status, body.reason, body.details.name]).toEqual([403, "Forbidden", name]);
-    }
-    expect((await hand().send("DELETE", `${paths.namespaces}?dryRun=All`)).status).toBe(405);
   });
 
   it("deletes dependents when their last owner is deleted", async () => {
@@ -113,26 +74,6 @@ export function removalContract(hand: () => Hand): void {
     const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid as string };
     await hand().create(paths.twins, twin(name, {}, { ownerReferences: [owner] }));
     expect(await gone(`${paths.twins}/${name}`)).toBe(true);
-  });
-
-  it("keeps dependents with the propagation policy Orphan", async () => {
-    const owned = async (name: string) => {
-      const { metadata } = await hand().create(paths.nodes, node(name));
-      const owner = { apiVersion: "v1", kind: "Node", name, uid: metadata.uid as string };
-      await hand().create(paths.twins, twin(name, {}, { ownerReferences: [owner] }));
-    };
-    const name = hand().unique("orphaned");
-    await owned(name);
-    // A garbage collector that has not seen the twin yet would not orphan it, and would delete it later. It sees twins in order:
-    // once it has deleted a later one, it has seen this one.
-    const later = hand().unique("later");
-    await owned(later);
-    ok(await hand().send("DELETE", `${paths.nodes}/${later}`));
-    await gone(`${paths.twins}/${later}`);
-    ok(await hand().send("DELETE", `${paths.nodes}/${name}`, { propagationPolicy: "Orphan" }));
-    await gone(`${paths.nodes}/${name}`);
-    const left = ok(await hand().get(`${paths.twins}/${name}`));
-    expect(left.metadata.ownerReferences ?? []).toEqual([]);
   });
 
   it("deletes all objects of a selection in one request", async () => {

@@ -7,7 +7,7 @@ import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { EveryProgram, RawValues } from "../../src/platform/config/index.ts";
-import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
+import { FaultyApi } from "../../src/platform/embedded/testing/faulty-api.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
 
@@ -61,7 +61,7 @@ export async function runJoulie(
 }
 
 interface Plane {
-  readonly api: EmbeddedApi;
+  readonly api: FaultyApi;
   readonly kubeconfig: string;
   readonly folder: string;
 }
@@ -69,7 +69,7 @@ interface Plane {
 /** Serves an API over HTTP with a folder for the test's files; `use` receives the path of its kubeconfig. */
 export async function withApi<Result>(use: (plane: Plane) => Promise<Result>): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
-  const api = new EmbeddedApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
+  const api = new FaultyApi({ clock: systemClock, random: systemRandom, crds: kinds.map(crdOf) });
   try {
     const kubeconfig = join(folder, "kubeconfig");
     await writeFile(kubeconfig, (await api.listen()).kubeconfig());

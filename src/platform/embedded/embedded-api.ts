@@ -1,14 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
-import type { ApiRequest, Transport } from "../kube/index.ts";
-import { FaultInjector } from "./api/faults.ts";
+import type { ApiRequest, ApiResponse, Transport } from "../kube/index.ts";
 import { RequestHandler } from "./api/handler.ts";
 import { type ListeningServer, type ListenOptions, serveApi } from "./api/http.ts";
-import { expired } from "./api/status.ts";
 import type { WatchStream } from "./api/watch-stream.ts";
+import { namespaces } from "./kinds/builtin-kinds.ts";
 import { crds } from "./kinds/crds.ts";
-import { namespaces } from "./kinds/namespaces-and-leases.ts";
 import { Registry } from "./kinds/registry.ts";
 import type { JsonObject } from "./storage/json.ts";
 import type { Server } from "./storage/server.ts";
@@ -30,11 +28,11 @@ export interface EmbeddedOptions {
 }
 
 const firstNamespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
-const itself: ApiWriteOptions = { manager: "joulie-embedded", dryRun: false, fieldValidation: "Strict" };
+const itself: ApiWriteOptions = { manager: "joulie-embedded", strict: true };
 
 /** An in-memory Kubernetes API server inside this process. */
 export class EmbeddedApi {
-  readonly faults: FaultInjector;
+  protected readonly store: EmbeddedStore;
   readonly #handler: RequestHandler;
   readonly #clock: Clock;
   readonly #open = new Set<ListeningServer>();
@@ -42,17 +40,9 @@ export class EmbeddedApi {
   constructor(options: EmbeddedOptions) {
     const { clock, random } = options;
     this.#clock = clock;
-    const store = new EmbeddedStore(options.historyLimit ?? 10_000);
-    const server: Server = { store, registry: new Registry(), clock, random };
+    this.store = new EmbeddedStore(options.historyLimit ?? 10_000);
+    const server: Server = { store: this.store, registry: new Registry(), clock, random };
     this.#handler = new RequestHandler(server);
-    this.faults = new FaultInjector(clock, {
-      dropWatches: () => this.#endWatches((watch) => watch.end(new Error("injected fault: watch aborted"))),
-      expire: () => {
-        store.compact();
-        const { status } = expired(`too old resource version: everything up to ${store.version} is compacted`);
-        this.#endWatches((watch) => watch.fail(status));
-      },
-    });
     serveCrds(server);
     expireEvents(server);
     // Registered after serveCrds, so that it also collects the dependents of objects removed with their CRD.
@@ -69,7 +59,7 @@ export class EmbeddedApi {
       request: async (request) => {
         closed.signal.throwIfAborted();
         const signal = AbortSignal.any([request.signal, closed.signal]);
-        return this.#answer({ ...request, signal });
+        return this.answer({ ...request, signal });
       },
       close: async () => closed.abort(new Error("the transport is closed")),
     };
@@ -79,7 +69,7 @@ export class EmbeddedApi {
   async listen(options: ListenOptions = {}): Promise<ListeningServer> {
     const token = randomBytes(24).toString("base64url");
     const listening = await serveApi(
-      { answer: async (request) => this.#answer(request), token, clock: this.#clock },
+      { answer: async (request) => this.answer(request), token, clock: this.#clock },
       options,
     );
     this.#open.add(listening);
@@ -88,17 +78,17 @@ export class EmbeddedApi {
 
   /** Ends every watch and every listener. */
   async close(): Promise<void> {
-    this.faults.clear();
-    this.#endWatches((watch) => watch.end());
+    this.endWatches((watch) => watch.end());
     await Promise.all([...this.#open].map(async (listening) => listening.close()));
     this.#open.clear();
   }
 
-  async #answer(request: ApiRequest) {
-    return this.faults.answer(request, (one) => this.#handler.handle(one));
+  protected async answer(request: ApiRequest): Promise<ApiResponse> {
+    request.signal.throwIfAborted();
+    return this.#handler.handle(request);
   }
 
-  #endWatches(end: (watch: WatchStream) => void): void {
+  protected endWatches(end: (watch: WatchStream) => void): void {
     for (const watch of this.#handler.watches) end(watch);
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
-import { EmbeddedApi } from "../embedded/index.ts";
+import { FaultyApi } from "../embedded/testing/faulty-api.ts";
 import { KubeClient, type KubeObject } from "../kube/index.ts";
 import { seededRandom } from "../random/index.ts";
 import { Metal3Switch } from "./metal3-switch.ts";
@@ -11,11 +11,11 @@ const never = new AbortController().signal;
 const confirmed = async (): Promise<void> => undefined;
 const clock = new VirtualClock(instant(0));
 const at = { namespace: "default", name: "host-1" };
-let api: EmbeddedApi;
+let api: FaultyApi;
 let client: KubeClient;
 let machine: Metal3Switch;
 beforeEach(async () => {
-  api = new EmbeddedApi({ clock, random: seededRandom(1), crds: [bareMetalHostCrd] });
+  api = new FaultyApi({ clock, random: seededRandom(1), crds: [bareMetalHostCrd] });
   client = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "t" });
   machine = new Metal3Switch({ client, timeout: milliseconds(5000), endpoint: at });
 });

@@ -3,12 +3,12 @@ import { crdOf, isWakeProven, kinds, powerEndpointKind, readAs } from "../../cor
 import { instant, seconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { eventually } from "../../platform/clock/testing/index.ts";
-import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { FaultyApi } from "../../platform/embedded/testing/faulty-api.ts";
 import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { recordWakeProofs } from "./wake-proofs.ts";
 
-const api = new EmbeddedApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
+const api = new FaultyApi({ clock: systemClock, random: seededRandom(1), crds: kinds.map(crdOf) });
 afterEach(async () => api.close());
 
 it("X-163 begins with every wake proven the day before, as soon as the PowerEndpoints exist", async () => {

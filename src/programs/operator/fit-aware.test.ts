@@ -138,8 +138,6 @@ describe("fit_aware_v1", () => {
   });
 });
 
-const bindings = { ...resources.pods, plural: "bindings", kind: "Binding" };
-
 describe("ECO_MAX_SLOWDOWN_PCT", () => {
   let harness: OperatorTestHarness;
   beforeEach(async () => {
@@ -165,8 +163,7 @@ describe("ECO_MAX_SLOWDOWN_PCT", () => {
     await harness.createPod("waiting", undefined);
     await harness.advance(2 * MINUTE);
     expect(await slowdown()).toBeLessThanOrEqual(5);
-    const binding = { metadata: { name: "waiting" }, target: { kind: "Node", name: "n" } };
-    await harness.user.create(bindings, binding, { namespace: "default" });
+    await harness.user.bind({ name: "waiting", namespace: "default" }, "n");
     await harness.advance(9 * MINUTE);
     expect(await slowdown()).toBeLessThanOrEqual(5);
     await harness.advance(2 * MINUTE);

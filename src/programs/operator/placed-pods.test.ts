@@ -3,7 +3,6 @@ import { resources } from "../../platform/kube/index.ts";
 import { OperatorTestHarness } from "./testing/test-harness.ts";
 
 describe("joulie_operator_pods_placed_total", () => {
-  const bindings = { group: "", version: "v1", plural: "bindings", kind: "Binding", namespaced: true };
   const placed = "joulie_operator_pods_placed_total";
 
   it("counts pods that a scheduler binds to managed nodes, and no others", async () => {
@@ -26,12 +25,7 @@ describe("joulie_operator_pods_placed_total", () => {
     const operator = harness.start();
     await harness.advance(5);
     expect(await operator.series(placed)).toEqual([`${placed} 0`]);
-    const bind = async (name: string, nodeName: string) =>
-      harness.user.create(
-        bindings,
-        { metadata: { name }, target: { kind: "Node", name: nodeName } },
-        { namespace: "default" },
-      );
+    const bind = async (name: string, nodeName: string) => harness.user.bind({ name, namespace: "default" }, nodeName);
     await bind("elsewhere", "unmanaged");
     await bind("daemon", "a");
     await harness.createPod("by-name", "a");

@@ -10,10 +10,7 @@ import { invalid } from "./status.ts";
 const KUBERNETES = { major: "1", minor: "36", gitVersion: "v1.36.0+joulie.embedded" };
 
 const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-const verbsOf = ({ undeletableNames: lasting }: ServedResource): readonly string[] =>
-  lasting === undefined ? VERBS : VERBS.filter((verb) => verb !== "deletecollection");
 const STATUS_VERBS = ["get", "patch", "update"];
-const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 interface Subresource {
   readonly name: string;
@@ -42,9 +39,6 @@ const subresourcesOf = (resource: ServedResource): Subresource[] => [
   ...(isScalable(resource) ? [scaleSubresource] : []),
 ];
 
-const groupsOf = (resources: readonly ServedResource[]): Map<string, ServedResource[]> =>
-  Map.groupBy(resources, ({ group }) => group);
-
 function resourceList(apiVersion: string, resources: readonly ServedResource[]): JsonObject {
   const entries = resources.flatMap((resource) => [
     {
@@ -52,7 +46,7 @@ function resourceList(apiVersion: string, resources: readonly ServedResource[]):
       singularName: resource.singular,
       namespaced: resource.namespaced,
       kind: resource.kind,
-      verbs: verbsOf(resource),
+      verbs: VERBS,
       shortNames: resource.shortNames,
       categories: resource.categories,
     },
@@ -68,31 +62,6 @@ function resourceList(apiVersion: string, resources: readonly ServedResource[]):
   return { kind: "APIResourceList", apiVersion: "v1", groupVersion: apiVersion, resources: entries };
 }
 
-function aggregated(group: string, resources: readonly ServedResource[]): JsonObject {
-  const versions = Map.groupBy(resources, ({ version }) => version);
-  return {
-    metadata: group === "" ? {} : { name: group },
-    versions: [...versions].map(([version, served]) => ({
-      version,
-      freshness: "Current",
-      resources: served.map((resource) => ({
-        resource: resource.plural,
-        responseKind: { group, version, kind: resource.kind },
-        scope: resource.namespaced ? "Namespaced" : "Cluster",
-        singularResource: resource.singular,
-        verbs: verbsOf(resource),
-        shortNames: resource.shortNames,
-        categories: resource.categories,
-        subresources: subresourcesOf(resource).map(({ name, kind, verbs, of }) => ({
-          subresource: name,
-          responseKind: { group, version, ...of, kind },
-          verbs,
-        })),
-      })),
-    })),
-  };
-}
-
 function groupEntry(group: string, resources: readonly ServedResource[]): JsonObject {
   const versions = [...new Set(resources.map(servedApiVersionOf))].map((groupVersion) => ({
     groupVersion,
@@ -101,38 +70,23 @@ function groupEntry(group: string, resources: readonly ServedResource[]): JsonOb
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-const wantsAggregated = (accept: string): boolean =>
-  accept.includes("g=apidiscovery.k8s.io") && accept.includes("v=v2;") && accept.includes("as=APIGroupDiscoveryList");
-
 /** Answers health, version and API discovery requests; undefined for any other path. */
-export function discoveryReply(
-  path: readonly string[],
-  accept: string,
-  resources: readonly ServedResource[],
-): ApiResponse | undefined {
-  const [root = "", second, third, ...more] = path;
+export function discoveryReply(path: readonly string[], resources: readonly ServedResource[]): ApiResponse | undefined {
+  const [root = "", ...below] = path;
   if (["livez", "readyz", "healthz"].includes(root)) return textResponse(200, "ok", { "content-type": "text/plain" });
-  if (root === "version" && path.length === 1) {
-    return jsonReply(200, { ...KUBERNETES, platform: `${process.platform}/${process.arch}` });
-  }
-  if (more.length > 0) return undefined;
-  const groups = groupsOf(resources);
-  if ((root === "api" || root === "apis") && second === undefined) {
-    const wanted = [...groups].filter(([group]) => (group === "") === (root === "api"));
-    if (wantsAggregated(accept)) {
-      const items = wanted.map(([group, served]) => aggregated(group, served));
-      const list = { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
-      return jsonReply(200, list, { "content-type": AGGREGATED });
-    }
-    if (root === "api")
-      return jsonReply(200, { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] });
-    const entries = wanted.map(([group, served]) => groupEntry(group, served));
+  if (root === "version") return jsonReply(200, { ...KUBERNETES, platform: `${process.platform}/${process.arch}` });
+  if (root !== "api" && root !== "apis") return undefined;
+  const [group, version, ...more] = root === "api" ? ["", ...below] : below;
+  const groups = Map.groupBy(resources, (resource) => resource.group);
+  if (group === undefined) {
+    const named = [...groups].filter(([name]) => name !== "");
+    const entries = named.map(([name, served]) => groupEntry(name, served));
     return jsonReply(200, { kind: "APIGroupList", apiVersion: "v1", groups: entries });
   }
-  const group = root === "api" ? "" : (second ?? "");
-  const version = root === "api" ? second : third;
-  const served = root === "api" || root === "apis" ? groups.get(group) : undefined;
-  if (served === undefined || (root === "api" && third !== undefined)) return undefined;
+  const served = groups.get(group);
+  if (served === undefined || more.length > 0) return undefined;
+  if (version === undefined && group === "")
+    return jsonReply(200, { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] });
   if (version === undefined)
     return jsonReply(200, { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group, served) });
   const listed = served.filter((resource) => resource.version === version);

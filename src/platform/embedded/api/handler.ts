@@ -1,31 +1,21 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
 import { storageKeyOf } from "../storage/collection.ts";
-import { isJsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import type { WriteResult } from "../write/admission.ts";
 import { bind } from "../write/binding.ts";
 import { create } from "../write/create.ts";
-import { deletionOptionsOf, evict, remove } from "../write/deletion.ts";
+import { evict, remove } from "../write/deletion.ts";
 import { update } from "../write/update.ts";
 import { discoveryReply, isScalable, resized, scaleOf } from "./discovery.ts";
 import { openapiReply } from "./openapi.ts";
-import { get, list, objectReply, selected, watch } from "./reads.ts";
-import { errorReply, jsonReply, partsReply, warningHeader } from "./reply.ts";
-import {
-  isDryRun,
-  mediaTypeOf,
-  objectBody,
-  optionalBody,
-  type ParsedRequest,
-  parseRequest,
-  patchBody,
-  writeOptionsOf,
-} from "./request.ts";
-import { listText, responseFormatOf } from "./response-format.ts";
+import { list, objectReply, selected, watch } from "./reads.ts";
+import { errorReply, jsonReply, partsReply } from "./reply.ts";
+import { mediaTypeOf, objectBody, type ParsedRequest, parseRequest, writeOptionsOf } from "./request.ts";
+import { listText, type ResponseFormat, responseFormatOf } from "./response-format.ts";
 import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
-import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
+import { methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
 /** Handles API requests from the in-memory transport and from HTTP. */
@@ -55,140 +45,112 @@ export class RequestHandler {
     const segments = segmentsOf(asked.path);
     if (asked.method === "GET") {
       const { all } = registry;
-      const known = discoveryReply(segments, asked.headers.accept ?? "", all) ?? openapiReply(segments, all);
+      const known = discoveryReply(segments, all) ?? openapiReply(segments, all);
       if (known !== undefined) return known;
     }
-    const binding = bindingOf(segments, asked);
-    if (binding !== undefined) return this.#bind(binding, asked);
-    const eviction = podSubresourceOf(segments, "eviction");
-    if (eviction !== undefined) return this.#evict(eviction, asked);
     const route = routeOf(registry, segments);
-    if (route?.name !== undefined && route.subresource === "scale" && isScalable(route.resource))
-      return this.#scale(route, route.name, asked);
-    if (route === undefined || (route.subresource !== undefined && !hasSubresource(route))) throw noSuchPath();
-    if (route.name === undefined) return this.#onCollection(route, asked, signal);
-    return this.#onObject(route, route.name, asked);
+    if (route === undefined) throw noSuchPath();
+    const { resource, name, subresource } = route;
+    if (name === undefined) return this.#onCollection(route, asked, signal);
+    if (subresource === undefined || (subresource === "status" && resource.hasStatus))
+      return this.#onObject(route, name, asked);
+    if (subresource === "scale" && isScalable(resource)) return this.#scale(route, name, asked);
+    if (resource.storedAs !== "/pods" || asked.method !== "POST") throw noSuchPath();
+    if (subresource === "binding") bind(this.#server, route.namespace ?? "", name, objectBody(asked));
+    else if (subresource === "eviction") evict(this.#server, route.namespace ?? "", name, objectBody(asked));
+    else throw noSuchPath();
+    return jsonReply(201, DONE);
   }
 
   #onCollection(route: ApiRoute, asked: ParsedRequest, signal: AbortSignal): ApiResponse {
+    const { resource, namespace } = route;
+    const selection = { ...route, query: asked.query };
+    const form = formatOf(asked);
     switch (asked.method) {
-      case "GET":
-        return this.#read(route, asked, signal);
-      case "POST":
-        return this.#create(route, asked);
-      case "DELETE":
-        return this.#removeSelected(route, asked);
-      case "PUT":
-      case "PATCH":
+      case "GET": {
+        if (!["true", "1"].includes(asked.query.get("watch") ?? "")) return list(this.#server, selection, form);
+        const { reply, stream } = watch(this.#server, selection, form);
+        this.#keep(stream, signal);
+        return reply;
+      }
+      case "POST": {
+        if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
+        const options = writeOptionsOf(asked, undefined, false);
+        return this.#written(route, asked, create(this.#server, resource, namespace, objectBody(asked), options));
+      }
+      case "DELETE": {
+        const options = objectBody(asked);
+        const found = selected(this.#server, selection);
+        const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
+        return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
+      }
       default:
         throw methodNotAllowed();
     }
   }
 
   #onObject(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
+    const { resource, subresource } = route;
     switch (asked.method) {
-      case "GET": {
-        const form = responseFormatOf(asked.headers.accept, asked.query);
-        return objectReply(this.#server, route.resource, this.#get(route, name), form);
+      case "GET":
+        return objectReply(this.#server, resource, this.#get(route, name), formatOf(asked));
+      case "PUT": {
+        const options = writeOptionsOf(asked, subresource, false);
+        const written = update(this.#server, resource, this.#get(route, name), objectBody(asked), options);
+        return this.#written(route, asked, written);
       }
-      case "PUT":
-        return this.#replace(route, name, asked);
       case "PATCH":
         return this.#written(route, asked, this.#patched(route, name, asked));
       case "DELETE":
+        if (subresource !== undefined) throw methodNotAllowed();
         return this.#remove(route, name, asked);
-      case "POST":
       default:
         throw methodNotAllowed();
     }
   }
 
-  #get({ resource, namespace }: ApiRoute, name: string): StoredObject {
-    return get(this.#server, resource, namespace, name);
+  #find({ resource, namespace }: ApiRoute, name: string): StoredObject | undefined {
+    return this.#server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
   }
 
-  #read({ resource, namespace }: ApiRoute, asked: ParsedRequest, signal: AbortSignal): ApiResponse {
-    const { query, headers } = asked;
-    const form = responseFormatOf(headers.accept, query);
-    if (!isTrue(query.get("watch"))) return list(this.#server, resource, namespace, query, form);
-    const { reply, stream } = watch(this.#server, resource, namespace, query, form);
-    this.#keep(stream, signal);
-    return reply;
-  }
-
-  #create(route: ApiRoute, asked: ParsedRequest): ApiResponse {
-    const { resource, namespace } = route;
-    if (resource.namespaced && namespace === undefined) throw methodNotAllowed();
-    const options = writeOptionsOf(asked, undefined, false);
-    return this.#written(route, asked, create(this.#server, resource, namespace, objectBody(asked), options));
-  }
-
-  #replace(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
-    const body = objectBody(asked);
-    const options = writeOptionsOf(asked, route.subresource, false);
-    return this.#written(route, asked, update(this.#server, route.resource, this.#get(route, name), body, options));
+  #get(route: ApiRoute, name: string): StoredObject {
+    const stored = this.#find(route, name);
+    if (stored === undefined) throw notFound(route.resource, name);
+    return stored;
   }
 
   #remove(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
-    if (route.subresource !== undefined) throw methodNotAllowed();
     const { resource } = route;
-    const options = deletionOptionsOf(asked.query, optionalBody(asked));
-    const { stored, gone } = remove(this.#server, resource, this.#get(route, name), options);
+    const { stored, gone } = remove(this.#server, resource, this.#get(route, name), objectBody(asked));
     // Kubernetes returns the last state of a deleted pod, and a Status for any other object that it removes immediately.
     if (gone && resource.storedAs !== "/pods")
       return jsonReply(200, success(resource, name, stored.object.metadata.uid));
-    return objectReply(this.#server, resource, stored, responseFormatOf(asked.headers.accept, asked.query));
+    return objectReply(this.#server, resource, stored, formatOf(asked));
   }
 
-  #removeSelected({ resource, namespace }: ApiRoute, asked: ParsedRequest): ApiResponse {
-    if (resource.undeletableNames !== undefined) throw methodNotAllowed();
-    const options = deletionOptionsOf(asked.query, optionalBody(asked));
-    const found = selected(this.#server, resource, namespace, asked.query);
-    const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
-    return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
-  }
-
-  #patched({ resource, namespace, subresource }: ApiRoute, name: string, asked: ParsedRequest): WriteResult {
+  #patched(route: ApiRoute, name: string, asked: ParsedRequest): WriteResult {
+    const { resource, namespace, subresource } = route;
     const mediaType = mediaTypeOf(asked);
-    const body = patchBody(asked);
+    const body = objectBody(asked);
     const options = writeOptionsOf(asked, subresource, isApply(mediaType));
-    if (!isApply(mediaType)) {
-      return patch(this.#server, resource, get(this.#server, resource, namespace, name), mediaType, body, options);
-    }
-    if (!isJsonObject(body)) throw badRequest("the applied configuration is not an object");
-    const stored = this.#server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
+    if (!isApply(mediaType)) return patch(this.#server, resource, this.#get(route, name), mediaType, body, options);
+    const stored = this.#find(route, name);
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
-    const force = isTrue(asked.query.get("force"));
+    const force = asked.query.get("force") === "true";
     return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
   }
 
-  #written({ resource }: ApiRoute, asked: ParsedRequest, { stored, created, warnings }: WriteResult): ApiResponse {
-    const form = responseFormatOf(asked.headers.accept, asked.query);
-    return objectReply(this.#server, resource, stored, form, created ? 201 : 200, warningHeader(warnings));
-  }
-
-  #bind({ namespace, name }: { namespace: string; name: string | undefined }, asked: ParsedRequest): ApiResponse {
-    if (asked.method !== "POST") throw methodNotAllowed();
-    const body = objectBody(asked);
-    bind(this.#server, namespace, name ?? stringAt(body, "metadata", "name"), body, isDryRun(asked.query));
-    return jsonReply(201, DONE);
-  }
-
-  #evict({ namespace, name }: PodAddress, asked: ParsedRequest): ApiResponse {
-    if (asked.method !== "POST") throw methodNotAllowed();
-    evict(this.#server, namespace, name, objectBody(asked), asked.query);
-    return jsonReply(201, DONE);
+  #written({ resource }: ApiRoute, asked: ParsedRequest, { stored, created }: WriteResult): ApiResponse {
+    return objectReply(this.#server, resource, stored, formatOf(asked), created ? 201 : 200);
   }
 
   #scale(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
-    const { resource } = route;
     const stored = this.#get(route, name);
     if (asked.method === "GET") return jsonReply(200, scaleOf(stored.object));
     if (asked.method !== "PUT" && asked.method !== "PATCH") throw methodNotAllowed();
-    const scale = asked.method === "PUT" ? objectBody(asked) : jsonObjectOr(patchBody(asked));
     const options = writeOptionsOf(asked, undefined, false);
-    const written = update(this.#server, resource, stored, resized(stored.object, scale), options);
-    return jsonReply(200, scaleOf(written.stored.object));
+    const scaled = resized(stored.object, objectBody(asked));
+    return jsonReply(200, scaleOf(update(this.#server, route.resource, stored, scaled, options).stored.object));
   }
 
   #keep(stream: WatchStream, signal: AbortSignal): void {
@@ -203,31 +165,6 @@ export class RequestHandler {
   }
 }
 
-const isTrue = (value: string | null): boolean => value === "true" || value === "1";
-
-const hasSubresource = ({ resource, name, subresource }: ApiRoute): boolean =>
-  name !== undefined && subresource === "status" && resource.hasStatus;
+const formatOf = ({ headers, query }: ParsedRequest): ResponseFormat => responseFormatOf(headers.accept, query);
 
 const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
-
-interface PodAddress {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** `…/pods/NAME/binding` and `…/pods/NAME/eviction`. */
-function podSubresourceOf(segments: readonly string[], wanted: "binding" | "eviction"): PodAddress | undefined {
-  const [root, version, namespaces, namespace, plural, name, subresource, ...more] = segments;
-  if (root !== "api" || version !== "v1" || namespaces !== "namespaces" || plural !== "pods") return undefined;
-  if (namespace === undefined || name === undefined || subresource !== wanted || more.length > 0) return undefined;
-  return { namespace, name };
-}
-
-/** `…/pods/NAME/binding`, or `…/bindings` with the name in the body. */
-function bindingOf(segments: readonly string[], asked: ParsedRequest) {
-  const [root, version, namespaces, namespace, plural, ...more] = segments;
-  const isList = root === "api" && version === "v1" && namespaces === "namespaces" && plural === "bindings";
-  if (isList && namespace !== undefined && more.length === 0 && asked.method === "POST")
-    return { namespace, name: undefined };
-  return podSubresourceOf(segments, "binding");
-}

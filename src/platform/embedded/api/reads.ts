@@ -1,25 +1,19 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
-import { storageKeyOf } from "../storage/collection.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
-import { Snapshots } from "../storage/snapshots.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import { partsReply, streamReply, textResponse } from "./reply.ts";
-import { type ListMetadata, listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
+import { listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
 import { indexedTerm, selectorOf } from "./selectors.ts";
-import { badRequest, expired, notFound, StatusError } from "./status.ts";
+import { badRequest, expired, StatusError } from "./status.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
-export function get(
-  server: Server,
-  resource: ServedResource,
-  namespace: string | undefined,
-  name: string,
-): StoredObject {
-  const stored = server.store.collection(resource.storedAs).get(storageKeyOf(namespace, name));
-  if (stored === undefined) throw notFound(resource, name);
-  return stored;
+/** The objects that a request selects. */
+export interface Selection {
+  readonly resource: ServedResource;
+  readonly namespace: string | undefined;
+  readonly query: URLSearchParams;
 }
 
 /** Responds with one object in the requested format. */
@@ -29,15 +23,11 @@ export function objectReply(
   stored: StoredObject,
   form: ResponseFormat,
   status = 200,
-  headers = {},
 ): ApiResponse {
-  if (!form.table) return textResponse(status, `${objectText(resource, stored)}\n`, headers);
+  if (!form.table) return textResponse(status, `${objectText(resource, stored)}\n`);
   const listMetadata = { resourceVersion: stored.object.metadata.resourceVersion };
-  return textResponse(
-    status,
-    tableText(resource, [stored], server.clock.now(), { ...form, listMetadata, withColumns: true }),
-    headers,
-  );
+  const options = { ...form, listMetadata, withColumns: true };
+  return textResponse(status, tableText(resource, [stored], server.clock.now(), options));
 }
 
 function wholeNumber(query: URLSearchParams, name: string): number | undefined {
@@ -48,13 +38,8 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** The objects that currently match the request's selectors. */
-export function selected(
-  server: Server,
-  resource: ServedResource,
-  namespace: string | undefined,
-  query: URLSearchParams,
-): StoredObject[] {
+/** The objects that currently match the request's selectors, in key order. */
+export function selected(server: Server, { resource, namespace, query }: Selection): StoredObject[] {
   const matches = selectorOf(resource, query);
   const collection = server.store.collection(resource.storedAs);
   const narrow = indexedTerm(resource, query);
@@ -67,86 +52,54 @@ export function selected(
   return matches === undefined ? some : some.filter(({ object }) => matches(object));
 }
 
-interface Page {
-  readonly items: readonly StoredObject[];
-  readonly metadata: ListMetadata;
+/** Where the next page begins, and the resourceVersion of the first one. */
+interface Position {
+  readonly after: string;
+  readonly version: number;
 }
 
-/** Identifies a list: a continue token is valid only for the list that returned it. */
-const listOf = ({ group, version, plural }: ServedResource, namespace: string | undefined, query: URLSearchParams) =>
-  JSON.stringify([
-    group,
-    version,
-    plural,
-    namespace,
-    query.get("labelSelector") || "",
-    query.get("fieldSelector") || "",
-  ]);
-
-function pageOf(server: Server, resource: ServedResource, namespace: string | undefined, query: URLSearchParams): Page {
-  const { snapshots, version } = server.store;
-  const limit = wholeNumber(query, "limit") ?? 0;
+function positionIn(query: URLSearchParams): Position | undefined {
   const token = query.get("continue") ?? "";
-  const of = listOf(resource, namespace, query);
-  const from =
-    token === ""
-      ? { items: selected(server, resource, namespace, query), version, start: 0, snapshot: undefined }
-      : snapshots.resume(token, of);
-  const end = limit === 0 ? from.items.length : from.start + limit;
-  const items = from.items.slice(from.start, end);
-  const remaining = from.items.length - end;
-  const resourceVersion = String(from.version);
-  if (remaining <= 0) return { items, metadata: { resourceVersion } };
-  const snapshot = from.snapshot ?? snapshots.keep(server.clock, { of, items: from.items, version: from.version });
-  // Like Kubernetes, omits remainingItemCount when the request has a selector.
-  const selective = query.has("labelSelector") || query.has("fieldSelector");
-  const rest = selective ? {} : { remainingItemCount: remaining };
-  return { items, metadata: { resourceVersion, continue: Snapshots.tokenOf({ snapshot, start: end }), ...rest } };
+  if (token === "") return undefined;
+  try {
+    return JSON.parse(Buffer.from(token, "base64url").toString()) as Position;
+  } catch {
+    throw badRequest("continue key is not valid: it was not issued by this server");
+  }
 }
 
-export function list(
-  server: Server,
-  resource: ServedResource,
-  namespace: string | undefined,
-  query: URLSearchParams,
-  form: ResponseFormat,
-): ApiResponse {
-  const asked = wholeNumber(query, "resourceVersion") ?? 0;
-  if (asked > server.store.version) {
-    const message = `Too large resource version: ${asked}, current: ${server.store.version}`;
-    throw new StatusError(504, "Timeout", message, { retryAfterSeconds: 1 });
-  }
-  if (query.get("resourceVersionMatch") === "Exact" && asked !== server.store.version && !query.has("continue")) {
-    throw expired(`The resourceVersion for the provided list is too old: ${asked}`);
-  }
-  if (asked > 0 && (query.get("continue") ?? "") !== "") {
-    throw badRequest("specifying resource version is not allowed when using continue");
-  }
-  const { items, metadata } = pageOf(server, resource, namespace, query);
+/**
+ * A list or a page of one. Pages show the state at their own time, while Kubernetes' pages all show that of the first. All have
+ * the resourceVersion of the first page, so that a watch from there sends what has changed since.
+ */
+export function list(server: Server, selection: Selection, form: ResponseFormat): ApiResponse {
+  const { resource, query } = selection;
+  const position = positionIn(query);
+  const version = position?.version ?? server.store.version;
+  // Changes that were dropped could not be watched after the last page.
+  if (position !== undefined) server.store.collection(resource.storedAs).history.since(version);
+  const all = selected(server, selection);
+  const left = position === undefined ? all : all.filter(({ key }) => key > position.after);
+  const items = left.slice(0, wholeNumber(query, "limit") || left.length);
+  const next: Position = { after: items.at(-1)?.key ?? "", version };
+  const metadata = {
+    resourceVersion: String(version),
+    ...(items.length < left.length && { continue: Buffer.from(JSON.stringify(next)).toString("base64url") }),
+  };
   if (!form.table) return partsReply(200, listText(resource, items, metadata));
-  const options = { ...form, listMetadata: metadata as unknown as JsonObject, withColumns: true };
+  const options = { ...form, listMetadata: metadata, withColumns: true };
   return textResponse(200, tableText(resource, items, server.clock.now(), options));
 }
 
 /** Starts a watch at a resourceVersion; without one (or with 0) it starts with the current state. */
-export function watch(
-  server: Server,
-  resource: ServedResource,
-  namespace: string | undefined,
-  query: URLSearchParams,
-  form: ResponseFormat,
-): { reply: ApiResponse; stream: WatchStream } {
+export function watch(server: Server, selection: Selection, form: ResponseFormat) {
+  const { resource, namespace, query } = selection;
   const collection = server.store.collection(resource.storedAs);
   const version = wholeNumber(query, "resourceVersion") ?? 0;
   const initial = query.get("sendInitialEvents") === "true";
-  const view = viewOf(server, resource, namespace, query, form);
-  const stream = new WatchStream(
-    collection,
-    view,
-    server.clock,
-    () => server.store.version,
-    wholeNumber(query, "timeoutSeconds"),
-  );
+  const view = viewOf(server, selection, form);
+  const seconds = wholeNumber(query, "timeoutSeconds");
+  const stream = new WatchStream(collection, view, server.clock, () => server.store.version, seconds);
   try {
     if (version === 0 || initial) {
       const state = collection.list(namespace).filter(({ object }) => view.matches?.(object) !== false);
@@ -164,13 +117,7 @@ export function watch(
   return { reply: streamReply(stream), stream };
 }
 
-function viewOf(
-  server: Server,
-  resource: ServedResource,
-  namespace: string | undefined,
-  query: URLSearchParams,
-  form: ResponseFormat,
-): WatchView {
+function viewOf(server: Server, { resource, namespace, query }: Selection, form: ResponseFormat): WatchView {
   const selector = selectorOf(resource, query);
   const here =
     namespace === undefined ? undefined : ({ metadata }: StoredObject["object"]) => metadata.namespace === namespace;
@@ -187,7 +134,7 @@ function viewOf(
     matches,
     format: form.table ? row : (stored) => objectText(resource, stored),
     bookmarks: query.get("allowWatchBookmarks") === "true",
-    bookmark: (version, initialEventsEnd) => ({
+    bookmark: (version, initialEventsEnd): JsonObject => ({
       kind: resource.kind,
       apiVersion: servedApiVersionOf(resource),
       metadata: {

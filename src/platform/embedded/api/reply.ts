@@ -37,10 +37,6 @@ export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
   body,
 });
 
-/** The Warning header of RFC 7234. kubectl prints it. */
-export const warningHeader = (warnings: readonly string[]): Record<string, string> =>
-  warnings.length === 0 ? {} : { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`).join(", ") };
-
 export function errorReply(error: unknown): ApiResponse {
   const status =
     error instanceof StatusError

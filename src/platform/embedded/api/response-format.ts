@@ -35,10 +35,9 @@ function itemText(resource: ServedResource, stored: StoredObject): string {
   return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
 }
 
-export interface ListMetadata {
+interface ListMetadata {
   readonly resourceVersion: string;
   readonly continue?: string;
-  readonly remainingItemCount?: number;
 }
 
 const ITEMS_PER_PART = 500;

@@ -97,8 +97,8 @@ export const modified = (subject: ErrorSubject, name: string) =>
     "the object has been modified; please apply your changes to the latest version and try again",
   );
 
-export const forbidden = (subject: ErrorSubject, name: string, why: string) =>
-  new StatusError(403, "Forbidden", `${qualified(subject)} "${name}" is forbidden: ${why}`, detailsOf(subject, name));
+export const nameMismatch = (given: string, name: string) =>
+  badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
 
 export const badRequest = (message: string) => new StatusError(400, "BadRequest", message);
 

@@ -1,9 +1,8 @@
-import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, ageOf, jsonPathValue, nameColumn } from "../api/table.ts";
 import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
-import { builtInKinds } from "./builtin-kinds.ts";
-import { metadataSchema, plainSchema } from "./builtin-schemas.ts";
+import { builtIn } from "./builtin-kinds.ts";
+import { metadataSchema } from "./builtin-schemas.ts";
 import type { Schema } from "./schema.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
@@ -60,47 +59,9 @@ export function servedByCrd(crd: JsonObject): ServedResource {
     storedAs: `${group}/${plural}`,
     schema: rootSchema(jsonObjectOr(at(version, "schema", "openAPIV3Schema"))),
     hasGeneration: true,
-    overwritable: false,
     selectable: selectableOf(version),
     columns: [nameColumn, ...(columns.length === 0 ? [ageColumn] : columns.map(printerColumn))],
   };
-}
-
-const required = (crd: JsonObject, ...path: readonly string[]): FieldProblem[] =>
-  stringAt(crd, ...path) === ""
-    ? [{ field: path.join("."), reason: "FieldValueRequired", message: "Required value" }]
-    : [];
-
-const GROUP = "apiextensions.k8s.io";
-const ownGroups: ReadonlySet<string> = new Set([GROUP, ...builtInKinds.map(({ group }) => group)]);
-
-/** Rejects CRDs in Kubernetes' own groups. Kubernetes would require an approval annotation for them. */
-function groupProblems(crd: JsonObject): FieldProblem[] {
-  const group = stringAt(crd, "spec", "group");
-  if (group === "" || !ownGroups.has(group)) return required(crd, "spec", "group");
-  const message = `Forbidden: ${group} is a built-in API group; choose another`;
-  return [{ field: "spec.group", reason: "FieldValueForbidden", message }];
-}
-
-function problems(crd: JsonObject): FieldProblem[] {
-  const missing = [
-    ...groupProblems(crd),
-    ...required(crd, "spec", "scope"),
-    ...required(crd, "spec", "names", "plural"),
-    ...required(crd, "spec", "names", "kind"),
-  ];
-  const storage = listAt(crd, "spec", "versions").filter((version) => at(version, "storage") === true);
-  if (storage.length !== 1) {
-    const message = "Invalid value: must have exactly one version marked as storage version";
-    missing.push({ field: "spec.versions", reason: "FieldValueInvalid", message });
-  } else if (!isJsonObject(at(storage[0], "schema", "openAPIV3Schema"))) {
-    const message = "Required value: schemas are required";
-    missing.push({ field: "spec.versions[0].schema.openAPIV3Schema", reason: "FieldValueRequired", message });
-  }
-  const name = `${stringAt(crd, "spec", "names", "plural")}.${stringAt(crd, "spec", "group")}`;
-  if (missing.length > 0 || stringAt(crd, "metadata", "name") === name) return missing;
-  const message = `Invalid value: ${JSON.stringify(stringAt(crd, "metadata", "name"))}: must be spec.names.plural+"."+spec.group`;
-  return [{ field: "metadata.name", reason: "FieldValueInvalid", message }];
 }
 
 /** Sets the conditions immediately; a real cluster sets them after a moment. */
@@ -119,25 +80,15 @@ function established(crd: JsonObject): JsonObject {
   };
 }
 
-export const crds: ServedResource = {
-  group: GROUP,
-  version: "v1",
-  plural: "customresourcedefinitions",
-  singular: "customresourcedefinition",
+export const crds = builtIn({
+  group: "apiextensions.k8s.io",
   kind: "CustomResourceDefinition",
-  listKind: "CustomResourceDefinitionList",
   shortNames: ["crd", "crds"],
   categories: ["api-extensions"],
   namespaced: false,
   hasStatus: true,
-  custom: false,
-  storedAs: `${GROUP}/customresourcedefinitions`,
-  schema: plainSchema,
   hasGeneration: true,
-  overwritable: false,
-  selectable: {},
   columns: [nameColumn, { name: "Created At", type: "date", cell: ({ metadata }) => metadata.creationTimestamp }],
   completed: established,
   merged: established,
-  problems,
-};
+});

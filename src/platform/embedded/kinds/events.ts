@@ -1,7 +1,7 @@
 import { ageOf } from "../api/table.ts";
 import { at, type JsonObject, stringAt } from "../storage/json.ts";
 import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
-import { plainSchema } from "./builtin-schemas.ts";
+import { builtIn } from "./builtin-kinds.ts";
 import type { Column, ServedResource, StoredObjectView } from "./served-resource.ts";
 
 /** Fields of events.k8s.io/v1 and their names in the core group. All other fields have the same name in both. */
@@ -74,25 +74,14 @@ const alsoSelectable = {
   reportingController: (event: ApiObject) => stringAt(event, "reportingController"),
 };
 
-export const events: ServedResource = {
+export const events = builtIn({
   group: "events.k8s.io",
-  version: "v1",
-  plural: "events",
-  singular: "event",
   kind: "Event",
-  listKind: "EventList",
   shortNames: ["ev"],
-  categories: [],
-  namespaced: true,
-  hasStatus: false,
-  custom: false,
   storedAs: "/events",
-  schema: plainSchema,
-  hasGeneration: false,
-  overwritable: true,
   selectable: { ...selectableAs("regarding"), ...alsoSelectable },
   columns,
-};
+});
 
 /** The core-group view, read by `kubectl describe` and older clients. */
 export const coreEvents: ServedResource = {

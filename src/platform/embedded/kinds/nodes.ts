@@ -1,8 +1,9 @@
 import { ageColumn, nameColumn } from "../api/table.ts";
 import { at, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
+import { builtIn } from "./builtin-kinds.ts";
 import { nodeSchema } from "./builtin-schemas.ts";
-import type { Column, ServedResource } from "./served-resource.ts";
+import type { Column } from "./served-resource.ts";
 
 const ROLE = "node-role.kubernetes.io/";
 
@@ -32,22 +33,12 @@ const info = (name: string, field: string, priority = 1): Column => ({
   cell: (node) => stringAt(node, "status", "nodeInfo", field) || (priority === 0 ? "" : "<unknown>"),
 });
 
-export const nodes: ServedResource = {
-  group: "",
-  version: "v1",
-  plural: "nodes",
-  singular: "node",
+export const nodes = builtIn({
   kind: "Node",
-  listKind: "NodeList",
   shortNames: ["no"],
-  categories: [],
   namespaced: false,
   hasStatus: true,
-  custom: false,
-  storedAs: "/nodes",
   schema: nodeSchema,
-  hasGeneration: false,
-  overwritable: true,
   selectable: { "spec.unschedulable": (node) => String(at(node, "spec", "unschedulable") === true) },
   columns: [
     nameColumn,
@@ -62,4 +53,4 @@ export const nodes: ServedResource = {
     info("Container-Runtime", "containerRuntimeVersion"),
   ],
   completed: (node) => ({ ...node, spec: jsonObjectOr(node.spec), status: jsonObjectOr(node.status) }),
-};
+});

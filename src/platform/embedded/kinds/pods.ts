@@ -1,9 +1,10 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
-import { at, equal, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt, without } from "../storage/json.ts";
+import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
+import { builtIn } from "./builtin-kinds.ts";
 import { podSchema } from "./builtin-schemas.ts";
-import type { Column, ServedResource } from "./served-resource.ts";
+import type { Column } from "./served-resource.ts";
 
 const phase = (pod: JsonObject): string => stringAt(pod, "status", "phase");
 const orNone = (text: string): string => (text === "" ? "<none>" : text);
@@ -68,50 +69,18 @@ function withDefaults(pod: JsonObject): JsonObject {
   return { ...pod, spec: { ...defaults, ...spec, ...containers } };
 }
 
-/** Mutable fields of a pod's spec. The binding subresource sets nodeName. */
-const changeable = ["activeDeadlineSeconds", "terminationGracePeriodSeconds", "tolerations", "schedulingGates"];
-
-function frozenPart(pod: JsonObject): JsonObject {
-  const spec = without(jsonObjectOr(pod.spec), changeable);
-  const images = (list: unknown) =>
-    Array.isArray(list) ? list.map((one) => without(jsonObjectOr(one), ["image"])) : list;
-  return { ...spec, containers: images(spec.containers), initContainers: images(spec.initContainers) };
+function problems(pod: JsonObject): FieldProblem[] {
+  if (listAt(pod, "spec", "containers").length > 0) return [];
+  return [{ field: "spec.containers", reason: "FieldValueRequired", message: "Required value" }];
 }
 
-function problems(pod: JsonObject, before: ApiObject | undefined): FieldProblem[] {
-  const containers = listAt(pod, "spec", "containers");
-  if (containers.length === 0) {
-    return [{ field: "spec.containers", reason: "FieldValueRequired", message: "Required value" }];
-  }
-  const missing = containers.flatMap((container, index) =>
-    ["name", "image"]
-      .filter((key) => stringAt(container, key) === "")
-      .map((key): FieldProblem => {
-        return { field: `spec.containers[${index}].${key}`, reason: "FieldValueRequired", message: "Required value" };
-      }),
-  );
-  if (before === undefined || missing.length > 0 || equal(frozenPart(pod), frozenPart(before))) return missing;
-  const message =
-    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds`";
-  return [{ field: "spec", reason: "FieldValueForbidden", message }];
-}
-
-export const pods: ServedResource = {
-  group: "",
-  version: "v1",
-  plural: "pods",
-  singular: "pod",
+export const pods = builtIn({
   kind: "Pod",
-  listKind: "PodList",
   shortNames: ["po"],
   categories: ["all"],
-  namespaced: true,
   hasStatus: true,
-  custom: false,
-  storedAs: "/pods",
   schema: podSchema,
   hasGeneration: true,
-  overwritable: true,
   selectable: {
     "spec.nodeName": (pod) => stringAt(pod, "spec", "nodeName"),
     "spec.restartPolicy": (pod) => stringAt(pod, "spec", "restartPolicy"),
@@ -124,4 +93,4 @@ export const pods: ServedResource = {
   completed: (pod) => ({ ...withDefaults(pod), status: { phase: "Pending" } }),
   merged: withDefaults,
   problems,
-};
+});

@@ -1,7 +1,28 @@
 import { type JsonObject, stringAt } from "../storage/json.ts";
-import { builtInKinds } from "./builtin-kinds.ts";
+import { configMaps, leases, namespaces, persistentVolumeClaims, persistentVolumes } from "./builtin-kinds.ts";
 import { crds, servedByCrd } from "./crds.ts";
+import { coreEvents, events } from "./events.ts";
+import { nodes } from "./nodes.ts";
+import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
+import { deployments, jobs, replicaSets } from "./workload-kinds.ts";
+
+/** Kinds that are always served. */
+const builtInKinds: readonly ServedResource[] = [
+  namespaces,
+  nodes,
+  pods,
+  coreEvents,
+  leases,
+  events,
+  configMaps,
+  persistentVolumes,
+  persistentVolumeClaims,
+  deployments,
+  replicaSets,
+  jobs,
+  crds,
+];
 
 const pathKey = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
 
@@ -11,7 +32,7 @@ export class Registry {
   readonly #custom = new Map<string, ServedResource>();
 
   constructor() {
-    for (const resource of [...builtInKinds, crds]) this.#add(resource);
+    for (const resource of builtInKinds) this.#add(resource);
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {

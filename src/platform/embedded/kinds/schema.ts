@@ -2,27 +2,11 @@ import { isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /**
  * A structural schema: either the full schema of a CRD, or a partial one of a built-in kind that describes only
- * how its lists and maps merge.
+ * how its lists and maps merge. Names the fields that are read here; zod reads the others.
  */
 export interface Schema {
   readonly type?: string;
-  readonly format?: string;
-  readonly nullable?: boolean;
   readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: boolean;
-  readonly maximum?: number;
-  readonly exclusiveMaximum?: boolean;
-  readonly multipleOf?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly minProperties?: number;
-  readonly maxProperties?: number;
-  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
@@ -30,7 +14,6 @@ export interface Schema {
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
   readonly "x-kubernetes-map-type"?: string;
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
-  readonly "x-kubernetes-int-or-string"?: boolean;
 }
 
 /** How a value is merged and owned: atomically, field by field, or item by item. */

@@ -41,18 +41,14 @@ export interface ServedResource {
   readonly schema: Schema;
   /** Whether the server increments `metadata.generation` on spec changes. */
   readonly hasGeneration: boolean;
-  /** Whether a PUT without a resourceVersion overwrites the object unconditionally. */
-  readonly overwritable: boolean;
-  /** Objects that cannot be deleted. A kind with such names has no deletecollection. */
-  readonly undeletableNames?: readonly string[];
   /** Fields for `fieldSelector` besides metadata.name and metadata.namespace. */
   readonly selectable: Readonly<Record<string, (object: ApiObject) => string>>;
   readonly columns: readonly Column[];
   /** Adds server-side defaults to a new object. */
   readonly completed?: (object: JsonObject) => JsonObject;
-  /** Adjusts an update, given the stored object. */
-  readonly merged?: (object: JsonObject, before: ApiObject) => JsonObject;
-  readonly problems?: (object: JsonObject, before: ApiObject | undefined) => readonly FieldProblem[];
+  /** Adjusts an update. */
+  readonly merged?: (object: JsonObject) => JsonObject;
+  readonly problems?: (object: JsonObject) => readonly FieldProblem[];
 }
 
 export const servedApiVersionOf = ({ group, version }: Pick<ServedResource, "group" | "version">): string =>

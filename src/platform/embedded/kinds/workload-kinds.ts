@@ -1,20 +1,10 @@
 import type { FieldProblem } from "../api/status.ts";
 import { ageColumn, nameColumn } from "../api/table.ts";
 import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
-import { plainSchema } from "./builtin-schemas.ts";
-import type { Column, ServedResource } from "./served-resource.ts";
+import { builtIn } from "./builtin-kinds.ts";
+import type { Column } from "./served-resource.ts";
 
-const plain = {
-  version: "v1",
-  categories: ["all"],
-  namespaced: true,
-  hasStatus: true,
-  custom: false,
-  schema: plainSchema,
-  hasGeneration: true,
-  overwritable: true,
-  selectable: {},
-} as const;
+const workload = { categories: ["all"], hasStatus: true, hasGeneration: true } as const;
 
 /** A number of the spec or the status; 0 where it is absent, as Kubernetes omits zeros. */
 export const countAt = (object: JsonObject, ...path: readonly string[]): number => Number(at(object, ...path) ?? 0);
@@ -64,21 +54,17 @@ function selectorProblems(object: JsonObject): FieldProblem[] {
 }
 
 const scaled = {
-  ...plain,
+  ...workload,
   group: "apps",
   completed: (object: JsonObject) => ({ ...withDefaults({ replicas: 1 })(object), status: {} }),
   merged: withDefaults({ replicas: 1 }),
   problems: selectorProblems,
 } as const;
 
-export const deployments: ServedResource = {
+export const deployments = builtIn({
   ...scaled,
-  plural: "deployments",
-  singular: "deployment",
   kind: "Deployment",
-  listKind: "DeploymentList",
   shortNames: ["deploy"],
-  storedAs: "apps/deployments",
   columns: [
     nameColumn,
     {
@@ -90,16 +76,12 @@ export const deployments: ServedResource = {
     countColumn("Available", "status", "availableReplicas"),
     ageColumn,
   ],
-};
+});
 
-export const replicaSets: ServedResource = {
+export const replicaSets = builtIn({
   ...scaled,
-  plural: "replicasets",
-  singular: "replicaset",
   kind: "ReplicaSet",
-  listKind: "ReplicaSetList",
   shortNames: ["rs"],
-  storedAs: "apps/replicasets",
   columns: [
     nameColumn,
     countColumn("Desired", "spec", "replicas"),
@@ -107,7 +89,7 @@ export const replicaSets: ServedResource = {
     countColumn("Ready", "status", "readyReplicas"),
     ageColumn,
   ],
-};
+});
 
 /** As kube-apiserver does: without completions, one success of any pod ends the Job. */
 function withJobDefaults(job: JsonObject): JsonObject {
@@ -127,15 +109,10 @@ function jobProblems(job: JsonObject): FieldProblem[] {
   return [{ field: "spec.template.spec.restartPolicy", reason: "FieldValueRequired", message }];
 }
 
-export const jobs: ServedResource = {
-  ...plain,
+export const jobs = builtIn({
+  ...workload,
   group: "batch",
-  plural: "jobs",
-  singular: "job",
   kind: "Job",
-  listKind: "JobList",
-  shortNames: [],
-  storedAs: "batch/jobs",
   columns: [
     nameColumn,
     { name: "Status", type: "string", cell: (job) => endOf(job) ?? "Running" },
@@ -149,7 +126,7 @@ export const jobs: ServedResource = {
   completed: (job) => ({ ...withJobDefaults(job), status: {} }),
   merged: withJobDefaults,
   problems: jobProblems,
-};
+});
 
 /** Complete or Failed; undefined while the Job runs. */
 export function endOf(job: JsonObject): string | undefined {

@@ -1,4 +1,4 @@
-import { badRequest, conflict, invalid, modified, unsupportedMediaType } from "../api/status.ts";
+import { badRequest, conflict, invalid, modified, nameMismatch, unsupportedMediaType } from "../api/status.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import { isJsonObject, type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
 import type { Server } from "../storage/server.ts";
@@ -13,9 +13,8 @@ import {
 } from "../write/admission.ts";
 import { create } from "../write/create.ts";
 import { update } from "../write/update.ts";
-import { jsonPatched, mergePatched } from "./json-patch.ts";
 import { applied } from "./managed-fields.ts";
-import { strategicallyPatched } from "./strategic-patch.ts";
+import { mergePatched, strategicallyPatched } from "./merge-patches.ts";
 
 const APPLY = "application/apply-patch+yaml";
 const STRATEGIC = "application/strategic-merge-patch+json";
@@ -23,7 +22,6 @@ const STRATEGIC = "application/strategic-merge-patch+json";
 /** The patch function of each media type. */
 const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown> = new Map([
   ["application/merge-patch+json", mergePatched],
-  ["application/json-patch+json", jsonPatched],
   [STRATEGIC, strategicallyPatched],
 ]);
 
@@ -45,20 +43,16 @@ export function patch(
   const shown = resource.view?.represent(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
   if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");
-  checkUid(resource, stored, jsonObjectOr(patched.metadata));
-  // Restores name and resourceVersion, which the update needs, in case the patch removed them.
-  const { name, resourceVersion } = stored.object.metadata;
-  const metadata = { name, resourceVersion, ...jsonObjectOr(patched.metadata) };
+  const { name } = stored.object.metadata;
+  const asked = stringAt(patched, "metadata", "uid");
+  // The client takes this answer as the sign that another object has the name now.
+  if (asked !== "" && asked !== stored.object.metadata.uid) {
+    const message = `Invalid value: ${JSON.stringify(asked)}: field is immutable`;
+    throw invalid(resource, name, [{ field: "metadata.uid", reason: "FieldValueInvalid", message }]);
+  }
+  // Restores the name, which the update needs, in case the patch removed it.
+  const metadata = { name, ...jsonObjectOr(patched.metadata) };
   return update(server, resource, stored, { ...patched, metadata }, options);
-}
-
-/** Rejects a patch that changes the uid. A PUT with another uid gets a conflict instead. */
-function checkUid(resource: ServedResource, { object }: StoredObject, metadata: JsonObject): void {
-  const { uid, name } = object.metadata;
-  const asked = metadata.uid;
-  if (asked === undefined || asked === uid) return;
-  const message = `Invalid value: ${JSON.stringify(asked)}: field is immutable`;
-  throw invalid(resource, name, [{ field: "metadata.uid", reason: "FieldValueInvalid", message }]);
 }
 
 /** The target of a server-side apply. */
@@ -78,7 +72,7 @@ export function apply(
 ): WriteResult {
   const { stored, name, namespace, force } = target;
   checkConfig(resource, target, body, options);
-  const { object, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const object = withoutUnknownFields(resource, withHeader(resource, body), options);
   const given = jsonObjectOr(object.metadata);
   const config =
     options.subresource === "status"
@@ -93,18 +87,9 @@ export function apply(
   const { hasStatus } = resource;
   const { object: merged, owners } = applied(live, config, entries, writer, resource.schema, { force, hasStatus });
   const shown = resource.view?.represent(merged as never) ?? merged;
-  const written =
-    stored === undefined
-      ? create(
-          server,
-          resource,
-          namespace,
-          { ...shown, metadata: { ...jsonObjectOr(shown.metadata), name } },
-          options,
-          owners,
-        )
-      : update(server, resource, stored, shown, options, owners);
-  return { ...written, warnings };
+  if (stored !== undefined) return update(server, resource, stored, shown, options, owners);
+  const metadata = { ...jsonObjectOr(shown.metadata), name };
+  return create(server, resource, namespace, { ...shown, metadata }, options, owners);
 }
 
 function checkConfig(
@@ -125,21 +110,13 @@ function checkConfig(
     );
   }
   const metadata = jsonObjectOr(body.metadata);
-  if (Array.isArray(metadata.managedFields) && metadata.managedFields.length > 0) {
-    throw badRequest("metadata.managedFields must be nil");
-  }
   const given = stringAt(metadata, "name");
-  if (given !== "" && given !== name) {
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
-  }
+  if (given !== "" && given !== name) throw nameMismatch(given, name);
   const [uid, version] = [stringAt(metadata, "uid"), stringAt(metadata, "resourceVersion")];
-  if (stored === undefined && uid !== "")
-    throw conflict(
-      resource,
-      name,
-      "uid mismatch: the provided object specified uid " + uid + ", and no existing object was found",
-    );
-  if (stored === undefined) return;
+  if (stored === undefined) {
+    if (uid !== "") throw conflict(resource, name, `there is no object with the uid ${uid}`);
+    return;
+  }
   if (uid !== "" && uid !== stored.object.metadata.uid) throw modified(resource, name);
   if (version !== "" && version !== stored.object.metadata.resourceVersion) throw modified(resource, name);
 }

@@ -27,12 +27,12 @@ export function withField(fields: JsonObject, key: string, value: unknown): Json
 export const without = (fields: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(fields).filter(([key]) => !keys.includes(key)));
 
-/** The value at a path of field names, or undefined. */
+/** The value at a path of field names and list positions, or undefined. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let here = value;
   for (const key of path) {
-    if (!isJsonObject(here) || !Object.hasOwn(here, key)) return undefined;
-    here = here[key];
+    if (typeof here !== "object" || here === null || !Object.hasOwn(here, key)) return undefined;
+    here = (here as JsonObject)[key];
   }
   return here;
 }
@@ -46,21 +46,3 @@ export const listAt = (value: unknown, ...path: readonly string[]): readonly unk
   const found = at(value, ...path);
   return Array.isArray(found) ? found : [];
 };
-
-/** Deeper than any real object, but shallow enough for recursion. Kubernetes' limit is 10,000. */
-export const MAX_DEPTH = 1000;
-
-/** Whether lists and objects are nested more than `depth` levels deep. */
-export function isDeeperThan(depth: number, value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner));
-}
-
-/** Whether JSON.parse may turn a number into Infinity (`1e999`), which JSON.stringify would write as null. */
-export const mayOverflow = (text: string): boolean => /[eE]\+?\d{3}|\d{300}/.test(text);
-
-export function everyNumberIsFinite(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (Array.isArray(value)) return value.every(everyNumberIsFinite);
-  return !isJsonObject(value) || Object.values(value).every(everyNumberIsFinite);
-}

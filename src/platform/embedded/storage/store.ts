@@ -1,13 +1,11 @@
 import { Collection, storageKeyOf } from "./collection.ts";
 import type { ApiObject } from "./kube-object.ts";
-import { Snapshots } from "./snapshots.ts";
 import { type StoredChange, StoredObject } from "./stored-object.ts";
 
 export type StoreListener = (change: StoredChange, collection: Collection) => void;
 
 /** The in-memory store of all kinds, with one resourceVersion counter. */
 export class EmbeddedStore {
-  readonly snapshots = new Snapshots();
   readonly #collections = new Map<string, Collection>();
   readonly #listeners: StoreListener[] = [];
   readonly #historyLimit: number;
@@ -48,10 +46,9 @@ export class EmbeddedStore {
     return this.#record(collection, "DELETED", stored.object, stored);
   }
 
-  /** Drops history and snapshots: a watch from an older resourceVersion, or a continue token, gets 410. */
+  /** Drops the history: a watch or a continue token from an older resourceVersion gets 410. */
   compact(): void {
     for (const collection of this.#collections.values()) collection.history.compact(this.#version);
-    this.snapshots.clear();
   }
 
   #record(
@@ -64,8 +61,6 @@ export class EmbeddedStore {
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
     const current = new StoredObject(storageKeyOf(namespace, name), { ...object, metadata }, version);
-    // An object that cannot be serialized could never be listed, so it fails here, before any state changes.
-    if (type !== "DELETED") current.json();
     this.#version = version;
     const change = { type, version, current, previous };
     collection.record(change);

@@ -4,7 +4,8 @@ import { instant } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/index.ts";
 import type { ApiRequest } from "../../kube/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import { EmbeddedApi, type EmbeddedOptions } from "../embedded-api.ts";
+import type { EmbeddedOptions } from "../embedded-api.ts";
+import { FaultyApi } from "./faulty-api.ts";
 
 export const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const twinsPath = "/apis/joulie.io/v1alpha1/nodetwins";
@@ -18,7 +19,7 @@ export const minimalPod = (name: string, spec: object = {}) => ({
 /** An embedded API on a virtual clock, with helpers to send requests and watch. */
 export function apiHarness(options: Partial<EmbeddedOptions> = {}) {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  const api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf), ...options });
+  const api = new FaultyApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf), ...options });
   const transport = api.transport();
   const send = async (
     method: ApiRequest["method"],

@@ -167,16 +167,6 @@ describe("a Deployment", () => {
     expect(JSON.stringify((await get(`${deployments}/web`)).status)).not.toContain("ReplicaFailure");
   });
 
-  it("X-164 begins again beside the ReplicaSet that a deleted one of its name left behind", async () => {
-    const { send, all } = cluster();
-    await send("POST", deployments, web(1));
-    await all(podsPath);
-    await send("DELETE", `${deployments}/web?propagationPolicy=Orphan`);
-    await send("POST", deployments, web(1));
-    expect(await all(replicaSets)).toHaveLength(2);
-    expect(await all(podsPath)).toHaveLength(2);
-  });
-
   it("X-164 keeps as many empty old ReplicaSets as it says", async () => {
     const { send, all, makeReady } = cluster();
     await send("POST", deployments, { ...web(1), spec: { ...web(1).spec, revisionHistoryLimit: 2 } });

@@ -11,10 +11,10 @@ import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import type { ApiWriteOptions } from "../write/admission.ts";
 import { create } from "../write/create.ts";
-import { deletionOptionsOf, remove } from "../write/deletion.ts";
+import { remove } from "../write/deletion.ts";
 import { update } from "../write/update.ts";
 
-const itself: ApiWriteOptions = { manager: "joulie-embedded-controllers", dryRun: false, fieldValidation: "Ignore" };
+const itself: ApiWriteOptions = { manager: "joulie-embedded-controllers", strict: false };
 const HASH = "pod-template-hash";
 /** Pods that one owner creates before others get their turn, and requests their answers. */
 const BURST = 500;
@@ -231,7 +231,7 @@ export class WorkloadControllers {
   }
 
   #delete(resource: ServedResource, stored: StoredObject): void {
-    remove(this.#server, resource, stored, deletionOptionsOf(new URLSearchParams(), {}));
+    remove(this.#server, resource, stored);
   }
 
   #dependants({ storedAs }: ServedResource, { metadata: { uid } }: ApiObject): StoredObject[] {

@@ -1,4 +1,4 @@
-import { badRequest, conflict, invalid, notFound } from "../api/status.ts";
+import { conflict, notFound } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
 import { storageKeyOf } from "../storage/collection.ts";
 import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
@@ -8,18 +8,8 @@ import type { Server } from "../storage/server.ts";
 const BINDINGS = { group: "", plural: "pods/binding" };
 
 /** Binds a pod to a node, once. Like Kubernetes, does not check that the node exists. */
-export function bind(server: Server, namespace: string, name: string, binding: JsonObject, dryRun: boolean): void {
-  const given = stringAt(binding, "metadata", "name");
-  if (given !== "" && given !== name) {
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
-  }
+export function bind(server: Server, namespace: string, name: string, binding: JsonObject): void {
   const node = stringAt(binding, "target", "name");
-  const kind = stringAt(binding, "target", "kind");
-  if (node === "" || (kind !== "" && kind !== "Node")) {
-    const field = node === "" ? "target.name" : "target.kind";
-    const problem = { field, reason: "FieldValueRequired", message: "Required value" } as const;
-    throw invalid({ group: "", kind: "Binding" }, name, [problem]);
-  }
   const collection = server.store.collection(pods.storedAs);
   const stored = collection.get(storageKeyOf(namespace, name));
   if (stored === undefined) throw notFound(pods, name);
@@ -37,7 +27,6 @@ export function bind(server: Server, namespace: string, name: string, binding: J
   }
   const before = stringAt(spec, "nodeName");
   if (before !== "") throw conflict(BINDINGS, name, `pod ${name} is already assigned to node "${before}"`);
-  if (dryRun) return;
   const time = kubeTimestamp(server.clock.now());
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: time };
   const conditions = listAt(status, "conditions").filter((one) => stringAt(one, "type") !== "PodScheduled");

@@ -9,7 +9,6 @@ import type { Server } from "../storage/server.ts";
 import {
   type ApiWriteOptions,
   checkNamespace,
-  save,
   serverMetadata,
   validated,
   type WriteResult,
@@ -32,7 +31,7 @@ export function create(
   owners?: readonly ManagedFields[],
 ): WriteResult {
   checkNamespace(server, resource, namespace);
-  const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const given = withoutUnknownFields(resource, withHeader(resource, body), options);
   const metadata = withNamespace(resource, jsonObjectOr(given.metadata), namespace);
   if (stringAt(metadata, "resourceVersion") !== "") {
     throw badRequest("resourceVersion should not be set on objects to be created");
@@ -47,8 +46,7 @@ export function create(
   }
   const bare: JsonObject = { ...given, metadata: { ...without(metadata, serverMetadata), name } };
   const asked = resource.custom && resource.hasStatus ? without(bare, ["status"]) : bare;
-  const shaped = validated(resource, resource.completed?.(asked) ?? asked, undefined);
-
+  const shaped = validated(resource, resource.completed?.(asked) ?? asked);
   if (isTaken(name)) throw alreadyExists(resource, name);
   const writer = writerOf(server, resource, options, "Update");
   const held = owners ?? ownersAfterUpdate({}, shaped, [], writer, resource.schema, resource.hasStatus);
@@ -61,7 +59,7 @@ export function create(
     managedFields: held,
   };
   const object = { ...shaped, metadata: complete } as ApiObject;
-  return { stored: save(server, collection, object, options.dryRun), created: true, warnings };
+  return { stored: server.store.put(collection, object), created: true };
 }
 
 const HEX = "0123456789abcdef";

@@ -3,7 +3,6 @@ import { type Collection, storageKeyOf } from "../storage/collection.ts";
 import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import type { Server } from "../storage/server.ts";
 import type { StoredChange } from "../storage/stored-object.ts";
-import { isOrphaning, isReleased, withoutOrphan } from "./deletion.ts";
 
 /**
  * Deletes the dependents of a deleted object. Kubernetes does this asynchronously; here it happens before the deletion
@@ -31,8 +30,7 @@ export class GarbageCollector {
       const known = this.#dependents.get(uid) ?? new Map<string, Collection>();
       this.#dependents.set(uid, known.set(`${collection.id} ${key}`, collection));
     }
-    if (isOrphaning(object)) this.#release(object, collection);
-    else if (type === "ADDED" && owners.length > 0) this.#removeIfOrphan(object, collection, key);
+    if (type === "ADDED" && owners.length > 0) this.#removeIfOrphan(object, collection, key);
   }
 
   #forget({ metadata }: ApiObject, key: string, collection: Collection): void {
@@ -82,22 +80,6 @@ export class GarbageCollector {
     const deletionTimestamp = kubeTimestamp(this.#server.clock.now());
     const going = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0 };
     this.#server.store.put(collection, { ...stored.object, metadata: going });
-  }
-
-  #release(owner: ApiObject, home: Collection): void {
-    const { uid, name, namespace } = owner.metadata;
-    for (const [place, collection] of this.#dependents.get(uid) ?? []) {
-      const stored = collection.get(place.slice(collection.id.length + 1));
-      if (stored === undefined) continue;
-      const { metadata } = stored.object;
-      const ownerReferences = (metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
-      this.#server.store.put(collection, { ...stored.object, metadata: { ...metadata, ownerReferences } });
-    }
-    const now = home.get(storageKeyOf(namespace, name));
-    if (now === undefined) return;
-    const freed = withoutOrphan(now.object);
-    if (isReleased(freed)) this.#server.store.remove(home, now);
-    else this.#server.store.put(home, freed);
   }
 
   #emptyNamespace(name: string): void {

@@ -1,4 +1,4 @@
-import { badRequest, conflict, invalid, modified } from "../api/status.ts";
+import { conflict, modified, nameMismatch } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate, sameOwners } from "../patch/managed-fields.ts";
 import { equal, type JsonObject, jsonObjectOr, stringAt, withField, without } from "../storage/json.ts";
@@ -7,7 +7,6 @@ import type { Server } from "../storage/server.ts";
 import type { StoredObject } from "../storage/stored-object.ts";
 import {
   type ApiWriteOptions,
-  save,
   serverMetadata,
   validated,
   type WriteResult,
@@ -21,15 +20,9 @@ import { isReleased } from "./deletion.ts";
 function checkPreconditions(resource: ServedResource, stored: StoredObject, metadata: JsonObject): void {
   const { name, uid, resourceVersion } = stored.object.metadata;
   const given = stringAt(metadata, "name");
-  if (given !== "" && given !== name) {
-    throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
-  }
+  if (given !== "" && given !== name) throw nameMismatch(given, name);
   const version = stringAt(metadata, "resourceVersion");
-  if (version === "" && !resource.overwritable) {
-    const message = "Invalid value: 0: must be specified for an update";
-    throw invalid(resource, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", message }]);
-  }
-  if (version !== "" && version !== "0" && version !== resourceVersion) throw modified(resource, name);
+  if (version !== "" && version !== resourceVersion) throw modified(resource, name);
   const asked = stringAt(metadata, "uid");
   if (asked !== "" && asked !== uid) {
     const why = `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${uid}`;
@@ -72,17 +65,17 @@ export function update(
   owners?: readonly ManagedFields[],
 ): WriteResult {
   const before = stored.object;
-  const { object: given, warnings } = withoutUnknownFields(resource, withHeader(resource, body), options);
+  const given = withoutUnknownFields(resource, withHeader(resource, body), options);
   const metadata = withNamespace(resource, jsonObjectOr(given.metadata), before.metadata.namespace);
   checkPreconditions(resource, stored, metadata);
   const asked = withinEndpoint(resource, before, { ...given, metadata }, options);
-  const shaped = validated(resource, resource.merged?.(asked, before) ?? asked, before);
+  const shaped = validated(resource, resource.merged?.(asked) ?? asked);
 
   const entries = before.metadata.managedFields ?? [];
   const writer = writerOf(server, resource, options, "Update");
   const held = owners ?? ownersAfterUpdate(before, shaped, entries, writer, resource.schema, resource.hasStatus);
   const same = equal({ ...shaped, metadata: without(jsonObjectOr(shaped.metadata), ["managedFields"]) }, bare(before));
-  if (same && (held === entries || sameOwners(held, entries))) return { stored, created: false, warnings };
+  if (same && (held === entries || sameOwners(held, entries))) return { stored, created: false };
   const complete = {
     ...(shaped.metadata as ApiObjectMetadata),
     ...generationOf(resource, before, shaped),
@@ -90,10 +83,8 @@ export function update(
   };
   const object = { ...shaped, metadata: complete } as ApiObject;
   const collection = server.store.collection(resource.storedAs);
-  if (isReleased(object) && !options.dryRun) {
-    return { stored: server.store.remove(collection, stored), created: false, warnings };
-  }
-  return { stored: save(server, collection, object, options.dryRun), created: false, warnings };
+  const written = isReleased(object) ? server.store.remove(collection, stored) : server.store.put(collection, object);
+  return { stored: written, created: false };
 }
 
 const bare = (object: ApiObject): JsonObject => ({ ...object, metadata: without(object.metadata, ["managedFields"]) });

@@ -5,7 +5,7 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually, realWork } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import type { JournalFiles } from "../../../platform/journal/index.ts";
 import {
   type ApiRequest,
@@ -84,7 +84,7 @@ class MemoryDisk implements JournalFiles {
 /** An API server, a user, an operator and a machine; `start` runs an agent on them. */
 export class AgentTestHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  readonly api = new FaultyApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
   readonly user = this.client("a-user");
   readonly operator = this.client("joulie-operator");
   readonly machine = new FakeMachine(this.clock);

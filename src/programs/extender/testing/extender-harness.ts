@@ -5,7 +5,7 @@ import { instant, type Milliseconds, milliseconds } from "../../../core/units/in
 import { type Clock, VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
@@ -48,7 +48,7 @@ export const calmTwinStatus: Fields = {
 /** An embedded API, a client for the test, and the extenders that watch it. */
 export class ExtenderHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  readonly api = new FaultyApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
   readonly client = new KubeClient({
     transport: this.api.transport(),
     clock: this.clock,

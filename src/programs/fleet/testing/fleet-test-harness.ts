@@ -4,7 +4,7 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
@@ -25,7 +25,7 @@ export class FleetTestHarness {
   readonly clock: VirtualClock;
   /** Stands in for real time in calls, leases and the API. It advances equally fast but starts years earlier. */
   readonly ioClock: VirtualClock;
-  readonly api: EmbeddedApi;
+  readonly api: FaultyApi;
   readonly hand: KubeClient;
   readonly #seed: number;
   #stop = new AbortController();
@@ -38,7 +38,7 @@ export class FleetTestHarness {
     this.#seed = beside === undefined ? 3 : 4;
     this.clock = beside?.clock ?? new VirtualClock(instant(Date.UTC(2030, 0, 1, 10)));
     this.ioClock = beside?.ioClock ?? new VirtualClock(instant(Date.UTC(2026, 5, 1)));
-    this.api = beside?.api ?? new EmbeddedApi({ clock: this.ioClock, random: seededRandom(1), crds: kinds.map(crdOf) });
+    this.api = beside?.api ?? new FaultyApi({ clock: this.ioClock, random: seededRandom(1), crds: kinds.map(crdOf) });
     this.hand =
       beside?.hand ??
       new KubeClient({

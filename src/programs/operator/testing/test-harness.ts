@@ -3,7 +3,7 @@ import { crdOf, kinds, labels, type NodeTwin } from "../../../core/api/index.ts"
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -49,7 +49,7 @@ type Labelled = KubeObject & { readonly metadata: { readonly labels?: Readonly<R
 /** An API with helpers that act as a user. */
 export class OperatorTestHarness {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  readonly api = new EmbeddedApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
+  readonly api = new FaultyApi({ clock: this.clock, random: seededRandom(1), crds: kinds.map(crdOf) });
   readonly user = this.#client("a-person");
   readonly #operators: Operator[] = [];
 

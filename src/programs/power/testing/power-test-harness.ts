@@ -12,7 +12,7 @@ import {
 import { occupiedNodes, podPromiseOf, selectedNodeOf } from "../../../core/demand/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
@@ -33,7 +33,7 @@ interface PublishedEvent {
 /** An API with machines, and helpers that act as a user or as the operator. */
 export class PowerTestHarness implements PowerTestWorld {
   readonly clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  readonly api: EmbeddedApi;
+  readonly api: FaultyApi;
   readonly user: KubeClient;
   readonly machines = new Map<string, FakeMachine>();
   readonly programs: PowerProgram[] = [];
@@ -48,7 +48,7 @@ export class PowerTestHarness implements PowerTestWorld {
 
   private constructor(otherCrds: readonly object[]) {
     const { clock } = this;
-    this.api = new EmbeddedApi({ clock, random: seededRandom(1), crds: [...kinds.map(crdOf), ...otherCrds] });
+    this.api = new FaultyApi({ clock, random: seededRandom(1), crds: [...kinds.map(crdOf), ...otherCrds] });
     this.user = new KubeClient({
       transport: this.api.transport(),
       clock,

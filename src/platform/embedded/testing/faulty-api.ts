@@ -1,8 +1,10 @@
+// An embedded API whose requests and watches can fail, for tests.
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
-import { errorReply } from "./reply.ts";
-import { StatusError } from "./status.ts";
+import { errorReply } from "../api/reply.ts";
+import { expired, StatusError } from "../api/status.ts";
+import { EmbeddedApi } from "../embedded-api.ts";
 
 /** A fault that a test injects into a request. */
 export type InjectedFault =
@@ -15,7 +17,7 @@ export type InjectedFault =
   /** Breaks the connection without a response. */
   | { readonly kind: "refused" };
 
-export interface FaultRule {
+interface FaultRule {
   readonly fault: InjectedFault;
   /** Selects the affected requests; default: all. */
   readonly when?: (request: ApiRequest) => boolean;
@@ -39,8 +41,34 @@ function statusFault({ code, retryAfterSeconds }: Extract<InjectedFault, { kind:
   return errorReply(new StatusError(code, reasons[code] ?? "Unknown", `injected fault: ${code}`, details));
 }
 
-/** Injects faults into the embedded API for tests, both in memory and over HTTP. */
-export class FaultInjector {
+/** An embedded API that fails on request, both in memory and over HTTP. */
+export class FaultyApi extends EmbeddedApi {
+  readonly faults: FaultInjector;
+
+  constructor(options: ConstructorParameters<typeof EmbeddedApi>[0]) {
+    super(options);
+    const { store } = this;
+    this.faults = new FaultInjector(options.clock, {
+      dropWatches: () => this.endWatches((watch) => watch.end(new Error("injected fault: watch aborted"))),
+      expire: () => {
+        store.compact();
+        const { status } = expired(`too old resource version: everything up to ${store.version} is compacted`);
+        this.endWatches((watch) => watch.fail(status));
+      },
+    });
+  }
+
+  override async close(): Promise<void> {
+    this.faults.clear();
+    await super.close();
+  }
+
+  protected override async answer(request: ApiRequest): Promise<ApiResponse> {
+    return this.faults.answer(request, async (one) => super.answer(one));
+  }
+}
+
+class FaultInjector {
   readonly #clock: Clock;
   readonly #hooks: { dropWatches(): void; expire(): void };
   #rules: { readonly rule: FaultRule; left: number }[] = [];
@@ -73,7 +101,7 @@ export class FaultInjector {
     this.#hooks.dropWatches();
   }
 
-  /** Compacts the history: open watches end with 410, and the server rejects older resourceVersions and continue tokens. */
+  /** Compacts the history: open watches end with 410, and the server rejects older resourceVersions. */
   expire(): void {
     this.#hooks.expire();
   }
@@ -91,7 +119,7 @@ export class FaultInjector {
   }
 
   /** Applies the matching faults, then calls the handler. */
-  async answer(request: ApiRequest, handle: (request: ApiRequest) => ApiResponse): Promise<ApiResponse> {
+  async answer(request: ApiRequest, handle: (request: ApiRequest) => Promise<ApiResponse>): Promise<ApiResponse> {
     request.signal.throwIfAborted();
     await this.#pass(request.signal);
     let torn: number | undefined;
@@ -101,7 +129,7 @@ export class FaultInjector {
       if (fault.kind === "status") return statusFault(fault);
       if (fault.kind === "torn") torn = fault.afterBytes;
     }
-    const response = handle(request);
+    const response = await handle(request);
     return { ...response, body: this.#body(response.body, torn, request.signal) };
   }
 

@@ -1,5 +1,16 @@
 import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 
+/** Applies an RFC 7386 merge patch: null removes a field, objects merge, other values replace. */
+export function mergePatched(target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) return patch;
+  const result = new Map(Object.entries(isJsonObject(target) ? target : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key);
+    else result.set(key, mergePatched(result.get(key), value));
+  }
+  return Object.fromEntries(result);
+}
+
 /**
  * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list in this table is
  * merged by the given key; any other list is replaced. The table uses field names instead of paths, because no field name
