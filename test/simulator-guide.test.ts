@@ -2,9 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
-import type { Figure, Source } from "../src/core/inventory/index.ts";
 import { FACILITY_DEFAULTS, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
-import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, POWER_STATES, REST_OF_SERVER } from "../src/core/power/index.ts";
+import {
+  CPU_CLASSES,
+  type DeviceClass,
+  type Figure,
+  GPU_CLASSES,
+  POWER_STATES,
+  REST_OF_SERVER,
+  type Source,
+} from "../src/core/power/index.ts";
 import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";

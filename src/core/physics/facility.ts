@@ -1,5 +1,4 @@
-import type { Figure } from "../inventory/index.ts";
-import { MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
+import { type Figure, MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 

@@ -1,5 +1,6 @@
-import type { Figure, HardwareView } from "../inventory/index.ts";
+import type { HardwareView } from "../inventory/index.ts";
 import {
+  type Figure,
   MODEL_SOURCES as from,
   type NodePowerModel,
   type NodeSpec,

@@ -1,5 +1,4 @@
-import type { Figure } from "../inventory/index.ts";
-import { MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
+import { type Figure, MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
 import type { Seconds } from "../units/index.ts";
 
 /**

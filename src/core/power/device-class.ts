@@ -1,7 +1,6 @@
-import type { Figure, Provenance, Source } from "../inventory/index.ts";
 import type { ClockModel } from "./device.ts";
 import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
-import { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
+import { type Figure, MODEL_SOURCES, type Provenance, type Source, sourcedFigure } from "./sources.ts";
 
 /** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
 export interface DeviceClass {

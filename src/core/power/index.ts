@@ -29,4 +29,4 @@ export {
   restOfServerOf,
   wallPower,
 } from "./server-rest.ts";
-export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";
+export { type Figure, MODEL_SOURCES, type Source, sourcedFigure } from "./sources.ts";

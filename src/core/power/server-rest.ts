@@ -1,7 +1,6 @@
-import type { Figure } from "../inventory/index.ts";
 import { type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 import type { NodePowerModel } from "./node-power.ts";
-import { MODEL_SOURCES as from, sourcedFigure } from "./sources.ts";
+import { type Figure, MODEL_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /**
  * What a server draws at the wall beside its packages and boards: fans, DRAM, network cards, disks and the losses of its

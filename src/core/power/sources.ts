@@ -1,4 +1,18 @@
-import type { Figure, Provenance, Source } from "../inventory/index.ts";
+/** The public source of a value. */
+export interface Source {
+  readonly title: string;
+  readonly where: string;
+}
+
+/** measured: read from a device. vendor: published by the vendor. assumed: not confirmed by either. */
+export type Provenance = "measured" | "vendor" | "assumed";
+
+/** A number with its provenance. */
+export interface Figure<Value extends number = number> {
+  readonly value: Value;
+  readonly provenance: Provenance;
+  readonly source: Source;
+}
 
 /** A model parameter with its provenance. */
 export const sourcedFigure = <Value extends number>(
