@@ -143,7 +143,6 @@ export function catalogueLimits(
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
   const rated = entry.tdpWatts;
-  const max =
-    match === "exact" ? Math.max(rated, entry.maxWatts ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
+  const max = match === "exact" ? Math.max(rated, entry.maxWatts ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
   return { rated, max: watts(max) };
 }
