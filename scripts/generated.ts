@@ -5,7 +5,6 @@ import { chartFiles } from "./chart/files.ts";
 import { grafanaDashboard } from "./grafana.ts";
 import { configurationReference } from "./reference/configuration.ts";
 import { crdReference } from "./reference/crds.ts";
-import { errorReference } from "./reference/errors.ts";
 import { metricsReference } from "./reference/metrics.ts";
 import { permissionsReference } from "./reference/permissions.ts";
 
@@ -24,7 +23,6 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     ["docs/reference/configuration.md", wrapped(configurationReference(documented))],
     ["docs/reference/metrics.md", wrapped(metricsReference(documented.filter(({ metrics }) => metrics.length > 0)))],
     ["charts/joulie/files/grafana.json", grafanaDashboard(documented.flatMap(({ metrics }) => metrics))],
-    ["docs/reference/errors.md", wrapped(errorReference())],
     ["docs/reference/permissions.md", wrapped(permissionsReference())],
     ...(await chartFiles()),
   ]);

@@ -5,8 +5,6 @@ import type { MetricDefinition } from "../platform/metrics/index.ts";
 /** One subcommand of `joulie`. */
 export interface Program<Config extends ConfigSchema = ConfigSchema> {
   readonly name: string;
-  /** Former names that still work. */
-  readonly aliases?: readonly string[];
   readonly summary: string;
   /** The variables that it reads. Imported on demand, like everything in `start`, to keep `--help` fast. */
   config(): Promise<Config>;
@@ -14,8 +12,8 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
   /** Its subcommands, such as `joulie agent probe`. */
   readonly actions?: readonly Program[];
-  /** Runs until a stop signal and returns the exit code. Absent if this version does not contain the program yet. */
-  start?(config: z.output<Config>): Promise<number>;
+  /** Runs until a stop signal and returns the exit code. */
+  start(config: z.output<Config>): Promise<number>;
 }
 
 /** Checks a definition without losing the type of its configuration. */
@@ -80,7 +78,6 @@ export const programs: readonly Program[] = [
   }),
   program({
     name: "fleet",
-    aliases: ["simulator"],
     summary: "Puts simulated nodes into a cluster and serves their telemetry, control and facility metrics.",
     config: async () => (await import("./fleet/config.ts")).fleetConfig,
     metrics: async () => (await import("./fleet/metrics.ts")).definitions,

@@ -1,6 +1,8 @@
-import { type ErrorCode, errorRegistry } from "./error-registry.ts";
+import { type ErrorCode, errorCodes } from "./error-codes.ts";
 
-/** An error with a code of the registry. A program that ends with it logs it. */
+const knownCodes: ReadonlySet<string> = new Set(errorCodes);
+
+/** An error with a code. A program that ends with it logs it. */
 export class CodedError extends Error {
   readonly code: ErrorCode;
 
@@ -23,6 +25,6 @@ const CONNECTION_FAILURE =
 export function errorCodeOf(error: unknown): ErrorCode {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   if (typeof code !== "string") return "JOULIE_E_INTERNAL";
-  if (Object.hasOwn(errorRegistry, code)) return code as ErrorCode;
+  if (knownCodes.has(code)) return code as ErrorCode;
   return CONNECTION_FAILURE.test(code) ? "JOULIE_E_CONNECTION" : "JOULIE_E_INTERNAL";
 }

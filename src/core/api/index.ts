@@ -5,7 +5,7 @@ export {
   type TwinControlReport,
 } from "./control-report.ts";
 export { crdOf, type StructuralSchema } from "./crd.ts";
-export { type ErrorCode, type ErrorGroup, errorGroups, errorRegistry } from "./error-registry.ts";
+export { type ErrorCode, errorCodes } from "./error-codes.ts";
 export * from "./errors.ts";
 export { describeProblem, type ObjectProblem } from "./examine.ts";
 export * from "./kinds.ts";

@@ -1,6 +1,6 @@
 import type { Exactness } from "../api/index.ts";
 import { isPositive, type Watts, watts } from "../units/index.ts";
-import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
+import type { CpuEntry, GpuEntry } from "./entry.ts";
 
 /** A target below this share of the maximum is almost certainly a typo: 0.5 % for 50 %. */
 export const LOWEST_CAP_SHARE = 0.25;
@@ -27,11 +27,11 @@ const MAX_OVER_RATED = 1.5;
  * 95 W. Only the agent applies this limit to discovered values; the other programs use what the agent published.
  */
 export function plausibleSocketWatts(entry: CpuEntry, match: Exactness): Watts {
-  const tdp = entry.tdp.value;
-  const configurable = entry.configurable?.max.value;
+  const tdp = entry.tdpWatts;
+  const configurable = entry.maxWatts;
   if (match === "exact" && configurable !== undefined) return watts(Math.max(tdp, configurable));
   return watts(tdp * MAX_OVER_RATED);
 }
 
 /** The highest plausible maximum of a board: vendors sell some with a higher limit than that of the model. */
-export const plausibleBoardWatts = (entry: GpuEntry): Watts => watts(entry.maxWatts.value * MAX_OVER_RATED);
+export const plausibleBoardWatts = (entry: GpuEntry): Watts => watts(entry.maxWatts * MAX_OVER_RATED);

@@ -55,23 +55,21 @@ describe("additions", () => {
       vendor: "hygon",
       family: "site-cpu",
       threadsPerCore: 1,
-      tdp: { value: 200, provenance: "measured", source: { title: "our rack 7", where: "HARDWARE_CATALOG_PATH" } },
-      boostGHz: { value: 2.5 },
-      curve: {
-        points: [
-          [0, 0.3],
-          [1, 1],
-        ],
-        provenance: "measured",
-      },
+      tdpWatts: 200,
+      provenance: "measured",
+      source: "our rack 7",
+      curve: [
+        [0, 0.3],
+        [1, 1],
+      ],
     });
-    expect(found.entry).not.toHaveProperty("configurable");
+    expect(found.entry).not.toHaveProperty("maxWatts");
     expect(catalogue.gpu("our-board").entry).toMatchObject({
-      minWatts: { value: 100 },
-      defaultWatts: { value: 450, provenance: "assumed", source: { title: "site catalogue" } },
-      maxWatts: { value: 500 },
-      idleWatts: { value: 40 },
-      perf: { value: 400 },
+      minWatts: 100,
+      defaultWatts: 450,
+      maxWatts: 500,
+      idleWatts: 40,
+      perf: 400,
     });
   });
 
@@ -105,17 +103,17 @@ describe("additions", () => {
       family: "C86",
       aliases: ["C86 7390"],
       threadsPerCore: 2,
-      tdp: { provenance: "vendor" },
+      provenance: "vendor",
     });
     expect(catalogue.cpu("plain").entry).toMatchObject({ vendor: "unknown", family: "plain", aliases: [] });
     expect(catalogue.cpu("intel-xeon-gold-6430").entry).toMatchObject({ family: "Xeon Sapphire Rapids" });
-    expect(catalogue.cpu("intel-xeon-gold-6430").entry).not.toHaveProperty("configurable");
-    expect(catalogue.cpu("curved").entry?.curve?.points).toHaveLength(3);
+    expect(catalogue.cpu("intel-xeon-gold-6430").entry).not.toHaveProperty("maxWatts");
+    expect(catalogue.cpu("curved").entry?.curve).toHaveLength(3);
   });
 
   it("derives the missing fields of a new GPU from its maximum", () => {
     const { entry } = buildCatalogue({ gpus: [gpu] }).catalogue.gpu("site-gpu");
-    expect(entry).toMatchObject({ minWatts: { value: 0 }, defaultWatts: { value: 500 }, idleWatts: { value: 60 } });
+    expect(entry).toMatchObject({ minWatts: 0, defaultWatts: 500, idleWatts: 60 });
     expect(entry).not.toHaveProperty("devicesPerBoard");
   });
 
@@ -132,18 +130,19 @@ describe("additions", () => {
     expect(catalogue.cpu("EPYC 9654P").entry).toEqual({
       ...before,
       threadsPerCore: 1,
-      tdp: { value: 400, provenance: "assumed", source: { title: "site catalogue", where: "HARDWARE_CATALOG_PATH" } },
+      tdpWatts: 400,
     });
     expect(catalogue.cpu("EPYC 9554").entry).toMatchObject({
-      coresPerSocket: { value: 60 },
-      baseGHz: { value: 3 },
-      boostGHz: { value: 3.5 },
-      configurable: { min: { value: 300 }, max: { value: 380 } },
-      tdp: { value: 360, provenance: "vendor" },
+      coresPerSocket: 60,
+      baseGHz: 3,
+      boostGHz: 3.5,
+      minWatts: 300,
+      maxWatts: 380,
+      tdpWatts: 360,
     });
     expect(catalogue.gpu("NVIDIA-H100-80GB-HBM3").entry).toMatchObject({
-      maxWatts: { value: 650 },
-      perf: { value: 989 },
+      maxWatts: 650,
+      perf: 989,
     });
     expect(catalogue.gpu("H100 Custom").key).toBe("nvidia-h100-sxm");
     expect(catalogue.cpus).toHaveLength(builtinCatalogue.cpus.length);
@@ -157,28 +156,18 @@ describe("additions", () => {
         { key: "nvidia-l40", defaultWatts: 80 },
         { key: "amd-mi250x", minWatts: 520 },
       ],
-      cpus: [
-        { key: "amd-epyc-9654", maxWatts: 250 },
-        { key: "amd-epyc-9554", baseGHz: 5 },
-      ],
     });
     expect(lower.problems).toEqual([]);
     const limits = (name: string) => {
       const { minWatts, defaultWatts, maxWatts, idleWatts } = lower.catalogue.gpu(name).entry ?? {};
-      return [minWatts?.value, defaultWatts?.value, maxWatts?.value, idleWatts?.value];
+      return [minWatts, defaultWatts, maxWatts, idleWatts];
     };
     expect(limits("nvidia-h100-sxm")).toEqual([200, 500, 500, 79]);
     expect(limits("nvidia-l40s")).toEqual([30, 30, 30, 30]);
     expect(limits("nvidia-l40")).toEqual([80, 80, 300, 34]);
     expect(limits("amd-mi250x")).toEqual([520, 520, 560, 90]);
     const h100 = lower.catalogue.gpu("nvidia-h100-sxm").entry;
-    expect(h100?.defaultWatts).toMatchObject({ provenance: "assumed", source: { title: "site catalogue" } });
     expect(h100?.minWatts).toBe(builtinCatalogue.gpu("nvidia-h100-sxm").entry?.minWatts);
-    expect(lower.catalogue.cpu("amd-epyc-9654").entry?.configurable).toMatchObject({
-      min: { value: 250 },
-      max: { value: 250 },
-    });
-    expect(lower.catalogue.cpu("amd-epyc-9554").entry?.boostGHz.value).toBe(5);
   });
 
   it("keeps the devices per board of an existing GPU unless the addition sets them", () => {
@@ -239,8 +228,8 @@ describe("additions", () => {
       'gpus[0] (NVIDIA-H100-SXM): key: is a name of "nvidia-h100-sxm"; did you mean that?',
       'gpus[1] (L4 24GB): key: is a name of "nvidia-l4"; did you mean that?',
     ]);
-    expect(catalogue.gpu("L40").entry?.maxWatts.value).toBe(250);
-    expect(catalogue.gpu("nvidia-h100-sxm").entry?.maxWatts.value).toBe(700);
+    expect(catalogue.gpu("L40").entry?.maxWatts).toBe(250);
+    expect(catalogue.gpu("nvidia-h100-sxm").entry?.maxWatts).toBe(700);
   });
 
   it("accepts a model under a name that so far had only a proxy", () => {
@@ -365,7 +354,7 @@ describe("an invalid entry is rejected by name without affecting others", () => 
   it("uses the first of two entries with the same key", () => {
     const { catalogue, problems } = buildCatalogue({ gpus: [gpu, { ...gpu, maxWatts: 999 }] });
     expect(problems).toEqual(["gpus[1] (site-gpu): key: duplicate; the first entry is used"]);
-    expect(catalogue.gpu("site-gpu").entry?.maxWatts.value).toBe(500);
+    expect(catalogue.gpu("site-gpu").entry?.maxWatts).toBe(500);
   });
 
   it("a rejected entry does not reserve its names", () => {

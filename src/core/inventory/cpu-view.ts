@@ -2,8 +2,8 @@ import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./builtin.ts";
 import { plausibleSocketWatts } from "./cap-floor.ts";
-import type { CpuEntry, LoadCurve } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { CpuEntry, LoadCurve } from "./entry.ts";
 import type { NodeIdentity } from "./identity.ts";
 import {
   claim,
@@ -41,7 +41,7 @@ export interface CpuView extends Resolution {
 /** Without a socket count: as many sockets as the threads that Kubernetes reports fill. Part of a socket (a VM) is one. */
 const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): number | undefined =>
   entry && threads !== undefined
-    ? Math.max(1, Math.round(threads / (entry.coresPerSocket.value * entry.threadsPerCore)))
+    ? Math.max(1, Math.round(threads / (entry.coresPerSocket * entry.threadsPerCore)))
     : undefined;
 
 /**
@@ -53,7 +53,7 @@ function coresOf(
   entry: CpuEntry | undefined,
   sockets: number,
 ): WithOrigin<number> | undefined {
-  const listed = claim(entry && entry.coresPerSocket.value * sockets, "catalogue");
+  const listed = claim(entry && entry.coresPerSocket * sockets, "catalogue");
   const threads = cpu.logicalCpus?.value;
   const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;
   const needed = claim(threads === undefined ? undefined : Math.ceil(threads / threadsPerCore), "allocatable");
@@ -79,16 +79,16 @@ export function cpuView(
     identity.coresPerSocket ?? (totalCores && claim(totalCores.value / sockets.value, totalCores.from));
   const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
   const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
-    claim(entry?.baseGHz.value, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
+    claim(entry?.baseGHz, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
   // As published: the agent has already validated the firmware's values (plausible-range.ts).
   const max = claim(usable(capRange?.maxWattsPerSocket), "discovered") ??
-    claim(entry?.tdp.value, "catalogue") ?? {
+    claim(entry?.tdpWatts, "catalogue") ?? {
       value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
       from: "fallback" as const,
     };
   const min = usable(capRange?.minWattsPerSocket);
-  const idleShare = entry?.curve?.points[0]?.[1];
+  const idleShare = entry?.curve?.[0]?.[1];
   const maxWatts = watts(max.value * sockets.value);
   return {
     ...resolution,

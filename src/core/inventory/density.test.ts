@@ -9,7 +9,7 @@ const node = (labels: Record<string, string>, name = "n1") => ({ metadata: { nam
 describe("density", () => {
   it("X-30 X-95 normalises by two of the best built-in CPU and eight of the best built-in GPU, ignoring additions", () => {
     expect(FULL_SCALE_CORE_GHZ).toBe(2 * 192 * 2.25);
-    expect(FULL_SCALE_TFLOPS).toBe(8 * Math.max(...builtinCatalogue.gpus.map((entry) => entry.perf.value)));
+    expect(FULL_SCALE_TFLOPS).toBe(8 * Math.max(...builtinCatalogue.gpus.map((entry) => entry.perf)));
     const { catalogue } = buildCatalogue({
       cpus: [{ key: "huge", coresPerSocket: 4096, tdpWatts: 900, baseGHz: 5 }],
       gpus: [{ key: "giant", vendor: "nvidia", maxWatts: 2000, perf: 1e6 }],
@@ -69,7 +69,7 @@ describe("before the agent has reported", () => {
   it("X-30 a node of any catalogue CPU ranks no higher than once its agent has reported", () => {
     fc.assert(
       fc.property(shapes, ({ entry, sockets, model, namesSockets, namesArch, simultaneousThreads, keptBack }) => {
-        const totalCores = entry.coresPerSocket.value * sockets;
+        const totalCores = entry.coresPerSocket * sockets;
         const threads = totalCores * (simultaneousThreads ? entry.threadsPerCore : 1);
         const labels = {
           ...(model === "declared" && { "joulie.io/hw.cpu-model": entry.key }),
@@ -100,7 +100,7 @@ describe("before the agent has reported", () => {
   });
 
   it("X-30 assumes the slowest base clock of the catalogue for an unknown model", () => {
-    const slowest = Math.min(...builtinCatalogue.cpus.map(({ baseGHz }) => baseGHz.value));
+    const slowest = Math.min(...builtinCatalogue.cpus.map(({ baseGHz }) => baseGHz));
     expect(hardwareView(node({}), undefined).cpu.baseGHz).toBe(slowest);
   });
 });

@@ -13,9 +13,8 @@ export interface Density {
  * The full scale is two sockets of the built-in catalogue's best CPU and eight of its best GPU. Additions of a site do not
  * change it, so that densities of different sites are comparable.
  */
-export const FULL_SCALE_CORE_GHZ =
-  2 * Math.max(...BUILTIN_CPUS.map((entry) => entry.coresPerSocket.value * entry.baseGHz.value));
-export const FULL_SCALE_TFLOPS = 8 * Math.max(...BUILTIN_GPUS.map((entry) => entry.perf.value));
+export const FULL_SCALE_CORE_GHZ = 2 * Math.max(...BUILTIN_CPUS.map((entry) => entry.coresPerSocket * entry.baseGHz));
+export const FULL_SCALE_TFLOPS = 8 * Math.max(...BUILTIN_GPUS.map((entry) => entry.perf));
 
 /** Maps invalid values (NaN, negative, infinite) to a defined share. */
 const share = (amount: number, whole: number): number => (amount > 0 ? Math.min(1, amount / whole) : 0);

@@ -1,6 +1,6 @@
 import { type GpuVendor, gpuResources, gpuVendors, type Labels, type ResourceList } from "../api/index.ts";
 import { parseNumber, parseQuantity } from "../units/index.ts";
-import type { GpuEntry } from "./catalogue/entry.ts";
+import type { GpuEntry } from "./entry.ts";
 import { type MigProfile, migDevicesPerBoard } from "./mig.ts";
 
 /** The resource names of each vendor's GPUs, the usual one first. Intel's contain the name of the kernel driver. */

@@ -2,8 +2,8 @@ import type { GpuHardware, GpuVendor, NodeHardwareStatus } from "../api/index.ts
 import { type Watts, watts } from "../units/index.ts";
 import { BUILTIN_GPUS, FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./builtin.ts";
 import { plausibleBoardWatts } from "./cap-floor.ts";
-import type { GpuEntry } from "./catalogue/entry.ts";
 import type { Catalogue } from "./catalogue.ts";
+import type { GpuEntry } from "./entry.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
@@ -41,7 +41,7 @@ export function gpuView(
   const vendor = vendorOf(identity.vendor, entry?.vendor);
   const parts = partsPerBoard(devices?.value, entry);
   const { limits, from } = boardLimits(discovered?.gpu, entry, vendor?.value);
-  const perf = claim(entry?.perf.value, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
+  const perf = claim(entry?.perf, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
   return {
     ...resolution,
     ...(vendor ? { vendor: vendor.value } : {}),
@@ -55,23 +55,22 @@ export function gpuView(
 }
 
 /** An unknown board counts like the slowest known one, so that more boards still give a higher density. */
-const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf.value));
+const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf));
 
 function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {
   const range = gpu?.capRangePerGpu;
   const max = claim(usable(range?.maxWatts), "discovered") ??
-    claim(entry?.maxWatts.value, "catalogue") ?? {
+    claim(entry?.maxWatts, "catalogue") ?? {
       value: fallbackGpuWatts(vendor),
       from: "fallback" as const,
     };
-  const normal =
-    claim(usable(range?.defaultWatts), "discovered") ?? claim(entry?.defaultWatts.value, "catalogue") ?? max;
+  const normal = claim(usable(range?.defaultWatts), "discovered") ?? claim(entry?.defaultWatts, "catalogue") ?? max;
   const min = claim(usable(range?.minWatts), "discovered") ??
-    claim(entry?.minWatts.value, "catalogue") ?? {
+    claim(entry?.minWatts, "catalogue") ?? {
       value: watts(0),
       from: "fallback" as const,
     };
-  const idle = claim(entry?.idleWatts.value, "catalogue") ?? {
+  const idle = claim(entry?.idleWatts, "catalogue") ?? {
     value: watts(max.value * FALLBACK_GPU_IDLE_SHARE),
     from: "fallback" as const,
   };

@@ -1,10 +1,9 @@
 export { fallbackCpuWatts, fallbackGpuWatts } from "./builtin.ts";
 export { LOWEST_CAP_SHARE, packageCapFloor } from "./cap-floor.ts";
-export type { CpuEntry, Figure, GpuEntry, LoadCurve, Provenance } from "./catalogue/entry.ts";
-export type { Source } from "./catalogue/sources.ts";
 export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading } from "./catalogue.ts";
 export type { CpuView } from "./cpu-view.ts";
 export { byDensity, type ComputeShape, type Density, densityOf } from "./density.ts";
+export type { LoadCurve } from "./entry.ts";
 export { gpuDeviceResources } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";

@@ -225,10 +225,8 @@ describe("GPU names", () => {
 
   it("matches a partial name to the strongest board and gives the reason", () => {
     const bare = builtinCatalogue.gpu("H100");
-    const boards = ["H100 PCIe", "H100 NVL", "H100 SXM"].map(
-      (name) => builtinCatalogue.gpu(name).entry?.maxWatts.value ?? 0,
-    );
-    expect(bare.entry?.maxWatts.value).toBe(Math.max(...boards));
+    const boards = ["H100 PCIe", "H100 NVL", "H100 SXM"].map((name) => builtinCatalogue.gpu(name).entry?.maxWatts ?? 0);
+    expect(bare.entry?.maxWatts).toBe(Math.max(...boards));
     expect(bare.reason).toContain("form factor is not named");
   });
 

@@ -1,5 +1,5 @@
 import type { Exactness } from "../api/index.ts";
-import type { CpuEntry, GpuEntry } from "./catalogue/entry.ts";
+import type { CpuEntry, GpuEntry } from "./entry.ts";
 import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, ModelNameIndex } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 
@@ -59,7 +59,7 @@ function sibling(index: CpuIndex, name: string, parts: NameParts): CatalogueMatc
     if (sameNumber?.family === family) return standIn(name, sameNumber, `same ${family} number with another suffix`);
     const { cores } = parts;
     if (cores !== undefined) {
-      const nearest = nearestTo(candidates, ({ entry }) => entry.coresPerSocket.value - cores);
+      const nearest = nearestTo(candidates, ({ entry }) => entry.coresPerSocket - cores);
       return standIn(name, nearest, `the ${family} nearest to ${cores} cores`);
     }
     if (digits !== undefined) {

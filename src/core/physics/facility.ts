@@ -1,30 +1,27 @@
-import type { Figure } from "../inventory/index.ts";
-import { MODEL_SOURCES as from, sourcedFigure } from "../power/index.ts";
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 
-/** The facility: a site in a temperate climate that uses free cooling while the outside air is cool enough. */
-export const FACILITY_DEFAULTS = {
+/**
+ * The facility: a site in a temperate climate that uses free cooling while the outside air is cool enough.
+ * docs/guides/model.md has the sources.
+ */
+export const defaultFacility = {
   /** Outside temperature over a day: a cosine around the mean. */
-  outsideMean: sourcedFigure(celsius(16), "assumed", from.estimate),
-  outsideSwing: sourcedFigure(7, "assumed", from.estimate),
-  warmestAt: sourcedFigure(seconds(15 * 3600), "assumed", from.estimate),
+  outsideMean: celsius(16),
+  outsideSwing: 7,
+  warmestAt: seconds(15 * 3600),
   /** Inlet temperature, and how far it follows the outside temperature when that is too warm for free cooling. */
-  supply: sourcedFigure(celsius(22), "vendor", from.ashrae),
-  freeCoolingBelow: sourcedFigure(celsius(16), "assumed", from.estimate),
-  supplyPerDegree: sourcedFigure(0.4, "assumed", from.estimate),
+  supply: celsius(22),
+  freeCoolingBelow: celsius(16),
+  supplyPerDegree: 0.4,
   /** Fans, pumps and transformers: a constant share of the rated IT power. */
-  standingShare: sourcedFigure(0.05, "assumed", from.estimate),
+  standingShare: 0.05,
   /** Watts of cooling per watt of IT under free cooling, and the increase per degree above that. */
-  coolingShare: sourcedFigure(0.08, "assumed", from.estimate),
-  coolingPerDegree: sourcedFigure(0.012, "assumed", from.estimate),
-} as const satisfies Record<string, Figure>;
+  coolingShare: 0.08,
+  coolingPerDegree: 0.012,
+} as const;
 
-export type FacilityModel = { readonly [Name in keyof typeof FACILITY_DEFAULTS]: number };
-
-export const defaultFacility = Object.fromEntries(
-  Object.entries(FACILITY_DEFAULTS).map(([name, { value }]) => [name, value]),
-) as FacilityModel;
+export type FacilityModel = { readonly [Name in keyof typeof defaultFacility]: number };
 
 const DAY = 24 * 3600;
 

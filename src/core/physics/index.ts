@@ -1,7 +1,6 @@
 // The simulator's truth: `SimulatedNode` is where to start, docs/guides/model.md says what it rests on.
 export {
   defaultFacility,
-  FACILITY_DEFAULTS,
   type FacilityModel,
   type FacilityOutput,
   facilityAt,

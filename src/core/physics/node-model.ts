@@ -1,6 +1,5 @@
-import type { Figure, HardwareView } from "../inventory/index.ts";
+import type { HardwareView } from "../inventory/index.ts";
 import {
-  MODEL_SOURCES as from,
   type NodePowerModel,
   type NodeSpec,
   nodePowerModel,
@@ -9,7 +8,6 @@ import {
   powerStateModelOf,
   type RestOfServer,
   restOfServerOf,
-  sourcedFigure,
 } from "../power/index.ts";
 import { type Celsius, celsius, type Seconds, seconds, type Watts } from "../units/index.ts";
 
@@ -63,12 +61,12 @@ export interface NodeModel extends NodePowerModel {
 /** How the temperature of a node follows its power. */
 export const THERMAL_DEFAULTS = {
   /** Temperature rise at full power. Cooling is sized for the hardware, so the value is the same for all nodes. */
-  riseAtFull: sourcedFigure(45, "assumed", from.estimate),
-  timeConstant: sourcedFigure(seconds(120), "assumed", from.estimate),
-  throttleAt: sourcedFigure(celsius(85), "assumed", from.estimate),
-  resumeAt: sourcedFigure(celsius(80), "assumed", from.estimate),
-  hotClock: sourcedFigure(0.6, "assumed", from.estimate),
-} as const satisfies Record<string, Figure>;
+  riseAtFull: 45,
+  timeConstant: seconds(120),
+  throttleAt: celsius(85),
+  resumeAt: celsius(80),
+  hotClock: 0.6,
+} as const;
 
 /** Builds the model of a node from a specification. */
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
@@ -88,10 +86,10 @@ const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
 function thermalModel(full: Watts): ThermalModel {
   const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;
   return {
-    degreesPerWatt: full > 0 ? riseAtFull.value / full : 0,
-    timeConstant: timeConstant.value,
-    throttleAt: throttleAt.value,
-    resumeAt: resumeAt.value,
-    hotClock: hotClock.value,
+    degreesPerWatt: full > 0 ? riseAtFull / full : 0,
+    timeConstant: timeConstant,
+    throttleAt: throttleAt,
+    resumeAt: resumeAt,
+    hotClock: hotClock,
   };
 }

@@ -26,11 +26,11 @@ const gpuNode = (product: string, gpus: number): NodeModel =>
 const jobOf = (kind: WorkKind, fields: Partial<SimulatedJob> = {}): SimulatedJob => ({
   id: kind.name,
   cores: 4,
-  cpuUtil: kind.cpuUtil.value,
-  cpuShare: kind.cpuShare.value,
-  gpus: kind.gpuUtil.value > 0 ? 1 : 0,
-  gpuUtil: kind.gpuUtil.value,
-  gpuShare: kind.gpuShare.value,
+  cpuUtil: kind.cpuUtil,
+  cpuShare: kind.cpuShare,
+  gpus: kind.gpuUtil > 0 ? 1 : 0,
+  gpuUtil: kind.gpuUtil,
+  gpuShare: kind.gpuShare,
   work: seconds(1000),
   ...fields,
 });
@@ -127,7 +127,7 @@ describe("caps and work", () => {
       const device = which === "gpuWattsPerBoard" ? model.gpu : model.cpu;
       if (device === undefined) throw new Error("the node has no such device");
       const job = jobOf(kind, { cores });
-      const load = which === "gpuWattsPerBoard" ? kind.gpuUtil.value : kind.cpuUtil.value;
+      const load = which === "gpuWattsPerBoard" ? kind.gpuUtil : kind.cpuUtil;
       const [lowest, highest] = [powerAt(device, load, device.clock.slowest), powerAt(device, load, 1)];
       const energies = Array.from({ length: 41 }, (_, step): number => {
         const cap = watts(lowest + ((highest - lowest) * step) / 40);

@@ -1,6 +1,33 @@
-import { type ClassRow, type DeviceClass, deviceClass } from "./device-class.ts";
-import type { LoadPoints } from "./load-shape.ts";
-import { MODEL_SOURCES as from } from "./sources.ts";
+import type { ClockModel } from "./device.ts";
+import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
+
+/** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
+export interface DeviceClass {
+  readonly name: string;
+  /** Matches the catalogue keys of this class; absent for the fallback class. */
+  readonly covers?: RegExp | undefined;
+  readonly clock: ClockModel;
+  readonly shape: LoadShape;
+}
+
+interface ClassRow {
+  readonly name: string;
+  readonly covers?: RegExp;
+  /** Static share, slowest clock, voltage floor, clock at which the floor is reached. */
+  readonly clock: readonly [staticShare: number, slowest: number, voltageFloor: number, floorClock: number];
+  readonly load?: LoadPoints;
+}
+
+/** Builds a class from a table row. Load shapes are built once and shared by all nodes of the class. */
+function deviceClass({ name, covers, clock, load }: ClassRow): DeviceClass {
+  const [staticShare, slowest, voltageFloor, floorClock] = clock;
+  return {
+    name,
+    covers,
+    clock: { staticShare, slowest, voltageFloor, floorClock },
+    shape: load ? loadShape(load) : clampedLoad,
+  };
+}
 
 /** Watts at the wall at active idle and at 10 %, 20 % … 100 % of the server's throughput. */
 const steps = (...watts: readonly number[]): LoadPoints => watts.map((power, step) => [step / 10, power]);
@@ -18,49 +45,48 @@ export const SPECPOWER = {
 const OTHER_CPU = deviceClass({
   name: "any other CPU",
   clock: [0.25, 0.35, 0.72, 0.55],
-  load: [SPECPOWER.xeon8380, ["assumed", from.iceLakeLoad]],
+  load: SPECPOWER.xeon8380,
 });
 
 const OTHER_GPU = deviceClass({ name: "any other GPU", clock: [0.25, 0.15, 0.72, 0.6] });
 
-/** First match wins. Clocks are [static share, slowest, voltage floor, clock at which the floor is reached]. */
+/** First match wins. docs/guides/model.md has the sources. Clocks are [static share, slowest, voltage floor, clock at which the floor is reached]. */
 const CPU_ROWS: readonly ClassRow[] = [
   {
     name: "EPYC 7003",
     covers: /^amd-epyc-7/,
     clock: [0.3, 0.43, 0.72, 0.55],
-    load: [SPECPOWER.epyc7763, ["measured", from.milanLoad]],
+    load: SPECPOWER.epyc7763,
   },
   {
     name: "EPYC 9004",
     covers: /^amd-epyc-9..4/,
     clock: [0.3, 0.4, 0.72, 0.55],
-    from: { slowest: ["measured", from.genoaClocks] },
-    load: [SPECPOWER.epyc9654, ["measured", from.genoaLoad]],
+    load: SPECPOWER.epyc9654,
   },
   {
     name: "EPYC 9005 dense",
     covers: /^amd-epyc-9(965|845|825|745|645)/,
     clock: [0.3, 0.4, 0.74, 0.55],
-    load: [SPECPOWER.epyc9965, ["measured", from.turinDenseLoad]],
+    load: SPECPOWER.epyc9965,
   },
   {
     name: "EPYC 9005",
     covers: /^amd-epyc-9..5/,
     clock: [0.3, 0.35, 0.72, 0.55],
-    load: [SPECPOWER.epyc9655, ["measured", from.turinLoad]],
+    load: SPECPOWER.epyc9655,
   },
   {
     name: "Xeon Ice Lake",
     covers: /^intel-xeon-(platinum-83|gold-[56]3|silver-43)/,
     clock: [0.25, 0.27, 0.72, 0.55],
-    load: [SPECPOWER.xeon8380, ["measured", from.iceLakeLoad]],
+    load: SPECPOWER.xeon8380,
   },
   {
     name: "Xeon since Sapphire Rapids",
     covers: /^intel-xeon-/,
     clock: [0.25, 0.27, 0.72, 0.55],
-    load: [SPECPOWER.xeon8380, ["assumed", from.iceLakeLoad]],
+    load: SPECPOWER.xeon8380,
   },
   { name: "Neoverse (Altra, Grace, Graviton)", covers: /^(ampere|aws|nvidia-grace)/, clock: [0.25, 0.33, 0.75, 0.6] },
 ];
@@ -70,7 +96,6 @@ const GPU_ROWS: readonly ClassRow[] = [
     name: "Volta",
     covers: /^nvidia-v100/,
     clock: [0.25, 0.1, 0.71, 0.65],
-    from: { voltageFloor: ["assumed", from.powerCapping], floorClock: ["assumed", from.powerCapping] },
   },
   { name: "Turing", covers: /^nvidia-t4/, clock: [0.25, 0.19, 0.72, 0.6] },
   { name: "Ampere", covers: /^nvidia-a\d/, clock: [0.25, 0.15, 0.72, 0.62] },

@@ -8,8 +8,7 @@ export {
   mixedPowerAt,
   powerAt,
 } from "./device.ts";
-export type { DeviceClass } from "./device-class.ts";
-export { CPU_CLASSES, cpuClassOf, GPU_CLASSES, gpuClassOf, SPECPOWER } from "./device-classes.ts";
+export { CPU_CLASSES, cpuClassOf, type DeviceClass, GPU_CLASSES, gpuClassOf, SPECPOWER } from "./device-classes.ts";
 export { COMPUTE_BOUND, leastEnergyClock, type PowerBeside } from "./least-energy.ts";
 export type { LoadPoints } from "./load-shape.ts";
 export {
@@ -29,4 +28,3 @@ export {
   restOfServerOf,
   wallPower,
 } from "./server-rest.ts";
-export { MODEL_SOURCES, sourcedFigure } from "./sources.ts";

@@ -1,7 +1,7 @@
 import type { HardwareView } from "../inventory/index.ts";
 import { isPositive, memoize, type Watts, watts } from "../units/index.ts";
 import type { DeviceModel } from "./device.ts";
-import type { DeviceClass } from "./device-class.ts";
+import type { DeviceClass } from "./device-classes.ts";
 import { cpuClassOf, gpuClassOf } from "./device-classes.ts";
 
 /** The power of a node by its devices. Nodes of one hardware type share one model. */

@@ -1,7 +1,5 @@
-import type { Figure } from "../inventory/index.ts";
 import { type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 import type { NodePowerModel } from "./node-power.ts";
-import { MODEL_SOURCES as from, sourcedFigure } from "./sources.ts";
 
 /**
  * What a server draws at the wall beside its packages and boards: fans, DRAM, network cards, disks and the losses of its
@@ -15,28 +13,30 @@ export interface RestOfServer {
 }
 
 /**
+ * docs/guides/model.md names the source of each figure.
+ *
  * The idle power of a package in the catalogue is the server's idle share at the wall times the rating of the package, so it
  * already contains most of the idle power of DRAM and fans. What is left is small.
  */
 export const REST_OF_SERVER = {
   /** Watts for each CPU package. */
-  idlePerPackage: sourcedFigure(watts(5), "assumed", from.specRest),
-  cpuSlope: sourcedFigure(0.13, "assumed", from.specRest),
+  idlePerPackage: watts(5),
+  cpuSlope: 0.13,
   /**
    * Idle watts for each watt of the boards' rating, for switches, network cards and fans that are sized for the boards. No
    * public idle figure of such a server was found.
    */
-  idlePerBoardWatt: sourcedFigure(0.2, "assumed", from.estimate),
+  idlePerBoardWatt: 0.2,
   /** Chosen so that the HGX node draws its measured power at full load. */
-  gpuSlope: sourcedFigure(0.205, "assumed", from.hgxNode),
-} as const satisfies Record<string, Figure>;
+  gpuSlope: 0.205,
+} as const;
 
 /** The rest of the server by node class: servers with and without GPU boards. */
 export function restOfServerOf({ packages, boards, gpu }: NodePowerModel): RestOfServer {
   const { idlePerPackage, cpuSlope, idlePerBoardWatt, gpuSlope } = REST_OF_SERVER;
-  const ofPackages = packages * idlePerPackage.value;
-  if (gpu === undefined || boards === 0) return { idle: watts(ofPackages), slope: cpuSlope.value };
-  return { idle: watts(ofPackages + idlePerBoardWatt.value * boards * gpu.full), slope: gpuSlope.value };
+  const ofPackages = packages * idlePerPackage;
+  if (gpu === undefined || boards === 0) return { idle: watts(ofPackages), slope: cpuSlope };
+  return { idle: watts(ofPackages + idlePerBoardWatt * boards * gpu.full), slope: gpuSlope };
 }
 
 /** The power of packages and boards in a server that draws `wall`. */
@@ -49,23 +49,23 @@ export function devicePower(wall: Watts, idle: Watts, rest: RestOfServer): Watts
 export const wallPower = (devices: Watts, idle: Watts, rest: RestOfServer): Watts =>
   watts(devices + rest.idle + rest.slope * Math.max(0, devices - idle));
 
-/** A machine that is switched off and on again: its times, and what it draws at the wall. */
+/** A machine that is switched off and on again: its times, and what it draws at the wall. docs/guides/model.md has the sources. */
 export const POWER_STATES = {
   /** The BMC and the standby losses of the power supplies. */
-  offWithoutGpus: sourcedFigure(watts(10), "assumed", from.estimate),
-  offWithGpus: sourcedFigure(watts(50), "assumed", from.estimate),
+  offWithoutGpus: watts(10),
+  offWithGpus: watts(50),
   /** From the shutdown command until the power is off. The machine draws its idle power. */
-  shutdown: sourcedFigure(seconds(60), "assumed", from.estimate),
+  shutdown: seconds(60),
   /** From power on until the kubelet reports Ready. */
-  bootWithoutGpus: sourcedFigure(seconds(240), "assumed", from.estimate),
-  bootWithGpus: sourcedFigure(seconds(420), "assumed", from.estimate),
+  bootWithoutGpus: seconds(240),
+  bootWithGpus: seconds(420),
   /** The load of the packages that draws as much as a boot does. Boards are idle. */
-  bootLoad: sourcedFigure(0.5, "assumed", from.estimate),
+  bootLoad: 0.5,
   /** The share of boots after which the node does not come back. The machine hangs and draws its idle power. */
-  failedBoots: sourcedFigure(0.01, "assumed", from.estimate),
+  failedBoots: 0.01,
   /** How long a node is missing whose second boot failed as well. */
-  repair: sourcedFigure(seconds(86_400), "assumed", from.estimate),
-} as const satisfies Record<string, Figure>;
+  repair: seconds(86_400),
+} as const;
 
 /** What one machine needs to fall asleep and to wake. */
 export interface PowerStateModel {
@@ -80,9 +80,9 @@ export function powerStateModelOf({ gpu }: Pick<NodePowerModel, "gpu">): PowerSt
   const { offWithGpus, offWithoutGpus, shutdown, bootWithGpus, bootWithoutGpus, bootLoad } = POWER_STATES;
   const withGpus = gpu !== undefined;
   return {
-    off: (withGpus ? offWithGpus : offWithoutGpus).value,
-    shutdownTime: shutdown.value,
-    bootTime: (withGpus ? bootWithGpus : bootWithoutGpus).value,
-    bootLoad: bootLoad.value,
+    off: withGpus ? offWithGpus : offWithoutGpus,
+    shutdownTime: shutdown,
+    bootTime: withGpus ? bootWithGpus : bootWithoutGpus,
+    bootLoad: bootLoad,
   };
 }

@@ -10,7 +10,7 @@ const points = [
   [0.5, 0.7],
   [1, 1],
 ] as const;
-const curved: LoadEnvelope = { cpu: { ...cpuOnly.cpu, curve: { points } } };
+const curved: LoadEnvelope = { cpu: { ...cpuOnly.cpu, curve: points } };
 const none = watts(0);
 
 describe("staticEstimate", () => {
@@ -57,7 +57,7 @@ describe("utilizationEstimate", () => {
 
   it("X-97 extends the end points of the curve as constants and ignores an empty curve", () => {
     const within = (list: readonly (readonly [number, number])[]) => ({
-      cpu: { ...cpuOnly.cpu, curve: { points: list } },
+      cpu: { ...cpuOnly.cpu, curve: list },
     });
     expect(
       utilizationEstimate(

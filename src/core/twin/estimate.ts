@@ -4,7 +4,7 @@ import { isNonNegative, type Watts, watts } from "../units/index.ts";
 /** The hardware properties that estimates need; a HardwareView has them. */
 export interface LoadEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "maxWatts"> & {
-    readonly curve?: Pick<LoadCurve, "points"> | undefined;
+    readonly curve?: LoadCurve | undefined;
   };
   readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
 }
@@ -27,9 +27,8 @@ export function utilizationEstimate(
 ): Watts | undefined {
   if (!Number.isFinite(utilization)) return undefined;
   const load = Math.min(1, Math.max(0, utilization));
-  const { idleWatts, maxWatts, curve } = hardware.cpu;
-  const points = curve?.points ?? [];
-  const cpu = points.length > 0 ? maxWatts * along(points, load) : idleWatts + (maxWatts - idleWatts) * load;
+  const { idleWatts, maxWatts, curve = [] } = hardware.cpu;
+  const cpu = curve.length > 0 ? maxWatts * along(curve, load) : idleWatts + (maxWatts - idleWatts) * load;
   return atMost(cpu + gpuIdle(hardware) + gpuPods, cap);
 }
 
@@ -38,7 +37,7 @@ export const gpuEstimate = (hardware: LoadEnvelope, gpuPods: Watts, cap: Watts |
   atMost(gpuIdle(hardware) + gpuPods, cap);
 
 /** Linear between the points, constant outside. */
-function along(points: LoadCurve["points"], load: number): number {
+function along(points: LoadCurve, load: number): number {
   const next = points.findIndex(([at]) => at >= load);
   // Past the last point `next` is -1, which selects the last point.
   const [to, high] = points.at(next) ?? [0, 0];

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import type { CommandTools } from "./command-tools.ts";
-import { completionScript, type Shell, shells } from "./completion.ts";
+import { completedWords, completionScripts, type Shell, shells } from "./completion.ts";
 import { versionText } from "./version.ts";
 
 export function defineVersion(command: Command, { world }: CommandTools): void {
@@ -18,7 +18,10 @@ To keep it, write it to a file that your shell reads at its start.`;
 
 export function defineCompletion(command: Command, { world, everything }: CommandTools): void {
   command
-    .addArgument(new Argument("<shell>", "the shell it is for").choices(shells))
+    .addArgument(new Argument("<shell>", "the shell it is for").choices([...shells, "words"]))
+    .argument("[words...]", "what is typed so far, after `words`: the scripts ask for it")
     .addHelpText("after", COMPLETION_HELP)
-    .action(async (shell: Shell) => world.out(completionScript(shell, await everything())));
+    .action(async (asked: Shell | "words", typed: readonly string[]) =>
+      world.out(asked === "words" ? completedWords(await everything(), typed) : completionScripts[asked]),
+    );
 }

@@ -56,10 +56,9 @@ async function joulie(args: readonly string[], env: RawValues = {}) {
       },
     ],
   };
-  const absent: Program<typeof config> = { name: "absent", summary: "Is not there yet.", config: async () => config };
   let out = "";
   let err = "";
-  const code = await run(args, [present, absent], {
+  const code = await run(args, [present], {
     env,
     machine: { isTerminal: false, exists: () => false },
     out: (text) => {
@@ -136,15 +135,6 @@ describe("starting a program", () => {
     const { code, err } = await joulie(["present", "look", "--json", "maybe"]);
     expect(code).toBe(2);
     expect(err).toMatch(/^joulie present look: --json="maybe" is not true or false; /);
-  });
-
-  it("reports in one line that a program is not available in this version, and exits 1", async () => {
-    const { code, out, err } = await joulie(["absent"]);
-    expect(code).toBe(1);
-    expect(out).toBe("");
-    expect(err).toMatch(
-      /^joulie absent: this program is not available in this version[^\n]*\(JOULIE_E_PROGRAM_ABSENT\)\n$/,
-    );
   });
 
   it("warns about a misspelt variable but starts", async () => {
@@ -256,7 +246,7 @@ describe("help", () => {
   it("lists the programs", async () => {
     const { code, out } = await joulie(["help"]);
     expect(code).toBe(0);
-    expect(out).toMatch(/present +Is there\.\n +absent +Is not there yet\./);
+    expect(out).toMatch(/present +Is there\./);
   });
 });
 
@@ -356,7 +346,7 @@ describe("the real command", () => {
     expect(out).toMatch(/^POLICY_TYPE +rule_swap_v1 +environment$/m);
   });
 
-  it.each(["operator", "agent", "extender", "power", "fleet", "simulator"])(
+  it.each(["operator", "agent", "extender", "power", "fleet"])(
     "%s reports a missing kubeconfig in one line and exits 2",
     async (program) => {
       const env = { KUBECONFIG: "/nowhere/kubeconfig", NODE_NAME: "n", STATE_DIR: "/nowhere", HOME: "/nowhere" };
@@ -439,7 +429,7 @@ describe("the real command", () => {
   it("prints the help with the list of programs", async () => {
     const { code, out } = await command(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["operator", "agent", "extender", "power", "simulate", "fleet[|]simulator", "demo"]) {
+    for (const name of ["operator", "agent", "extender", "power", "simulate", "fleet", "demo"]) {
       expect(out).toMatch(new RegExp(`^  ${name} +[A-Z]`, "m"));
     }
   });

@@ -31,11 +31,7 @@ export async function run(
   function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
     parent.enablePositionalOptions();
     const named = children.map((program) => {
-      const command = parent
-        .command(program.name)
-        .aliases(program.aliases ?? [])
-        .description(program.summary)
-        .helpCommand(false);
+      const command = parent.command(program.name).description(program.summary).helpCommand(false);
       const name = `${parentName} ${program.name}`;
       obey(command, name, world);
       if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
@@ -90,9 +86,7 @@ export async function run(
     // Commander accepts an unknown command before `--help`. Without the flag it reports the error and suggests the
     // nearest command.
     const known =
-      first === undefined ||
-      first.startsWith("-") ||
-      joulie.commands.some((command) => [command.name(), ...command.aliases()].includes(first));
+      first === undefined || first.startsWith("-") || joulie.commands.some((command) => command.name() === first);
     await joulie.parseAsync(known ? asked : [first], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

@@ -80,11 +80,6 @@ export async function runProgram(
     world.out(asJson ? configJson(parsed.value) : configTable(parsed.value));
     return exitCodes.done;
   }
-  if (program.start === undefined) {
-    const hint = "--print-config shows its configuration";
-    say(`this program is not available in this version; ${hint}`, "JOULIE_E_PROGRAM_ABSENT");
-    return exitCodes.failed;
-  }
   try {
     return await program.start(parsed.value.values);
   } catch (error) {

@@ -104,8 +104,8 @@ function workOf({ metadata, spec }: FullPod, pod: Pod): PodWork {
     cores,
     gpus,
     kind,
-    cpuUtil: numberIn(said[fleetAnnotations.cpuUtil]) ?? cpuUtil.value,
-    gpuUtil: numberIn(said[fleetAnnotations.gpuUtil]) ?? gpuUtil.value,
+    cpuUtil: numberIn(said[fleetAnnotations.cpuUtil]) ?? cpuUtil,
+    gpuUtil: numberIn(said[fleetAnnotations.gpuUtil]) ?? gpuUtil,
     seconds: ends ? seconds(numberIn(said[fleetAnnotations.workSeconds]) ?? sleepIn(spec) ?? FOR_EVER) : FOR_EVER,
     stopSeconds: seconds(numberIn(said[fleetAnnotations.stopSeconds]) ?? DEFAULT_STOP),
   };
@@ -145,10 +145,10 @@ export function jobOf({ uid, key, work, workloadClass }: FleetPod, spec: Machine
     performance: workloadClass === "performance",
     cores: work.cores,
     cpuUtil: work.cpuUtil,
-    cpuShare: cpuShare.value,
+    cpuShare: cpuShare,
     gpus: gpu === undefined ? 0 : boardsOn(gpu, work.gpus, spec.labels),
     gpuUtil: work.gpuUtil,
-    gpuShare: gpuShare.value,
+    gpuShare: gpuShare,
     work: work.seconds,
   };
 }

@@ -103,12 +103,12 @@ const members = {
     }),
   }),
   ...flagsOnly("Sleep", {
-    BOOT_CPU: duration({ about: bootAbout("without GPUs", POWER_STATES.bootWithoutGpus.value) }),
-    BOOT_GPU: duration({ about: bootAbout("with GPUs", POWER_STATES.bootWithGpus.value) }),
+    BOOT_CPU: duration({ about: bootAbout("without GPUs", POWER_STATES.bootWithoutGpus) }),
+    BOOT_GPU: duration({ about: bootAbout("with GPUs", POWER_STATES.bootWithGpus) }),
     BOOT_FAILURES: number({
       min: 0,
       max: 1,
-      about: `Share of boots after which a node does not come back, for arms with +sleep; unset = ${POWER_STATES.failedBoots.value}.`,
+      about: `Share of boots after which a node does not come back, for arms with +sleep; unset = ${POWER_STATES.failedBoots}.`,
     }),
     SLEEP_RESERVE_QUANTILE: number({
       min: 0,

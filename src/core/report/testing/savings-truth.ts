@@ -119,9 +119,9 @@ function jobOf(kind: WorkKind, id: string, startsAt: number, size: number, onGpu
     startsAt,
     endsAt: isService ? startsAt + length : undefined,
     cores: onGpus ? size * 8 : size,
-    cpuUtil: kind.cpuUtil.value,
-    cpuShare: kind.cpuShare.value,
-    ...(onGpus && { gpus: size, gpuUtil: kind.gpuUtil.value, gpuShare: kind.gpuShare.value }),
+    cpuUtil: kind.cpuUtil,
+    cpuShare: kind.cpuShare,
+    ...(onGpus && { gpus: size, gpuUtil: kind.gpuUtil, gpuShare: kind.gpuShare }),
     work: seconds(isService ? Number.POSITIVE_INFINITY : length),
   };
 }

@@ -52,7 +52,7 @@ export const defaultEnergySettings: EnergySettings = {
   gpuUtilisation: 0.7,
   coresPerFreeBoard: 16,
   boardSpeeds: true,
-  offWatts: { withoutGpus: POWER_STATES.offWithoutGpus.value, withGpus: POWER_STATES.offWithGpus.value },
+  offWatts: { withoutGpus: POWER_STATES.offWithoutGpus, withGpus: POWER_STATES.offWithGpus },
   weights: { awake: 0, fragmentation: 1, starvation: 1, guests: 0, spare: 1, spareBoards: 0 },
 };
 

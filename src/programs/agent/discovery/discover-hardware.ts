@@ -142,8 +142,7 @@ export function catalogueLimits(
 ): { readonly rated?: Watts; readonly max?: Watts } {
   const { entry, match } = catalogue.cpu(model ?? "");
   if (entry === undefined) return {};
-  const rated = entry.tdp.value;
-  const max =
-    match === "exact" ? Math.max(rated, entry.configurable?.max.value ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
+  const rated = entry.tdpWatts;
+  const max = match === "exact" ? Math.max(rated, entry.maxWatts ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
   return { rated, max: watts(max) };
 }

@@ -88,7 +88,7 @@ const WARM_UP = 1 / 3;
 
 /** The boards of a node, counted by the speed at which they train. */
 function boardsOfFullSpeed({ shape, model }: ClusterMachine): number {
-  const share = WORK_KINDS.training.gpuShare.value;
+  const share = WORK_KINDS.training.gpuShare;
   return shape.gpus / (1 - share + share / model.gpuSpeed);
 }
 

@@ -36,9 +36,9 @@ export function jobAt(trace: Trace, index: number): TraceJob {
     gpus,
     performance,
     cpuUtil: trace.cpuUtil[index] as number,
-    cpuShare: kind.cpuShare.value,
+    cpuShare: kind.cpuShare,
     gpuUtil: trace.gpuUtil[index],
-    gpuShare: kind.gpuShare.value,
+    gpuShare: kind.gpuShare,
     work: seconds(trace.durationSec[index] as number),
   };
 }

@@ -112,7 +112,7 @@ class Simulation {
     );
     const sleep = sleeps && {
       seed,
-      failedBoots: setup.sleep?.failedBoots ?? POWER_STATES.failedBoots.value,
+      failedBoots: setup.sleep?.failedBoots ?? POWER_STATES.failedBoots,
       settings: sleepSettings(setup.sleep),
       onChange: (node: number, isUntainted: boolean) => this.#powerChanged(node, isUntainted),
     };

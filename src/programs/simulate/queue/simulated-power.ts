@@ -268,7 +268,7 @@ export class SimulatedPowerProgram {
       lastWake: { at, seconds: seconds(now - node.startedAt), result: "failed" },
     });
     this.#setState(node, "failed");
-    this.#lookAt(node, now + POWER_STATES.repair.value);
+    this.#lookAt(node, now + POWER_STATES.repair);
   }
 
   /** A person repairs the machine. Then the node is used again, but its wake is not proven. */

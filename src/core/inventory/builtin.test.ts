@@ -1,17 +1,23 @@
 import { describe, expect, it } from "vitest";
-import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "../builtin.ts";
-import { NameHolders } from "../name-index.ts";
-import { cpuNameParts, gpuNameParts } from "../normalise.ts";
-import type { Figure } from "./entry.ts";
+import { readCpuAddition, readGpuAddition } from "./additions.ts";
+import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
+import models from "./builtin-models.json" with { type: "json" };
+import type { CpuEntry } from "./entry.ts";
+import { NameHolders } from "./name-index.ts";
+import { cpuNameParts, gpuNameParts } from "./normalise.ts";
 
 const KEY = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
-function expectFigure(figure: Figure, least: number, most: number): void {
-  expect(figure.value).toBeGreaterThanOrEqual(least);
-  expect(figure.value).toBeLessThanOrEqual(most);
-  expect(["measured", "vendor", "assumed"]).toContain(figure.provenance);
-  expect(figure.source.title).not.toBe("");
-  expect(figure.source.where).not.toBe("");
+function expectFigure(figure: number | undefined, least: number, most: number): void {
+  expect(figure).toBeGreaterThanOrEqual(least);
+  expect(figure).toBeLessThanOrEqual(most);
+}
+
+/** "amdEpyc9004; boostGHz assumed: amdEpyc9004Sheet". */
+function expectSources({ provenance, source = "" }: Pick<CpuEntry, "provenance" | "source">): void {
+  expect(["measured", "vendor", "assumed"]).toContain(provenance);
+  const named = source.split("; ").map((part) => part.split(": ").at(-1));
+  for (const name of named) expect(Object.keys(models.sources)).toContain(name);
 }
 
 describe("the embedded CPUs", () => {
@@ -19,20 +25,21 @@ describe("the embedded CPUs", () => {
     "%s has plausible, sourced figures",
     (key, entry) => {
       expect(key).toMatch(KEY);
+      expectSources(entry);
       expectFigure(entry.coresPerSocket, 1, 512);
-      expectFigure(entry.tdp, 20, 600);
+      expectFigure(entry.tdpWatts, 20, 600);
       expectFigure(entry.baseGHz, 1, 5);
-      expectFigure(entry.boostGHz, entry.baseGHz.value, 6);
+      expectFigure(entry.boostGHz, entry.baseGHz, 6);
       expect([1, 2]).toContain(entry.threadsPerCore);
-      if (entry.configurable) {
-        expectFigure(entry.configurable.min, 20, entry.tdp.value);
-        expectFigure(entry.configurable.max, entry.tdp.value, 600);
+      if (entry.maxWatts !== undefined) {
+        expectFigure(entry.minWatts, 20, entry.tdpWatts);
+        expectFigure(entry.maxWatts, entry.tdpWatts, 600);
       }
-      const loads = entry.curve?.points.map(([load]) => load) ?? [];
+      const loads = entry.curve?.map(([load]) => load) ?? [];
       expect(loads).toEqual(loads.toSorted((a, b) => a - b));
-      for (const [, power] of entry.curve?.points ?? []) expect(power > 0 && power <= 1).toBe(true);
+      for (const [, power] of entry.curve ?? []) expect(power > 0 && power <= 1).toBe(true);
       // Every server CPU is within these watts per core and GHz; a typo would not be.
-      const wattsPerCoreGHz = entry.tdp.value / (entry.coresPerSocket.value * entry.baseGHz.value);
+      const wattsPerCoreGHz = entry.tdpWatts / (entry.coresPerSocket * entry.baseGHz);
       expect(wattsPerCoreGHz > 0.4 && wattsPerCoreGHz < 9).toBe(true);
     },
   );
@@ -75,19 +82,28 @@ describe("the embedded GPUs", () => {
     "%s has plausible, sourced figures",
     (key, entry) => {
       expect(key).toMatch(KEY);
+      expectSources(entry);
       expectFigure(entry.maxWatts, 40, 2000);
-      expectFigure(entry.defaultWatts, 40, entry.maxWatts.value);
-      expectFigure(entry.minWatts, 0, entry.defaultWatts.value);
-      expectFigure(entry.idleWatts, 5, entry.maxWatts.value / 2);
+      expectFigure(entry.defaultWatts, 40, entry.maxWatts);
+      expectFigure(entry.minWatts, 0, entry.defaultWatts);
+      expectFigure(entry.idleWatts, 5, entry.maxWatts / 2);
       expectFigure(entry.perf, 50, 5000);
       // Dense FP16, not sparse: no board computes beyond this per watt.
-      expect(entry.perf.value / entry.defaultWatts.value).toBeLessThan(2.6);
+      expect(entry.perf / entry.defaultWatts).toBeLessThan(2.6);
     },
   );
 
   it("refer to proxies by existing keys", () => {
     const keys = new Set(BUILTIN_GPUS.map((entry) => entry.key));
     for (const { standsFor } of GPU_PROXIES) expect(keys).toContain(standsFor);
+  });
+});
+
+describe("the built-in file", () => {
+  it("has the format of a site's catalogue", () => {
+    const none = (): undefined => undefined;
+    for (const cpu of models.cpus) expect(readCpuAddition(cpu, none)).toEqual({ entry: cpu });
+    for (const gpu of models.gpus) expect(readGpuAddition(gpu, none)).toEqual({ entry: gpu });
   });
 });
 
