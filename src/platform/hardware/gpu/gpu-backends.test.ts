@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
 import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import { eventually, VirtualClock } from "../../clock/testing/index.ts";
 import type { PowerSwitchError } from "../power-switch.ts";
 import type { FakeAnswer, FakeRequest } from "../testing/fake-http-server.ts";
 import { FakeRedfish } from "../testing/fake-redfish.ts";
