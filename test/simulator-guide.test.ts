@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { defaultFacility, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
 import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, POWER_STATES, REST_OF_SERVER } from "../src/core/power/index.ts";
 import { fail } from "../src/core/units/index.ts";
-import { VirtualClock } from "../src/platform/clock/index.ts";
+import { VirtualClock } from "../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
 import { simulateConfig } from "../src/programs/simulate/config.ts";
 import { simulate } from "../src/programs/simulate/simulate.ts";

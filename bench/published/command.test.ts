@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { ok } from "../../src/core/units/index.ts";
-import { VirtualClock } from "../../src/platform/clock/index.ts";
+import { VirtualClock } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig, type RawValues } from "../../src/platform/config/index.ts";
 import { replayCommand, replayConfig } from "./command.ts";
 import { dropExperiment } from "./experiment.ts";

@@ -1,4 +1,4 @@
-// A machine with GPUs on its PCI bus, but without their libraries and tools.
+// A machine with GPUs on its PCI bus, but without their libraries and drivers.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ afterAll(() => {
 
 describe("GPUs without their tools", () => {
   it.each([
-    { vendor: "0x10de", says: [/cannot load .*no-such-nvml\.so\.1 .*install/, /nvidia-smi is not installed: install/] },
-    { vendor: "0x1002", says: [/modprobe amdgpu/, /rocm-smi is not installed: install/] },
+    { vendor: "0x10de", says: [/cannot load .*no-such-nvml\.so\.1 .*install/] },
+    { vendor: "0x1002", says: [/modprobe amdgpu/] },
   ])("X-65 of vendor $vendor are blocked with what to install, and the CPUs are capped", async (gpu) => {
     const folder = join(scratch, gpu.vendor);
     mkdirSync(folder);

@@ -1,5 +1,6 @@
 import { instant, milliseconds } from "../../src/core/units/index.ts";
-import { systemClock, VirtualClock } from "../../src/platform/clock/index.ts";
+import { systemClock } from "../../src/platform/clock/index.ts";
+import { VirtualClock } from "../../src/platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { KubeClient, type KubeObject } from "../../src/platform/kube/index.ts";
 import { Metal3Switch, RedfishSwitch, WebhookSwitch } from "../../src/platform/power/index.ts";

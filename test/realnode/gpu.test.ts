@@ -68,7 +68,7 @@ describe("a real node with a GPU whose tool is missing", () => {
   }, 600_000);
   afterAll(async () => node?.stop());
 
-  it("X-65 an NVIDIA GPU without NVML and nvidia-smi is blocked with what to install, and is no error", async () => {
+  it("X-65 an NVIDIA GPU without NVML is blocked with what to install, and is no error", async () => {
     const taints = [{ key: "nvidia.com/gpu", value: "present", effect: "NoSchedule" }];
     await node.api.mergePatch(`/api/v1/nodes/${node.name}`, { spec: { taints } });
     const gpu = { nvidia: { enabled: true, runtimeClassName: "" } };
@@ -82,16 +82,14 @@ describe("a real node with a GPU whose tool is missing", () => {
       operator: { tolerations },
       extender: { tolerations },
     });
-    const found = await reported(/nvidia-smi is not installed: install/);
+    const found = await reported(/cannot load .*libnvidia-ml.*install/);
     expect(found).toMatchObject(withoutError);
-    expect(found.message).toMatch(/cannot load .*libnvidia-ml.*install/);
   });
 
-  it("X-65 an AMD GPU without its driver and rocm-smi is blocked with what to install, and is no error", async () => {
+  it("X-65 an AMD GPU without its driver is blocked with what to install, and is no error", async () => {
     await announce({ "nvidia.com/gpu.product": null, "amd.com/gpu.product": "AMD_Instinct_MI300X_OAM" });
     replaceBy("0x1002");
-    const found = await reported(/rocm-smi is not installed: install/);
+    const found = await reported(/modprobe amdgpu/);
     expect(found).toMatchObject(withoutError);
-    expect(found.message).toMatch(/modprobe amdgpu/);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import { backoffDelay, pollUntil } from "./index.ts";
 
 const backoff = { first: milliseconds(100), longest: milliseconds(1000) };

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { clockWithCalendar } from "./calendar.ts";
-import { VirtualClock } from "./virtual.ts";
+import { VirtualClock } from "./testing/index.ts";
 
 it("shows the time of the calendar and measures the durations of the clock", async () => {
   const clock = new VirtualClock(instant(1000));

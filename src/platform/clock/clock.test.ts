@@ -1,7 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { type Clock, systemClock, VirtualClock } from "./index.ts";
+import { type Clock, systemClock } from "./index.ts";
+import { VirtualClock } from "./testing/index.ts";
 
 const ms = milliseconds;
 

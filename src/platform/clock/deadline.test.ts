@@ -1,7 +1,8 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { Deadline, endsWithin, VirtualClock, withDeadline, withTimeLimit } from "./index.ts";
+import { Deadline, endsWithin, withDeadline, withTimeLimit } from "./index.ts";
+import { VirtualClock } from "./testing/index.ts";
 
 const LENGTH = milliseconds(100);
 const never = async () => new Promise<never>(() => undefined);

@@ -11,4 +11,3 @@ export {
 export { repeatEvery, waitUntil } from "./repeat.ts";
 export { ScaledClock } from "./scaled.ts";
 export { systemClock } from "./system.ts";
-export { VirtualClock } from "./virtual.ts";

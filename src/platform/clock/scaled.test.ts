@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { ScaledClock } from "./scaled.ts";
-import { VirtualClock } from "./virtual.ts";
+import { VirtualClock } from "./testing/index.ts";
 
 const ms = milliseconds;
 

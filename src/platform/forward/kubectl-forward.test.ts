@@ -6,7 +6,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../clock/index.ts";
+import { systemClock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import { ForwardCache, kubectlForwarder } from "./kubectl-forward.ts";
 
 let folder: string;

@@ -5,11 +5,11 @@ import type { Milliseconds, Percent, Watts } from "../../core/units/index.ts";
 export type DeviceKind = "cpu" | "gpu";
 
 /**
- * Sets power limits through one interface: RAPL, HSMP, NVML, amdgpu, a vendor's tool or an HTTP control service. Each backend has
+ * Sets power limits through one interface: RAPL, HSMP, NVML, amdgpu or an HTTP control service. Each backend has
  * boards: CPU packages, GPUs, or one board for the whole node. A lost board never hides the others.
  */
 export interface PowerCapBackend {
-  /** The name in status and metrics: rapl, hsmp, nvml, nvidia-smi, amdgpu, rocm-smi, http. */
+  /** The name in status and metrics: rapl, hsmp, nvml, amdgpu, intel-gpu, http. */
   readonly name: string;
   readonly kind: DeviceKind;
   /** Lists the boards present now: drivers load late, and boards fall off the bus. Never rejects, and never writes. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
-import { VirtualClock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import type { JournalEntry } from "./entry.ts";
 import { Journal } from "./journal.ts";
 import { MemoryFiles } from "./testing/memory-files.ts";

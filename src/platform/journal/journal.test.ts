@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../core/units/index.ts";
-import { VirtualClock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import type { JournalEntry } from "./entry.ts";
 import { type JournalFiles, journalFiles } from "./files.ts";
 import { Journal } from "./journal.ts";

@@ -34,14 +34,7 @@ export interface StatesDefinition<Label extends string = string, State extends s
 
 export type MetricDefinition = GaugeDefinition | CounterDefinition | HistogramDefinition | StatesDefinition;
 
-const METRIC_NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
-const LABEL_NAME = METRIC_NAME;
-/** Prometheus adds these labels itself. */
-const TAKEN_LABELS = new Set(["le", "quantile", "job", "instance"]);
-/** Suffixes of the series of a histogram. */
-const HISTOGRAM_SERIES = /_(bucket|sum|count)$/;
-
-/** Returns a definition with its literal types. Throws if Prometheus would not accept it. */
+/** Returns a definition with its literal types. */
 export function metric<
   const Label extends string,
   const State extends string,
@@ -51,8 +44,6 @@ export function metric<
     | HistogramDefinition<Label>
     | StatesDefinition<Label, State>,
 >(definition: Definition): Definition {
-  const problem = problemOf(definition);
-  if (problem !== undefined) throw new RangeError(`metric ${JSON.stringify(definition.name)} ${problem}`);
   return definition;
 }
 
@@ -67,25 +58,3 @@ export const counter = <const Label extends string>(
   help: string,
   labels: readonly Label[],
 ): CounterDefinition<Label> => metric({ type: "counter", name, help, labels });
-
-function problemOf(definition: MetricDefinition): string | undefined {
-  const { name, help, type, labels } = definition;
-  if (!METRIC_NAME.test(name)) return "must be lower case with single underscores";
-  if ((type === "counter") !== name.endsWith("_total")) {
-    return type === "counter" ? "is a counter and must end with _total" : "ends with _total but is not a counter";
-  }
-  if (HISTOGRAM_SERIES.test(name)) return "ends like a series of a histogram";
-  if (help.trim() === "") return "has no help";
-  const badLabel = labels.find((label) => !LABEL_NAME.test(label) || TAKEN_LABELS.has(label));
-  if (badLabel !== undefined) return `cannot have the label ${JSON.stringify(badLabel)}`;
-  if (new Set(labels).size < labels.length) return "has a duplicate label";
-  if (type === "histogram" && !isRising(definition.buckets)) return "needs ascending buckets";
-  if (type !== "states") return undefined;
-  if (labels.length === 0) return "needs a label for its state";
-  const { states } = definition;
-  return states.length === 0 || new Set(states).size < states.length ? "needs distinct states" : undefined;
-}
-
-const isRising = (buckets: readonly number[]): boolean =>
-  buckets.length > 0 &&
-  buckets.every((end, at) => Number.isFinite(end) && end > (buckets[at - 1] ?? Number.NEGATIVE_INFINITY));

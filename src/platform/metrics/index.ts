@@ -8,8 +8,6 @@ export {
   metric,
   type StatesDefinition,
 } from "./definition.ts";
-export type { NodeCounter, NodeGauge, NodeStates } from "./node-family.ts";
-export type { NodeRow } from "./node-rows.ts";
-export { NodeMetricTable } from "./node-table.ts";
+export { type NodeCounter, type NodeGauge, NodeMetricTable, type NodeRow, type NodeStates } from "./node-table.ts";
 export { type MeasuredProcess, measureProcess, processMetrics } from "./process-metrics.ts";
 export { ProgramMetrics } from "./program-metrics.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { type EventLoopDelayStats, VirtualClock } from "../clock/index.ts";
+import { type EventLoopDelayStats } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import { measureProcess, ProgramMetrics } from "./index.ts";
 
 const ms = milliseconds;

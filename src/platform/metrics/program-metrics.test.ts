@@ -1,7 +1,8 @@
 import { register } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { type Milliseconds, monotonicInstant } from "../../core/units/index.ts";
-import { type Clock, VirtualClock } from "../clock/index.ts";
+import { type Clock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import { metric, ProgramMetrics } from "./index.ts";
 
 const passes = metric({ name: "joulie_passes_total", help: "Passes.", type: "counter", labels: ["result"] });

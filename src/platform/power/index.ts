@@ -12,6 +12,6 @@ export {
   RedfishSwitch,
   type RedfishSwitchOptions,
   redfishUrl,
-} from "./redfish/redfish-switch.ts";
+} from "./redfish-switch.ts";
 export { isSameSystem } from "./system-uuid.ts";
 export { WebhookSwitch, type WebhookSwitchOptions, webhookUrl } from "./webhook-switch.ts";

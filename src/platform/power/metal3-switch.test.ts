@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../clock/index.ts";
+import { VirtualClock } from "../clock/testing/index.ts";
 import { FaultyApi } from "../embedded/testing/faulty-api.ts";
 import { KubeClient, type KubeObject } from "../kube/index.ts";
 import { seededRandom } from "../random/index.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { RecordingExtender } from "./recording-extender.ts";
 
 describe("RecordingExtender", () => {

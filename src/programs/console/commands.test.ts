@@ -2,7 +2,8 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { after, instant, milliseconds } from "../../core/units/index.ts";
-import { clockWithCalendar, VirtualClock } from "../../platform/clock/index.ts";
+import { clockWithCalendar } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import {
   ApiError,

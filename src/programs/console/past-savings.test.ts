@@ -9,7 +9,7 @@ import {
   savingsReport,
 } from "../../core/report/index.ts";
 import { instant, milliseconds, watts } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";

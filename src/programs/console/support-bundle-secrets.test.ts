@@ -8,7 +8,7 @@ import {
   REPORT_TIME,
   twinObject,
 } from "../../core/report/testing/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { KubeClient, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { supportBundle } from "./support-bundle.ts";

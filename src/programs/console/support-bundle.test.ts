@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { clusterOf, REPORT_TIME } from "../../core/report/testing/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NodeSummary } from "../../core/report/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { ApiError } from "../../platform/kube/index.ts";
 import { keysIn, runTop } from "./top.ts";
 import { afterKey, arranged, initialTop, type TopState, topFrame } from "./top-view.ts";

@@ -11,7 +11,7 @@ import {
   twinObject,
 } from "../../core/report/testing/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { ScaledClock, VirtualClock } from "../../platform/clock/index.ts";
+import { ScaledClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { keepTime } from "./keep-time.ts";
 
 const SPEED = 60;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seconds } from "../../core/units/index.ts";
-import { ScaledClock, VirtualClock } from "../../platform/clock/index.ts";
+import { ScaledClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EvaluatedTime, SpeedLimiter } from "./speed-limiter.ts";
 
 const calm = { delay: 1, unseen: 0, lateness: 0.9 };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { inTimeSlices, TimeSlice } from "./time-slice.ts";
 
 it("continues without a pause during the slice, and yields to the event loop when it is over", async () => {

@@ -11,7 +11,8 @@ import {
   seconds,
   watts,
 } from "../../core/units/index.ts";
-import { type Clock, VirtualClock } from "../../platform/clock/index.ts";
+import { type Clock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 import { Datacenter } from "./datacenter.ts";
 import { readFacilityMeters } from "./facility.ts";

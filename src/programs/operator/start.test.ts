@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { instant } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { createLogger } from "../../platform/log/index.ts";

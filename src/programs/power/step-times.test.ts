@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { PowerOperation } from "../../core/api/index.ts";
 import { instant, isoTime, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { StepTimes } from "./step-times.ts";
 
 it("SLP-22 counts a step that another process began from its beginning, and one in the future from now", () => {

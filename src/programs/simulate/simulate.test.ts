@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
 import { ok } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { parseConfig, type RawValues } from "../../platform/config/index.ts";
 import { simulateConfig } from "./config.ts";
 import { simulate } from "./simulate.ts";

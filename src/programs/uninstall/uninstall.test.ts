@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, kinds, labels } from "../../core/api/index.ts";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, type KubeObject, resources, stoppedBy, type Transport } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";

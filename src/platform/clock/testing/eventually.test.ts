@@ -1,8 +1,8 @@
 import { open, readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../virtual.ts";
 import { eventually, eventuallyPasses, realWork } from "./eventually.ts";
+import { VirtualClock } from "./virtual.ts";
 
 describe("waiting for a condition", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));

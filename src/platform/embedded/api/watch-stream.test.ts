@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { Collection } from "../storage/collection.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";

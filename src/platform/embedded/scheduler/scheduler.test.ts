@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { eventually, realWork } from "../../clock/testing/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import { eventually, realWork, VirtualClock } from "../../clock/testing/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";

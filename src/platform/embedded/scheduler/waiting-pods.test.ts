@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { podViewOf, type SchedulerPod } from "./cluster-view.ts";
 import { WaitingPods } from "./waiting-pods.ts";
 

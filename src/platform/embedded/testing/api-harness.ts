@@ -1,7 +1,7 @@
 // An embedded API on a virtual clock, for tests.
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import type { ApiRequest } from "../../kube/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import type { EmbeddedOptions } from "../embedded-api.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import { eventually, VirtualClock } from "../../clock/testing/index.ts";
 import { type ApiResponse, HttpTransport, type Transport } from "../../kube/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { FaultyApi } from "./faulty-api.ts";

@@ -28,7 +28,6 @@ import { wholeNumber } from "../host/host-values.ts";
 import { readBack } from "../host/read-back.ts";
 import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
-import { normalizedAmdId } from "./rocm-smi-report.ts";
 
 interface Card extends GpuHwmonCard {
   readonly board: GpuCapBoard;
@@ -250,7 +249,13 @@ export class AmdgpuBackend implements GpuBackend {
 
 const unknown = (id: string): Error => new Error(`amdgpu finds no GPU ${JSON.stringify(id)} on this node`);
 
-const idOf = ({ unique, address }: GpuHwmonCard): string => normalizedAmdId(unique) ?? `pci-${address}`;
+/** The board's unique id, which survives slot and number changes. Undefined if the board has none. */
+function normalizedId(text: string | undefined): string | undefined {
+  const digits = /^(?:0x)?([0-9a-f]{1,16})$/i.exec(text?.trim() ?? "")?.[1]?.toLowerCase();
+  return digits === undefined || /^0+$/.test(digits) ? undefined : digits.padStart(16, "0");
+}
+
+const idOf = ({ unique, address }: GpuHwmonCard): string => normalizedId(unique) ?? `pci-${address}`;
 
 const positive = (value: Watts | undefined): Watts | undefined => (isPositive(value) ? value : undefined);
 

@@ -3,10 +3,8 @@ import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { AmdgpuBackend } from "../amd/amdgpu-backend.ts";
-import { RocmSmiBackend } from "../amd/rocm-smi.ts";
 import { hostFileText } from "../host/host-values.ts";
 import { IntelGpuBackend } from "../intel/intel-gpu.ts";
-import { NvidiaSmiBackend } from "../nvidia/nvidia-smi.ts";
 import { NvmlBackend } from "../nvidia/nvml-backend.ts";
 import { NvmlCrashGuard } from "../nvidia/nvml-crash-guard.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
@@ -32,52 +30,37 @@ export interface GpuHost {
   readonly mayWrite: boolean;
 }
 
-/** The backends for one vendor's boards, best first. */
+/** The backend for one vendor's boards. */
 interface VendorRoute {
   readonly vendor: GpuBackendVendor;
-  /** Whether the vendor's boards are present: if so, a missing backend is worth a warning. */
-  readonly expected?: () => boolean;
-  readonly candidates: readonly BackendCandidate[];
-}
-
-interface BackendCandidate {
   readonly backend: GpuBackend;
-  /** Why this backend is skipped: trying it costs memory or a process. */
+  /** Whether the vendor's boards are present: if so, a backend that does not work is worth a warning. */
+  readonly expected?: () => boolean;
+  /** Why the backend is not tried: NVML costs memory. */
   readonly whySkipped?: () => string | undefined;
 }
 
 /**
- * All GPUs of this node as one backend: NVML or else nvidia-smi, amdgpu or else rocm-smi, and Intel's sysfs files. Each discovery
- * selects the backends again, because drivers load late. Calls for a board go to the backend that discovered it.
+ * All GPUs of this node as one backend: NVML, amdgpu and Intel's sysfs files. Each discovery tries all of them again, because drivers
+ * load late. Calls for a board go to the backend that discovered it.
  */
 export function findGpuBackend(host: GpuHost): GpuBackend {
   const { sys, clock } = host;
   const vendors = new PciGpuVendors(sys);
-  const noNvidia = (): string | undefined =>
-    hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and the NVIDIA driver is not loaded";
-  const noAmd = (): string | undefined =>
-    vendors.present().has("amd") || sys.exists("module/amdgpu") ? undefined : "no AMD GPU is on the PCI bus";
-  const nvml = createNvmlBackend(host);
-  const hung = (): string | undefined =>
-    nvml.hangs ? "nvidia-smi is skipped: it would wait for the same hung driver" : undefined;
   return new CombinedGpuBackend([
     {
       vendor: "nvidia",
+      backend: createNvmlBackend(host),
       expected: () => vendors.present().has("nvidia"),
-      candidates: [
-        { backend: nvml, whySkipped: noNvidia },
-        { backend: new NvidiaSmiBackend({ clock }), whySkipped: () => noNvidia() ?? hung() },
-      ],
+      whySkipped: () =>
+        hasNvidia(host, vendors) ? undefined : "no NVIDIA GPU is on the PCI bus and the NVIDIA driver is not loaded",
     },
     {
       vendor: "amd",
+      backend: new AmdgpuBackend({ files: sys, clock }),
       expected: () => vendors.present().has("amd"),
-      candidates: [
-        { backend: new AmdgpuBackend({ files: sys, clock }) },
-        { backend: new RocmSmiBackend({ clock }), whySkipped: noAmd },
-      ],
     },
-    { vendor: "intel", candidates: [{ backend: new IntelGpuBackend({ files: sys, clock }) }] },
+    { vendor: "intel", backend: new IntelGpuBackend({ files: sys, clock }) },
   ]);
 }
 
@@ -124,19 +107,19 @@ class CombinedGpuBackend implements GpuBackend {
     const boards = found.flatMap((one) => one.boards ?? []);
     this.#activeBackends = new Map(found.flatMap((one) => (one.backend ? [[one.vendor, one.backend] as const] : [])));
     if (boards.length === 0) {
-      return { absent: `no GPU backend works on this node: ${found.map(({ tried }) => tried).join("; ")}` };
+      return { absent: `no GPU backend works on this node: ${found.map(({ absent }) => absent).join("; ")}` };
     }
     for (const { backend, boards: driven = [] } of found) {
       if (backend !== undefined) for (const { id } of driven) this.#backendOf.set(id, backend);
     }
-    // If the driver or tool of one vendor disappears, only that vendor's boards are lost.
+    // If the driver of one vendor disappears, only that vendor's boards are lost.
     const gone = found
       .filter(({ backend }) => backend === undefined)
-      .flatMap(({ vendor, tried }) =>
+      .flatMap(({ vendor, absent }) =>
         lostBoards(
           this.#seen.filter((board) => board.vendor === vendor),
           boards,
-          tried,
+          absent,
         ),
       );
     const undriven = found.filter(
@@ -147,7 +130,7 @@ class CombinedGpuBackend implements GpuBackend {
     return {
       boards: withWarnings(
         this.#seen,
-        undriven.map(({ vendor, tried }) => `${vendor} GPUs are not managed: ${tried}`),
+        undriven.map(({ vendor, absent }) => `${vendor} GPUs are not managed: ${absent}`),
       ),
     };
   }
@@ -179,9 +162,7 @@ class CombinedGpuBackend implements GpuBackend {
   }
 
   async close(): Promise<void> {
-    await Promise.all(
-      this.#routes.flatMap(({ candidates }) => candidates.map(async ({ backend }) => backend.close?.())),
-    );
+    await Promise.all(this.#routes.map(async ({ backend }) => backend.close?.()));
   }
 
   async #backendFor(id: string, signal: AbortSignal | undefined): Promise<GpuBackend | undefined> {
@@ -190,18 +171,14 @@ class CombinedGpuBackend implements GpuBackend {
   }
 
   async #discoverVendor(
-    { vendor, candidates, expected }: VendorRoute,
+    { vendor, backend, expected, whySkipped }: VendorRoute,
     signal: AbortSignal | undefined,
   ): Promise<VendorResult> {
-    const tried = new Set<string>();
-    for (const { backend, whySkipped } of candidates) {
-      const skipped = whySkipped?.();
-      const { boards, absent }: GpuBackendView =
-        skipped === undefined ? await backend.discover(signal) : { absent: skipped };
-      if (boards !== undefined) return { vendor, backend, boards, tried: "", expected: true };
-      tried.add(absent);
-    }
-    return { vendor, tried: [...tried].join("; "), expected: expected?.() ?? false };
+    const skipped = whySkipped?.();
+    const view = skipped === undefined ? await backend.discover(signal) : { absent: skipped };
+    return view.boards === undefined
+      ? { vendor, absent: view.absent, expected: expected?.() ?? false }
+      : { vendor, backend, boards: view.boards, absent: "", expected: true };
   }
 }
 
@@ -209,8 +186,8 @@ interface VendorResult {
   readonly vendor: GpuBackendVendor;
   readonly backend?: GpuBackend;
   readonly boards?: readonly GpuCapBoard[];
-  /** Why none of the vendor's backends works. */
-  readonly tried: string;
+  /** Why the vendor's backend does not work. */
+  readonly absent: string;
   readonly expected: boolean;
 }
 

@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { watts } from "../../../core/units/index.ts";
-import { parseRocmReport } from "../amd/rocm-smi-report.ts";
-import { parseSmiTable, smiColumns } from "../nvidia/nvidia-smi-table.ts";
 import {
   clampToRange,
   originalText,
@@ -65,36 +63,5 @@ describe("a GPU's limit", () => {
     expect(await outcomeAfterRollback(blocked, async () => {})).toEqual(blocked);
     const outcome = await outcomeAfterRollback(blocked, async () => Promise.reject(new Error("lost")));
     expect(outcome).toEqual({ result: "error", message: "enforced 500 W; restoring the previous limit failed: lost" });
-  });
-});
-
-describe("output of vendor tools", () => {
-  const cell = fc.oneof(fc.string(), fc.constantFrom("[N/A]", "0", "0.00", "-1", "1e308", "700.00", "NaN"));
-
-  it("quirk 23: no table cell becomes a limit of 0 W or NaN", () => {
-    fc.assert(
-      fc.property(fc.array(cell, { minLength: smiColumns.length, maxLength: smiColumns.length }), (cells) => {
-        for (const { limit, draw, enforced, board } of parseSmiTable(["0", ...cells.slice(1)].join(", "), smiColumns)) {
-          for (const figure of [limit, enforced, board.device.min, board.device.max, board.defaultLimit]) {
-            expect(figure === undefined || (figure > 0 && Number.isFinite(figure))).toBe(true);
-          }
-          expect(draw === undefined || (draw >= 0 && Number.isFinite(draw))).toBe(true);
-        }
-      }),
-    );
-  });
-
-  it("quirk 23: no report value becomes a limit of 0 W or NaN", () => {
-    const value = fc.oneof(cell, fc.jsonValue());
-    const keys = ["Average Graphics Package Power (W)", "Max Graphics Package Power (W)", "Unique ID", "Card Series"];
-    const card = fc.record(Object.fromEntries(keys.map((key) => [key, value])));
-    fc.assert(
-      fc.property(fc.dictionary(fc.constantFrom("card0", "card12", "system", "card"), card), (report) => {
-        for (const { limit, draw } of parseRocmReport(JSON.stringify(report))) {
-          expect(limit === undefined || (limit > 0 && Number.isFinite(limit))).toBe(true);
-          expect(draw === undefined || (draw >= 0 && Number.isFinite(draw))).toBe(true);
-        }
-      }),
-    );
   });
 });

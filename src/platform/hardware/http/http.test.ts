@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds, percent, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { type HttpAnswer, type HttpCall, TelemetryError } from "../../telemetry/index.ts";
 import { powerCapCases } from "../testing/power-cap-contract.ts";
 import { throttleCases } from "../testing/throttle-contract.ts";

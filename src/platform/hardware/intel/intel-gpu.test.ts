@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { refuseWrites } from "../testing/fake-kernel.ts";
 import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";

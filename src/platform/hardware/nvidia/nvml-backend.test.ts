@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { resolveCap } from "../../../core/control/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
+import { systemClock } from "../../clock/index.ts";
+import { eventually, VirtualClock } from "../../clock/testing/index.ts";
 import { buildNvmlStub, type NvmlStub, uuidOf } from "../testing/nvml-stub.ts";
 import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";
 import { NvmlBackend } from "./nvml-backend.ts";

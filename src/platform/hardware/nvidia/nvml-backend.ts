@@ -58,11 +58,6 @@ export class NvmlBackend implements GpuBackend {
     this.#power = new NvmlPower(clock);
   }
 
-  /** Whether the driver still holds an abandoned call: any other program would wait for the driver, too. */
-  get hangs(): boolean {
-    return this.#session.hangs;
-  }
-
   async discover(signal?: AbortSignal): Promise<GpuBackendView> {
     const disabled = await this.#crashGuard?.whyDisabled(signal);
     if (disabled !== undefined) return { absent: disabled };

@@ -1,8 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { VendorTool, type VendorToolResult } from "../gpu/vendor-tool.ts";
 import { nvmlFiles } from "./nvml-library.ts";
 
 /** A single unfinished start may have another cause. After the second, NVML is tested in another process first. */
@@ -29,8 +29,7 @@ export interface NvmlCrashGuardOptions {
  */
 export class NvmlCrashGuard {
   readonly #options: NvmlCrashGuardOptions;
-  readonly #tester: VendorTool;
-  #testing: Promise<VendorToolResult> | undefined;
+  #testing: Promise<string | undefined> | undefined;
   #unfinished: number;
   #isRecording: boolean;
   #disabled: { readonly reason: string; readonly at: MonotonicInstant } | undefined;
@@ -39,13 +38,6 @@ export class NvmlCrashGuard {
     this.#options = options;
     this.#unfinished = unfinishedIn(options.file, options.key);
     this.#isRecording = options.mayWrite;
-    this.#tester = new VendorTool({
-      files: [process.execPath],
-      install: "Node",
-      clock: options.clock,
-      timeLimit: TEST_TIMEOUT,
-      environment: process.env,
-    });
   }
 
   /** Why NVML must not be used now; undefined if it may be used. */
@@ -54,16 +46,16 @@ export class NvmlCrashGuard {
     if (this.#unfinished < UNFINISHED_STARTS_TO_SUSPECT) return undefined;
     const before = this.#disabled;
     if (before !== undefined && elapsed(before.at, clock.monotonic()) < RETEST_INTERVAL) return before.reason;
-    this.#testing ??= this.#tester.run(testArguments(library), signal);
-    const { failed, absent } = await this.#testing;
+    this.#testing ??= testInSubprocess(library, signal);
+    const failure = await this.#testing;
     this.#testing = undefined;
-    if (failed === undefined && absent === undefined) {
+    if (failure === undefined) {
       this.#unfinished = UNFINISHED_STARTS_TO_SUSPECT - 1;
       this.#disabled = undefined;
       return undefined;
     }
     if (signal?.aborted === true) return "NVML is not used: its test was cancelled";
-    const reason = `NVML is not used: starting it did not finish ${this.#unfinished} times, and a test in a subprocess failed (${failed ?? absent}); a broken board can cause this; NVML is tested again every 10 minutes`;
+    const reason = `NVML is not used: starting it did not finish ${this.#unfinished} times, and a test in a subprocess failed (${failure}); a broken board can cause this; NVML is tested again every 10 minutes`;
     this.#disabled = { reason, at: clock.monotonic() };
     return reason;
   }
@@ -110,13 +102,17 @@ const TEST = `
   }
   process.exit(0);`;
 
-const testArguments = (library: string): readonly string[] => [
-  "--input-type=module",
-  "--eval",
-  TEST,
-  import.meta.resolve("koffi"),
-  ...nvmlFiles(library),
-];
+/** Resolves to why the test failed; undefined if it passed. */
+async function testInSubprocess(library: string, signal: AbortSignal | undefined): Promise<string | undefined> {
+  const args = ["--input-type=module", "--eval", TEST, import.meta.resolve("koffi"), ...nvmlFiles(library)];
+  return new Promise((resolve) => {
+    const limits = { cwd: "/", timeout: TEST_TIMEOUT, killSignal: "SIGKILL", signal } as const;
+    const child = execFile(process.execPath, args, limits, (error) => {
+      if (error === null) resolve(undefined);
+      else resolve(child.signalCode === null ? `exit code ${child.exitCode}` : `killed by ${child.signalCode}`);
+    });
+  });
+}
 
 function unfinishedIn(file: string, key: string): number {
   try {

@@ -78,7 +78,6 @@ describe("a process with NVML in it", () => {
     expect(await run(look, crash)).toMatchObject({ signal: "SIGSEGV" });
     const third = await run(look, crash);
     expect(third).toMatchObject({ code: 0, output: expect.stringContaining("starting it did not finish 2 times") });
-    expect(third.output).toContain("nvidia-smi is not installed");
     expect(
       await run('console.log((await gpus(library, "2").discover()).boards.length); process.exit(0)'),
     ).toMatchObject({

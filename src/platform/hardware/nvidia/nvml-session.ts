@@ -59,11 +59,6 @@ export class NvmlSession {
     }
   }
 
-  /** Whether the driver still holds an abandoned call. */
-  get hangs(): boolean {
-    return this.#guard.stuck;
-  }
-
   async close(): Promise<void> {
     if (!this.#guard.stuck) await this.#end(async (lane, name, ...args) => this.#call(undefined, lane, name, ...args));
     const atExit = this.#atExit;

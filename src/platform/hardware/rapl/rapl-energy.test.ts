@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { powerBetween, totalPower } from "../../../core/control/index.ts";
 import { milliseconds, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { HostDirectory } from "../host/host-files.ts";
 import type { EnergyMeter } from "../port.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";

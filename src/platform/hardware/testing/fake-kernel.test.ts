@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { errorCode } from "../host/host-error.ts";
 import { acpiCpufreq, intelPstate } from "./cpufreq-trees.ts";
 import { FakeHost } from "./fake-host.ts";

@@ -1,5 +1,6 @@
 import { instant } from "../../../core/units/index.ts";
-import { type Clock, VirtualClock } from "../../clock/index.ts";
+import { type Clock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 
 /** A clock that advances by itself during each sleep: sleeps end at once, and the clock shows the slept time. */
 export function hastyClock(): Clock & { readonly virtual: VirtualClock } {

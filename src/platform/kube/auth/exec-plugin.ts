@@ -1,12 +1,23 @@
 import { execFile } from "node:child_process";
 import { dirname, isAbsolute, resolve } from "node:path";
 import * as z from "zod";
-import { instant } from "../../../core/units/index.ts";
+import { JoulieError } from "../../../core/api/index.ts";
+import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
+import { type Clock, withTimeLimit } from "../../clock/index.ts";
 import { parsedJson } from "../../http/index.ts";
+import type { Credentials, TlsMaterial } from "./identity.ts";
 import type { ExecEntry } from "./kubeconfig-file.ts";
-import type { CredentialPlugin, IssuedCredentials } from "./plugin-credentials.ts";
 
 const MAX_BYTES = 1 << 20;
+/** A plugin may wait for user input; after this time the call fails and the next one starts the plugin again. */
+const MAX_ASK = milliseconds(60_000);
+
+interface IssuedCredentials {
+  readonly token?: string | undefined;
+  readonly certificates: TlsMaterial;
+  /** Absent: until the API server refuses them. */
+  readonly expires?: Instant | undefined;
+}
 
 const execCredential = z.object({
   status: z.object({
@@ -17,17 +28,54 @@ const execCredential = z.object({
   }),
 });
 
-/** The `exec` plugin of a user in a kubeconfig file, as kubectl runs it without a terminal. */
-export function execPlugin(exec: ExecEntry, user: string, kubeconfig: string): CredentialPlugin {
+/**
+ * The credentials of the `exec` plugin of a user in a kubeconfig file, which runs as in kubectl without a terminal. They are cached
+ * until they expire or the API server refuses them.
+ */
+export function pluginCredentials(exec: ExecEntry, user: string, kubeconfig: string, clock: Clock): Credentials {
   const { apiVersion, args, env } = exec;
   const command = commandBeside(kubeconfig, exec.command);
   const request = { apiVersion, kind: "ExecCredential", spec: { interactive: false } };
   const variables = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
   const environment = { ...process.env, KUBERNETES_EXEC_INFO: JSON.stringify(request), ...variables };
-  return {
-    name: `${exec.command}, the plugin of user "${user}",`,
-    issue: async (signal) => credentialsIn(await outputOf(command, args ?? [], environment, signal)),
+  let issued: IssuedCredentials | undefined;
+  let pending: Promise<IssuedCredentials> | undefined;
+  const run = async (signal: AbortSignal) => credentialsIn(await outputOf(command, args ?? [], environment, signal));
+  const ask = async (): Promise<IssuedCredentials> => {
+    try {
+      issued = await withTimeLimit(clock, MAX_ASK, run, { message: `no answer within ${MAX_ASK} ms` });
+      return issued;
+    } catch (cause) {
+      // Avoids "credentials: …": the log's redaction would hide the next word.
+      const what = `${exec.command}, the plugin of user "${user}", failed`;
+      throw new JoulieError("JOULIE_E_KUBE_IDENTITY", `${what}: ${reasonOf(cause)}`, { cause });
+    } finally {
+      pending = undefined;
+    }
   };
+  const current = async (): Promise<IssuedCredentials> => {
+    const { expires } = issued ?? {};
+    const isExpired = expires !== undefined && expires <= clock.now();
+    if (issued !== undefined && !isExpired) return issued;
+    // Concurrent callers share one call: a plugin may open a browser.
+    pending ??= ask();
+    return pending;
+  };
+  return {
+    headers: async () => {
+      const { token } = await current();
+      return token === undefined ? {} : { authorization: `Bearer ${token}` };
+    },
+    certificates: () => issued?.certificates ?? {},
+    forget: () => {
+      issued = undefined;
+    },
+  };
+}
+
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message.trim() : String(error);
+  return reason === "" ? "no reason" : reason;
 }
 
 /** A command with a path is relative to its kubeconfig file; a bare name is looked up in PATH. */

@@ -5,7 +5,7 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { loadIdentity } from "./load-identity.ts";
 
 const folders: string[] = [];
@@ -288,22 +288,5 @@ describe("an identity from a kubeconfig", () => {
     const { identity } = await load(config({ exec: { apiVersion: "x", command: "/no/such/plugin" } }));
     await expect(identity.headers()).rejects.toMatchObject({ code: "JOULIE_E_KUBE_IDENTITY" });
     await expect(identity.headers()).rejects.toThrow('/no/such/plugin, the plugin of user "u",');
-  });
-
-  it("uses the token of an OIDC provider", async () => {
-    // A token that expires in 2286 needs no renewal.
-    const claims = [{ alg: "none" }, { exp: 9_999_999_999 }].map((part) =>
-      Buffer.from(JSON.stringify(part)).toString("base64url"),
-    );
-    const token = `${claims.join(".")}.signature`;
-    const { identity } = await load(
-      config({
-        "auth-provider": {
-          name: "oidc",
-          config: { "id-token": token, "client-id": "a", "refresh-token": "b", "idp-issuer-url": "https://x.test" },
-        },
-      }),
-    );
-    expect(await identity.headers()).toEqual({ authorization: `Bearer ${token}` });
   });
 });

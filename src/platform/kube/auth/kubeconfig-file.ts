@@ -36,7 +36,7 @@ const user = z.looseObject({
   "as-groups": z.undefined("impersonating groups is not supported").optional(),
   "as-user-extra": z.undefined("impersonating with extra fields is not supported").optional(),
   exec: exec.optional(),
-  "auth-provider": z.looseObject({ name: z.string(), config: z.record(z.string(), z.string()).optional() }).optional(),
+  "auth-provider": z.looseObject({ name: z.string() }).optional(),
 });
 
 const context = z.looseObject({ cluster: z.string(), user: text, namespace: text });

@@ -2,12 +2,10 @@ import { dirname, resolve } from "node:path";
 import { JoulieError } from "../../../core/api/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { sendsInTheClear } from "../../http/index.ts";
-import { execPlugin } from "./exec-plugin.ts";
+import { pluginCredentials } from "./exec-plugin.ts";
 import { FileValue } from "./file-value.ts";
 import { type Credentials, cachedUntilChanged, type Identity, type TlsMaterial } from "./identity.ts";
 import { type ClusterEntry, type Entry, readKubeconfig, type UserEntry } from "./kubeconfig-file.ts";
-import { oidcProvider } from "./oidc-provider.ts";
-import { type CredentialPlugin, pluginCredentials } from "./plugin-credentials.ts";
 
 interface KubeconfigOptions {
   readonly clock: Clock;
@@ -32,8 +30,10 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
       : found(files, "user", chosen.value.user, config.users);
   const server = serverOf(cluster);
   const certificates = certificatesOf(cluster, user, clock);
-  const plugin = pluginOf(user, clock);
-  const credentials = plugin === undefined ? plainCredentials(user, clock) : pluginCredentials(plugin, clock);
+  const { exec, "auth-provider": provider } = user.value;
+  if (exec === undefined && provider !== undefined) throw unsupported(user, provider.name);
+  const credentials =
+    exec === undefined ? plainCredentials(user, clock) : pluginCredentials(exec, user.name, user.file, clock);
   const inClear = sendsInTheClear(new URL(server));
   const headers = async () => {
     const own = await credentials.headers();
@@ -41,7 +41,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
     return own;
   };
   // Calls a plugin only when needed, because it may open a browser.
-  if (plugin === undefined) await headers();
+  if (exec === undefined) await headers();
   const material = cachedUntilChanged((): TlsMaterial => ({ ...certificates(), ...credentials.certificates() }));
   return {
     server,
@@ -63,14 +63,11 @@ const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
     `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN to true`,
   );
 
-function pluginOf({ name, file, value: user }: Entry<UserEntry>, clock: Clock): CredentialPlugin | undefined {
-  const { exec, "auth-provider": provider } = user;
-  if (exec !== undefined) return execPlugin(exec, name, file);
-  if (provider === undefined) return undefined;
-  if (provider.name === "oidc") return oidcProvider(provider.config ?? {}, name, file, clock);
-  const why = `user "${name}" has the auth-provider ${provider.name}, which Joulie does not support: use an exec plugin`;
-  throw refusal([file], why);
-}
+const unsupported = ({ name, file }: Entry<UserEntry>, provider: string): JoulieError =>
+  refusal(
+    [file],
+    `user "${name}" has the auth-provider ${provider}, which Joulie does not support: use an exec plugin, for oidc kubelogin`,
+  );
 
 function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock): Credentials {
   const tokenFile = user.tokenFile === undefined ? undefined : new FileValue(beside(file, user.tokenFile), clock);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../client/transport.ts";

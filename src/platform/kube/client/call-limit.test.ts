@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { CallLimit } from "./call-limit.ts";
 
 const ms = milliseconds;

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { FakeApi, type FakeApiFault } from "../testing/fake-api.ts";
 import { KubeClient, type KubeClientOptions } from "./client.ts";

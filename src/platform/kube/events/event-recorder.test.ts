@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { createLogger, type LogDestination } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { KubeClient } from "../client/client.ts";

@@ -7,7 +7,8 @@ import {
   milliseconds,
   monotonicInstant,
 } from "../../../core/units/index.ts";
-import { type Clock, type Timer, VirtualClock } from "../../clock/index.ts";
+import { type Clock, type Timer } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { KubeClient } from "../client/client.ts";

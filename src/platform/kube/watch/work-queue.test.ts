@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { createLogger } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { ApiError } from "../client/errors.ts";

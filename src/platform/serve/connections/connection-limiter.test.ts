@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
+import { eventually, VirtualClock } from "../../clock/testing/index.ts";
 import { ask, raw, TestServers } from "../testing/test-servers.ts";
 
 const ms = milliseconds;

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ambientOf, estimatedPue } from "../../../core/twin/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
+import { eventually, VirtualClock } from "../../clock/testing/index.ts";
 import { PrometheusClient } from "../prometheus/prometheus-client.ts";
 import { type FakeReply, FakeServer, queryOf, vector } from "../testing/fake-server.ts";
 import {

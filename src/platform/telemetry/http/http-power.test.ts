@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
-import { eventually, realWork } from "../../clock/testing/index.ts";
+import { eventually, realWork, VirtualClock } from "../../clock/testing/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { FakeServer, type Handler } from "../testing/fake-server.ts";
 import { HttpPower, type HttpPowerOptions } from "./http-power.ts";

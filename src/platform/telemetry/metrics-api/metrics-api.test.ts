@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { ApiError, type CallOptions } from "../../kube/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { MetricsApi } from "./metrics-api.ts";

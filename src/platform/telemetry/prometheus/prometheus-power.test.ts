@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { FakeServer, type Handler, queryOf, vector } from "../testing/fake-server.ts";
 import { keplerQuery } from "./power-queries.ts";
 import { PrometheusClient } from "./prometheus-client.ts";

@@ -297,7 +297,7 @@ describe("GPU control", () => {
     await harness.target("a", { gpu: { powerCap: { capPctOfMax: 60 } } });
     harness.start();
     await harness.advance(2);
-    Object.assign(harness.machine.gpu, { name: "nvidia-smi" });
+    Object.assign(harness.machine.gpu, { name: "nvml+amdgpu" });
     await harness.advance(20);
     await harness.target("a", {});
     await harness.advance(1);

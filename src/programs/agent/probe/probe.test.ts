@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../../../core/inventory/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { FakeMachine } from "../testing/fake-machine.ts";
 import { probeMachine } from "./probe.ts";
 import { probeText } from "./probe-text.ts";

@@ -1,4 +1,4 @@
-import { counter, type GaugeDefinition, gauge, metric } from "../../../platform/metrics/index.ts";
+import { counter, gauge, metric } from "../../../platform/metrics/index.ts";
 
 export const definitions = {
   mode: metric({
@@ -35,19 +35,8 @@ export const definitions = {
     ["node"],
   ),
   throttle: gauge("joulie_dvfs_throttle_pct", "Share of the CPUs that is throttled, in percent.", ["node"]),
-  // These two names are public, but end like a histogram series, so `metric` would reject them.
-  above: {
-    name: "joulie_dvfs_above_trip_count",
-    help: "Consecutive ticks with average power above the band.",
-    type: "gauge",
-    labels: ["node"],
-  } satisfies GaugeDefinition<"node">,
-  below: {
-    name: "joulie_dvfs_below_trip_count",
-    help: "Consecutive ticks with average power below the band.",
-    type: "gauge",
-    labels: ["node"],
-  } satisfies GaugeDefinition<"node">,
+  above: gauge("joulie_dvfs_above_trip_count", "Consecutive ticks with average power above the band.", ["node"]),
+  below: gauge("joulie_dvfs_below_trip_count", "Consecutive ticks with average power below the band.", ["node"]),
   actions: counter("joulie_dvfs_actions_total", "Changes of the throttle by the DVFS controller.", ["node", "action"]),
   currentFrequency: gauge(
     "joulie_dvfs_cpu_cur_freq_khz",

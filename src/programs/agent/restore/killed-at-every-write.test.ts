@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../../../core/inventory/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { Journal, type JournalFiles } from "../../../platform/journal/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
 import { NodeControl } from "../loop/node-control.ts";

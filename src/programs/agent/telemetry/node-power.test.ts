@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { Route } from "../routing/routing.ts";
 import { NodePowerMeter } from "./node-power.ts";

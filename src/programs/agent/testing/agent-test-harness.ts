@@ -2,8 +2,7 @@
 import { crdOf, kinds, labels, type NodeTwin, type TelemetryProfile } from "../../../core/api/index.ts";
 import type { Catalogue } from "../../../core/inventory/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
-import { eventually, realWork } from "../../../platform/clock/testing/index.ts";
+import { eventually, realWork, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import type { JournalFiles } from "../../../platform/journal/index.ts";

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
-import { eventually } from "../../../platform/clock/testing/index.ts";
+import { eventually, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { LiveFeed } from "../live/live-feed.ts";
 import { DashboardAccess } from "./access.ts";

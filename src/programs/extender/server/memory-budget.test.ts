@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { MemoryBudget, MemoryBudgetError, type MemoryLease } from "./memory-budget.ts";
 
 const MI = 1 << 20;

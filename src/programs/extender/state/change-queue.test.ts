@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 
 function backlogOf(took = 0) {

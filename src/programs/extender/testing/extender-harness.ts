@@ -2,8 +2,8 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import { type Clock, VirtualClock } from "../../../platform/clock/index.ts";
-import { eventually } from "../../../platform/clock/testing/index.ts";
+import { type Clock } from "../../../platform/clock/index.ts";
+import { eventually, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";

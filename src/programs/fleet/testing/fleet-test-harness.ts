@@ -1,8 +1,7 @@
 // Test harness: a whole fleet on an in-memory API and virtual time, with real HTTP pages.
 import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
-import { eventually } from "../../../platform/clock/testing/index.ts";
+import { eventually, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";

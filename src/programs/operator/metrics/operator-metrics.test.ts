@@ -4,7 +4,7 @@ import { hardwareView } from "../../../core/inventory/index.ts";
 import type { NodePlan } from "../../../core/planning/index.ts";
 import { nodePowerModelOf, powerStateModelOf, restOfServerOf, wallPower } from "../../../core/power/index.ts";
 import { instant, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import { OperatorMetrics } from "./operator-metrics.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import type { StoreView } from "../../../platform/kube/index.ts";
 import { LatestObjects } from "./latest-objects.ts";
 

@@ -1,7 +1,7 @@
 // Runs a whole operator against an in-memory API in virtual time, for tests.
 import { crdOf, kinds, labels, type NodeTwin } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import {

@@ -1,7 +1,7 @@
 // One process of `joulie power` in virtual time that can be killed, for tests.
 import { asleepTaint, type PowerEndpoint } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
-import type { VirtualClock } from "../../../platform/clock/index.ts";
+import type { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
 import type { EmbeddedApi } from "../../../platform/embedded/index.ts";
 import type { ApiRequest, Transport } from "../../../platform/kube/index.ts";

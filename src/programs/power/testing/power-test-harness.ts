@@ -11,7 +11,7 @@ import {
 } from "../../../core/api/index.ts";
 import { occupiedNodes, podPromiseOf, selectedNodeOf } from "../../../core/demand/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
 import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../../platform/power/index.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { ExperimentRun } from "../run.ts";
 import { compareArms } from "./compare.ts";

@@ -5,8 +5,8 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-} from "../../core/units/index.ts";
-import { type Clock, checkedTimerLength, sleepOn, type Timer } from "./clock.ts";
+} from "../../../core/units/index.ts";
+import { type Clock, checkedTimerLength, sleepOn, type Timer } from "../clock.ts";
 import { TimerQueue, type WaitingTimer } from "./timers.ts";
 
 /** More timers at one point in time indicate an endless loop. */

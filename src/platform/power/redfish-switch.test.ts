@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock, VirtualClock } from "../../clock/index.ts";
-import { eventually } from "../../clock/testing/index.ts";
-import type { PowerSwitchError } from "../power-switch.ts";
-import type { FakeAnswer, FakeRequest } from "../testing/fake-http-server.ts";
-import { FakeRedfish } from "../testing/fake-redfish.ts";
+import { instant, milliseconds } from "../../core/units/index.ts";
+import { systemClock } from "../clock/index.ts";
+import { eventually, VirtualClock } from "../clock/testing/index.ts";
+import type { PowerSwitchError } from "./power-switch.ts";
 import { RedfishSwitch } from "./redfish-switch.ts";
+import type { FakeAnswer, FakeRequest } from "./testing/fake-http-server.ts";
+import { FakeRedfish } from "./testing/fake-redfish.ts";
 
 const never = new AbortController().signal;
 const confirmed = async (): Promise<void> => undefined;

@@ -1,15 +1,11 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../clock/index.ts";
+import { VirtualClock } from "../../clock/testing/index.ts";
 import { redactText } from "../../log/index.ts";
-import type { Identity } from "./identity.ts";
 import { loadIdentity } from "./load-identity.ts";
 
 const START = instant(Date.UTC(2029, 11, 31));
@@ -116,102 +112,11 @@ describe("users with an exec plugin", () => {
   });
 });
 
-interface RenewalCall {
-  readonly authorization: string | undefined;
-  readonly form: Readonly<Record<string, string>>;
-}
-
-/** A provider that accepts each refresh token once; the path of the first call shows where its endpoint is. */
-async function provider(): Promise<{ readonly issuer: string; readonly calls: RenewalCall[] }> {
-  const calls: RenewalCall[] = [];
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.url === "/realm/.well-known/openid-configuration") {
-      response.end(JSON.stringify({ token_endpoint: `${issuer}/token` }));
-      return;
-    }
-    const form = Object.fromEntries(new URLSearchParams(await text(request)));
-    calls.push({ authorization: request.headers.authorization, form });
-    const isNewest = form["refresh_token"] === `r${calls.length - 1}`;
-    const renewed = { refresh_token: `r${calls.length}`, id_token: jwt(`${calls.length}`, 9_999_999_999) };
-    response.statusCode = isNewest ? 200 : 400;
-    response.end(JSON.stringify(isNewest ? renewed : { error: "invalid_grant", token: "hunter2" }));
-  };
-  const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closers.push(async () => new Promise((resolve) => server.close(resolve)));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realm`;
-  return { issuer, calls };
-}
-
-function jwt(sub: string, exp: number): string {
-  const parts = [{ alg: "RS256" }, { sub, exp }];
-  return `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")}.c2ln`;
-}
-
-const subjectOf = async (identity: Identity): Promise<unknown> => {
-  const [, claims = ""] = ((await identity.headers()).authorization ?? "").split(".");
-  return (JSON.parse(Buffer.from(claims, "base64url").toString()) as { sub: unknown }).sub;
-};
-
-const oidc = (config: Readonly<Record<string, string>>) => ({
-  "auth-provider": { name: "oidc", config: { "client-id": "joulie", "id-token": jwt("0", 1), ...config } },
-});
-
-describe("users of an OIDC provider", () => {
-  it("keep the refresh token of the last renewal, and renew only when necessary", async () => {
-    const { issuer, calls } = await provider();
-    const { identity } = await identityOf(oidc({ "refresh-token": "r0", "idp-issuer-url": `${issuer}/` }));
-    expect(await Promise.all([subjectOf(identity), subjectOf(identity)])).toEqual(["1", "1"]);
-    expect(await subjectOf(identity)).toBe("1");
-    identity.refused();
-    expect(await subjectOf(identity)).toBe("2");
-    expect(calls.map(({ form }) => form)).toEqual([
-      { grant_type: "refresh_token", refresh_token: "r0", client_id: "joulie" },
-      { grant_type: "refresh_token", refresh_token: "r1", client_id: "joulie" },
-    ]);
-  });
-
-  it("authenticate the client by its secret if it has one", async () => {
-    const { issuer, calls } = await provider();
-    const { identity } = await identityOf(
-      oidc({ "refresh-token": "r0", "idp-issuer-url": issuer, "client-secret": "s:1" }),
-    );
-    expect(await subjectOf(identity)).toBe("1");
-    expect(calls).toEqual([
-      {
-        authorization: `Basic ${Buffer.from("joulie:s%3A1").toString("base64")}`,
-        form: { grant_type: "refresh_token", refresh_token: "r0" },
-      },
-    ]);
-  });
-
-  it("fail without the provider's answer in the message", async () => {
-    const { issuer } = await provider();
-    const { identity } = await identityOf(oidc({ "refresh-token": "old", "idp-issuer-url": issuer }));
-    await expect(identity.headers()).rejects.toThrow(
-      `the oidc provider of user "u" failed: ${issuer}/token answered with status 400`,
-    );
-  });
-
-  it("send no refresh token over http:// to another machine", async () => {
-    const { identity } = await identityOf(oidc({ "refresh-token": "r0", "idp-issuer-url": "http://idp.test" }));
-    await expect(identity.headers()).rejects.toThrow(/"http:\/\/idp.test\/.*" is not an https address/);
-  });
-
-  it("without a refresh token use the id-token until it expires", async () => {
-    const valid = await identityOf(oidc({ "id-token": jwt("0", 9_999_999_999) }));
-    valid.identity.refused();
-    expect(await subjectOf(valid.identity)).toBe("0");
-    const expired = await identityOf(oidc({}));
-    await expect(expired.identity.headers()).rejects.toThrow("its id-token has expired and there is no refresh-token");
-  });
-});
-
-describe("users of another provider", () => {
+describe("users of an auth-provider", () => {
   it("are told that it is not supported", async () => {
-    await expect(identityOf({ "auth-provider": { name: "gcp" } })).rejects.toMatchObject({
+    await expect(identityOf({ "auth-provider": { name: "oidc" } })).rejects.toMatchObject({
       code: "JOULIE_E_KUBECONFIG",
-      message: expect.stringContaining('user "u" has the auth-provider gcp, which Joulie does not support'),
+      message: expect.stringContaining('user "u" has the auth-provider oidc, which Joulie does not support'),
     });
   });
 });

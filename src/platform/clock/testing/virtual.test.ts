@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instant, milliseconds } from "../../core/units/index.ts";
+import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "./virtual.ts";
 
 const ms = milliseconds;

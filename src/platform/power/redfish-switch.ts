@@ -1,9 +1,8 @@
-import type { RedfishEndpoint, SwitchState } from "../../../core/api/index.ts";
-import { sendsInTheClear } from "../../http/index.ts";
-import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "../power-switch.ts";
-import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, type SwitchRequest } from "../switch-http.ts";
-import { uuidIn } from "../system-uuid.ts";
-import { etagVariants, powerStates, quirkOf, type RedfishQuirk, resetTypes } from "./quirks.ts";
+import type { RedfishEndpoint, SwitchState } from "../../core/api/index.ts";
+import { sendsInTheClear } from "../http/index.ts";
+import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
+import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, type SwitchRequest } from "./switch-http.ts";
+import { uuidIn } from "./system-uuid.ts";
 
 export interface RedfishCredentials {
   readonly username: string;
@@ -24,7 +23,8 @@ type Action = "on" | "shutdown" | "forceOff";
 interface Service {
   readonly systems: string;
   readonly sessions: string | undefined;
-  readonly quirk: Pick<RedfishQuirk, "auth">;
+  /** It rejects basic authentication. Failed attempts may lock the account out, so none is made. */
+  readonly needsSession: boolean;
 }
 
 interface System {
@@ -35,6 +35,34 @@ interface System {
 }
 
 const ROOT = "/redfish/v1/";
+/** Servers with an XCC denied access with basic authentication: github.com/lenovo/python-redfish-lenovo/issues/308. */
+const NEEDS_SESSION = /\blenovo\b/i;
+
+/** A machine on its way between two states has power. Other texts, such as `Paused`, are unknown. */
+const powerStates: Readonly<Record<string, SwitchState>> = {
+  On: "on",
+  PoweringOn: "on",
+  PoweringOff: "on",
+  Off: "off",
+};
+
+/** In order of preference. PushPowerButton is never sent: it would switch a machine on that is already off. */
+const resetTypes = {
+  on: ["On", "ForceOn"],
+  shutdown: ["GracefulShutdown"],
+  forceOff: ["ForceOff"],
+} as const satisfies Readonly<Record<Action, readonly string[]>>;
+
+/**
+ * How a reset is sent again after 412 or 428: with the ETag of the system as it is, without its weakness mark, and without
+ * quotes.
+ */
+const etagVariants: readonly ((etag: string) => string)[] = [
+  (etag) => etag,
+  (etag) => etag.replace(/^W\//, ""),
+  (etag) => etag.replace(/^W\//, "").replaceAll('"', ""),
+];
+
 const MAX_SYSTEMS = 64;
 /** Of a reset that the state of the machine forbids. */
 const WRONG_STATE: ReadonlySet<number> = new Set([400, 409]);
@@ -47,7 +75,10 @@ export function redfishUrl({ address }: RedfishEndpoint): URL {
   return url;
 }
 
-/** A machine behind a Redfish service. Nothing of the service is trusted: every link must stay on its own origin. */
+/**
+ * A machine behind a Redfish service. Nothing of the service is trusted: every link must stay on its own origin. The test has a
+ * list of the known differences between services, with sources.
+ */
 export class RedfishSwitch implements PowerSwitch {
   readonly #options: RedfishSwitchOptions;
   readonly #base: URL;
@@ -182,7 +213,7 @@ export class RedfishSwitch implements PowerSwitch {
     return only;
   }
 
-  /** The root needs no password on any service, so the quirks are known before it is sent. */
+  /** The root needs no password on any service, so the vendor is known before it is sent. */
   async #root(signal: AbortSignal): Promise<Service> {
     if (this.#service !== undefined) return this.#service;
     const body = fieldsOf(await this.#http.call(this.#url(ROOT), { signal }), ROOT);
@@ -192,7 +223,7 @@ export class RedfishSwitch implements PowerSwitch {
     this.#service = {
       systems: pathIn(record(body["Systems"])["@odata.id"]) ?? `${ROOT}Systems`,
       sessions: pathIn(record(record(body["Links"])["Sessions"])["@odata.id"]),
-      quirk: quirkOf(names),
+      needsSession: names.some((name) => NEEDS_SESSION.test(name)),
     };
     return this.#service;
   }
@@ -202,8 +233,8 @@ export class RedfishSwitch implements PowerSwitch {
     call: Omit<SwitchRequest, "method"> & { readonly method?: "GET" | "POST" },
   ): Promise<SwitchAnswer> {
     const { signal } = call;
-    const { quirk, sessions } = await this.#root(signal);
-    if (quirk.auth === "session") await this.#logIn(signal);
+    const { needsSession, sessions } = await this.#root(signal);
+    if (needsSession) await this.#logIn(signal);
     const send = async () =>
       this.#http.call(this.#url(path), { ...call, headers: { ...this.#authorization(), ...call.headers } });
     const answer = await send();
