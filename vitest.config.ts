@@ -46,6 +46,14 @@ const within = (timeout: number) => ({
   expect: { poll: { timeout: 180_000 } },
 });
 
+const unit = {
+  ...within(300_000),
+  // One module graph per worker: our tests share no mutable module state, and start-up is most of a small test's time.
+  isolate: false,
+  // Vitest would start one on a machine with two cores. Many tests wait for processes and sockets.
+  maxWorkers: 4,
+};
+
 export default defineConfig({
   test: {
     teardownTimeout: 60_000,
@@ -58,16 +66,13 @@ export default defineConfig({
       thresholds: { statements: 97 },
     },
     projects: [
+      { test: { name: "core", ...unit, include: ["src/core/**/*.test.ts"] } },
       {
         test: {
           name: "unit",
-          ...within(300_000),
-          // One module graph per worker: our tests share no mutable module state, and start-up is most of a small test's time.
-          isolate: false,
+          ...unit,
           include: ["{src,test,scripts,bench}/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "test/browser/**", "test/cluster/**", "test/realnode/**"],
-          // Vitest would start one on a machine with two cores. Many tests wait for processes and sockets.
-          maxWorkers: 4,
+          exclude: ["**/node_modules/**", "src/core/**", "test/browser/**", "test/cluster/**", "test/realnode/**"],
         },
       },
       {

@@ -30,19 +30,16 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
   // Coverage slows every test down, and its threshold is for src/core: only the tests of src/core run with it.
   unit: async (args) =>
     args.length > 0
-      ? vitest("unit", args)
-      : sumCounts([
-          await vitest("unit", ["--coverage", "src/core/"]),
-          await vitest("unit", ["--exclude", "src/core/**"]),
-        ]),
+      ? vitest(["core", "unit"], args)
+      : sumCounts([await vitest(["core"], ["--coverage"]), await vitest(["unit"], [])]),
   browser: async (args) => {
     const browser = prepareBrowser();
-    return browser.ready ? vitest("browser", args) : skipped("browser", "a browser", browser.reason);
+    return browser.ready ? vitest(["browser"], args) : skipped("browser", "a browser", browser.reason);
   },
   cluster: async (args) => {
     const binary = await locateControlPlane();
     return binary.available
-      ? vitest("cluster", args)
+      ? vitest(["cluster"], args)
       : skipped("cluster", "a real Kubernetes control plane", binary.reason);
   },
   node: async (args) => {
@@ -50,7 +47,7 @@ const suites: Record<string, (args: string[]) => Promise<TestCount>> = {
     const machine = binary.available ? prepareMachine() : { ready: false as const, reason: binary.reason };
     if (!machine.ready) return skipped("node", "a real Kubernetes node", machine.reason);
     try {
-      return await vitest("node", args);
+      return await vitest(["node"], args);
     } finally {
       // Containers and mounts outlive a killed test process. An interrupted run ends all its processes first.
       if (!isInterrupted) {
@@ -158,13 +155,14 @@ function startBeside(name: string): () => Promise<TestCount> {
   };
 }
 
-async function vitest(project: string, extra: string[]): Promise<TestCount> {
+async function vitest(projects: readonly string[], extra: string[]): Promise<TestCount> {
   const folder = mkdtempSync(join(tmpdir(), "joulie-test-"));
   const report = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    const selected = projects.map((project) => `--project=${project}`);
     const { NODE_COMPILE_CACHE, ...uncached } = process.env;
-    const child = spawn("vitest", ["run", "--project", project, ...reporters, ...extra], {
+    const child = spawn("vitest", ["run", ...selected, ...reporters, ...extra], {
       stdio: ["ignore", "inherit", "inherit"],
       // V8 counts coverage less precisely in cached code.
       env: extra.includes("--coverage") ? uncached : { ...uncached, NODE_COMPILE_CACHE },
