@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../src/platform/random/index.ts";
-import { publishedArms } from "../../src/programs/simulate/placement/arms.ts";
-import { nodeShape as shape } from "../../src/programs/simulate/placement/node-shape.ts";
+import { publishedArms } from "./arms.ts";
+import { nodeShape as shape } from "./node-shape.ts";
 import { generateTrace } from "../../src/programs/simulate/trace/generate.ts";
 import { type Arrivals, publishedArrivals, publishedMix } from "../../src/programs/simulate/trace/mix.ts";
 import { type JobRow, type Trace, TraceBuilder } from "../../src/programs/simulate/trace/trace.ts";

@@ -1,9 +1,9 @@
 import type { RandomSource } from "../../src/core/units/index.ts";
-import { type Arm, scoreParts } from "../../src/programs/simulate/placement/arms.ts";
+import { type Arm, scoreParts } from "./arms.ts";
 import { CandidateCache } from "../../src/programs/simulate/placement/candidates.ts";
 import { indexJobKinds } from "../../src/programs/simulate/placement/job-kinds.ts";
-import { NodeScoreParts, sumInNodeOrder } from "../../src/programs/simulate/placement/node-score-parts.ts";
-import { RandomCandidates } from "../../src/programs/simulate/placement/random-candidates.ts";
+import { NodeScoreParts, sumInNodeOrder } from "./node-score-parts.ts";
+import { RandomCandidates } from "./random-candidates.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Cluster } from "./cluster.ts";
 import { STEP_SEC } from "./cluster.ts";

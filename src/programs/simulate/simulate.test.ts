@@ -49,8 +49,8 @@ const problemsOf = (flags: RawValues): string[] => {
 
 describe("joulie simulate", () => {
   it("draws a progress bar on a terminal and removes it at the end", async () => {
-    const { progress, err, out } = await run({ ARM: "shipped", NODES: "5", HOURS: "0.1" }, true);
-    expect(progress.replace("\r\x1b[K", "")).toMatch(/^[█░]{24} +\d+ % .*shipped, seed 1/);
+    const { progress, err, out } = await run({ ARM: "most", NODES: "5", HOURS: "0.1" }, true);
+    expect(progress.replace("\r\x1b[K", "")).toMatch(/^[█░]{24} +\d+ % .*most, seed 1/);
     expect(progress).toContain("\r\x1b[K0.0 s\n");
     expect(err).toBe("");
     expect(out).not.toContain("\x1b");

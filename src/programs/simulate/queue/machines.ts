@@ -4,7 +4,7 @@ import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
 import { type RandomSource, type Seconds, type Watts, watts } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
+import type { MachineShape } from "../placement/job-kinds.ts";
 import type { Trace } from "../trace/trace.ts";
 
 /** Properties shared by all nodes of one kind. */
@@ -13,7 +13,6 @@ interface MachineKind {
   readonly discovered: NodeHardwareStatus;
   readonly hardware: HardwareView;
   readonly model: NodeModel;
-  /** In the terms of the published experiment. */
   readonly shape: MachineShape;
   /** Number of the board model within the cluster; NO_BOARD on nodes without GPUs. */
   readonly board: number;
@@ -105,7 +104,12 @@ function machineKindOf(
     hardware,
     model: { ...model, states: { ...model.states, bootTime } },
     board: group.gpu === undefined ? NO_BOARD : models.indexOf(group.gpu.model),
-    shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
+    shape: {
+      cores: hardware.cpu.totalCores ?? 0,
+      cpuWatts: hardware.cpu.maxWatts,
+      gpus: boards?.count ?? 0,
+      gpuWatts: boards?.maxWatts ?? watts(0),
+    },
   };
 }
 

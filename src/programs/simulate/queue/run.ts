@@ -3,12 +3,10 @@ import { defaultScoringSettings, EnergyKernel, energySettings } from "../../../c
 import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { SleepOptions } from "../experiment.ts";
-import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
+import { FillingCandidates } from "../placement/filling-candidates.ts";
 import { admits, indexJobKinds } from "../placement/job-kinds.ts";
-import { KubeDefaultScheduler } from "../placement/kube-candidates.ts";
-import { NodeScoreParts } from "../placement/node-score-parts.ts";
-import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
+import { KubeDefaultScheduler, placementRandom } from "../placement/kube-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
 import { EnergyScheduler } from "./energy-scheduler.ts";
@@ -70,7 +68,6 @@ class Simulation {
   readonly #kindOf: Int32Array;
   readonly #backlog: JobQueue;
   readonly #fields: CandidateCache;
-  readonly #scoring: NodeScoreParts | undefined;
   readonly #operator: SimulatedOperator | undefined;
   readonly #energy: EnergyScheduler | undefined;
   readonly #placedOn: Int32Array;
@@ -153,13 +150,9 @@ class Simulation {
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
-    } else if (arm === "random") {
-      const random = placementRandom(seed);
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => new RandomCandidates(kind, site, random));
     } else {
-      const scoring = new NodeScoreParts(site, scoreParts[arm]);
-      this.#scoring = scoring;
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => scoring.candidates(kind));
+      const first = arm === "most" ? "most" : "least";
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => new FillingCandidates(kind, site, first));
     }
   }
 
@@ -203,7 +196,7 @@ class Simulation {
         nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
         triesAll ||= this.#hasWoken;
         this.#hasWoken = false;
-        if (isDue) this.#readMeters();
+        if (isDue) this.#wattsByMinute.push(this.#site.totalWatts);
         this.#pass();
         if (isDue && this.#marks.length === 1) this.#idle.sample(this.#operator?.sleepPlan);
       }
@@ -318,12 +311,6 @@ class Simulation {
     });
   }
 
-  /** Ends a minute. */
-  #readMeters(): void {
-    this.#wattsByMinute.push(this.#site.totalWatts);
-    if (this.#scoring?.beginStep() === true) this.#fields.invalidateAll();
-  }
-
   #pass(): void {
     if (this.#operator === undefined) return;
     this.#operator.pass(this.#now, this.#backlog.performanceJobs);
@@ -355,7 +342,6 @@ class Simulation {
   }
 
   #changed(node: number): void {
-    this.#scoring?.update(node);
     this.#fields.changed(node);
   }
 
