@@ -1,5 +1,5 @@
-import type { ScoreParts } from "./arms.ts";
 import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
+import type { ScoreParts } from "./arms.ts";
 import type { NodeColumns } from "./nodes.ts";
 import { HISTORY, PowerSlopes, slope } from "./power-slopes.ts";
 import { type ScoreColumns, ScoredCandidates } from "./scored-candidates.ts";

@@ -1,11 +1,11 @@
 // The rules of the published experiment, written for clarity and not for speed. The fast replay must give the same
 // results.
 import type { RandomSource } from "../../src/core/units/index.ts";
+import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Arm } from "./arms.ts";
+import { STEP_SEC } from "./cluster.ts";
 import type { PublishedShape } from "./node-shape.ts";
 import { HISTORY, slope } from "./power-slopes.ts";
-import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
-import { STEP_SEC } from "./cluster.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
 
 interface RunningJob {

@@ -158,7 +158,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     let text = "";
     const write = (more: string) => (text += more);
     const config = configured(simulateConfig, { TRACE: `/nowhere/${HOSTILE}` });
-    await simulate(config, { clock: new VirtualClock(), out: write, err: write, writeFile: async () => ok(undefined) });
+    await simulate(config, { clock: new VirtualClock(), out: write, err: write });
     expect(harmIn(text)).toEqual([]);
   });
 });

@@ -289,11 +289,6 @@ export const errorRegistry = {
     remedy:
       "Correct the line; the message names its number and the expected value. docs/guides/experiments.md describes the format.",
   },
-  JOULIE_E_REPORT: {
-    group: "Simulate",
-    cause: "The report file of `--html` cannot be written.",
-    remedy: "Name a file in an existing folder that you may write to.",
-  },
   JOULIE_E_TOO_MANY_JOBS: {
     group: "Simulate",
     cause: "The requested hours and nodes would generate more jobs than a simulation accepts.",

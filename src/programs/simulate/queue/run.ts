@@ -14,7 +14,7 @@ import { IdleAccount } from "./idle-account.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
-import { type ClusterMachine, misjudgedBy, ratedWatts } from "./machines.ts";
+import { type ClusterMachine, ratedWatts } from "./machines.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { AGENT_SEC, PASS_SEC, RETRY_SEC, sleepSettings, TRIGGER_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
@@ -28,8 +28,6 @@ export interface QueueSetup {
   readonly atWall?: boolean | undefined;
   /** Seconds between which energy per work is measured; absent = not. */
   readonly window?: readonly [from: number, to: number] | undefined;
-  /** How wrong the watts are that the energy arm decides by, as a share. */
-  readonly estimatorError?: number | undefined;
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
   /** ECO_CLOCK_SHARE of the operator. */
@@ -116,10 +114,8 @@ class Simulation {
     if (arm === "energy" || arm === "joulie") site.reservations = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
-      const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
       this.#operator = new SimulatedOperator(machines, site, policy, {
         kernel,
-        seenBy,
         kinds,
         ecoMaxSlowdown,
         ecoClockShare,
