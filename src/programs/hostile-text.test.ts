@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
-import { joules, ok, percent, seconds } from "../core/units/index.ts";
+import { joules, percent, seconds } from "../core/units/index.ts";
 import { systemClock, VirtualClock } from "../platform/clock/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
 import { restoreConfig } from "./agent/config.ts";
