@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../src/platform/random/index.ts";
-import { publishedArms } from "../src/programs/simulate/placement/arms.ts";
+import { publishedArms } from "./published/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/read.ts";

@@ -4,7 +4,6 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { defaultFacility, THERMAL_DEFAULTS, WORK_KINDS } from "../src/core/physics/index.ts";
 import { CPU_CLASSES, type DeviceClass, GPU_CLASSES, POWER_STATES, REST_OF_SERVER } from "../src/core/power/index.ts";
-import { fail } from "../src/core/units/index.ts";
 import { VirtualClock } from "../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../src/platform/config/index.ts";
 import { simulateConfig } from "../src/programs/simulate/config.ts";
@@ -164,7 +163,6 @@ async function printedBy(command: string): Promise<string> {
     clock: new VirtualClock(),
     out,
     err: out,
-    writeFile: async () => fail("a guide's command writes no file"),
   });
   return printed;
 }

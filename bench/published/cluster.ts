@@ -1,18 +1,13 @@
-import {
-  gpuShare,
-  type MachineShape,
-  nodeShape,
-  WORK_SHARE,
-} from "../../src/programs/simulate/placement/node-shape.ts";
 import type { Workload } from "../../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES, publishedArrivals, publishedMix } from "../../src/programs/simulate/trace/mix.ts";
+import { gpuShare, nodeShape, type PublishedShape, WORK_SHARE } from "./node-shape.ts";
 
 /** The experiment has steps of one minute. */
 export const STEP_SEC = 60;
 
 /** Nodes by index, each of one shape. */
 export interface Cluster {
-  readonly shapes: readonly MachineShape[];
+  readonly shapes: readonly PublishedShape[];
   /** Index into `shapes` for each node. */
   readonly shapeOf: Uint8Array;
 }
@@ -40,7 +35,7 @@ export const BUSY_SHARE = 0.1;
 export const FREE_GPU_WATTS = 100;
 
 /** Power of one running job. */
-export const cpuWattsOf = (shape: MachineShape, cores: number, util: number): number =>
+export const cpuWattsOf = (shape: PublishedShape, cores: number, util: number): number =>
   shape.cpuWatts * WORK_SHARE * (cores / shape.cores) * util;
-export const gpuWattsOf = (shape: MachineShape, gpus: number, performance: boolean, util: number): number =>
+export const gpuWattsOf = (shape: PublishedShape, gpus: number, performance: boolean, util: number): number =>
   gpus * shape.gpuWatts * gpuShare(performance) * util;

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import { ok } from "../../src/core/units/index.ts";
 import { VirtualClock } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig, type RawValues } from "../../src/platform/config/index.ts";
 import { replayCommand, replayConfig } from "./command.ts";
@@ -30,10 +29,6 @@ async function run(flags: RawValues, terminal = false) {
     clock: new VirtualClock(),
     out: (text) => (texts.out += text),
     err: (text) => (texts.err += text),
-    writeFile: async (path, text) => {
-      writeFileSync(path, text);
-      return ok(undefined);
-    },
     progress: terminal ? { isTerminal: true, write: (text) => (texts.progress += text) } : undefined,
   });
   return { code, ...texts };

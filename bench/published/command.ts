@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { choice, configOf, flag, flagsOnly, integer, number, path, text } from "../../src/platform/config/index.ts";
-import { type Arm, publishedArms } from "../../src/programs/simulate/placement/arms.ts";
 import { runExperiment, type SimulateEnvironment, traceFailed } from "../../src/programs/simulate/simulate.ts";
 import { openTrace } from "../../src/programs/simulate/trace/read.ts";
+import { type Arm, publishedArms } from "./arms.ts";
 import { dropExperiment } from "./experiment.ts";
 
 const COMMAND = "npm run replay";

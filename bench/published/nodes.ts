@@ -1,7 +1,7 @@
 import type { PlacementNodes } from "../../src/programs/simulate/placement/job-kinds.ts";
-import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
 import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
 import { BUSY_SHARE, type Cluster, cpuWattsOf, EMPTY_SHARE, FREE_GPU_WATTS, gpuWattsOf, STEP_SEC } from "./cluster.ts";
+import type { PublishedShape } from "./node-shape.ts";
 
 const NONE = -1;
 
@@ -11,7 +11,7 @@ const NONE = -1;
  */
 export class NodeColumns implements PlacementNodes {
   readonly count: number;
-  readonly shapes: readonly MachineShape[];
+  readonly shapes: readonly PublishedShape[];
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
   readonly power: Float64Array;
@@ -34,8 +34,8 @@ export class NodeColumns implements PlacementNodes {
     this.#shapeOf = shapeOf;
     this.shapes = shapes;
     this.count = shapeOf.length;
-    const ofShape = (figure: (shape: MachineShape) => number) =>
-      Float64Array.from(shapeOf, (index) => figure(shapes[index] as MachineShape));
+    const ofShape = (figure: (shape: PublishedShape) => number) =>
+      Float64Array.from(shapeOf, (index) => figure(shapes[index] as PublishedShape));
     this.freeCores = ofShape(({ cores }) => cores);
     this.freeGpus = ofShape(({ gpus }) => gpus);
     this.#cpu = ofShape(({ cpuWatts }) => cpuWatts * EMPTY_SHARE);
@@ -50,8 +50,8 @@ export class NodeColumns implements PlacementNodes {
     this.#dueNext = new Int32Array(trace.length);
   }
 
-  shape(node: number): MachineShape {
-    return this.shapes[this.#shapeOf[node] as number] as MachineShape;
+  shape(node: number): PublishedShape {
+    return this.shapes[this.#shapeOf[node] as number] as PublishedShape;
   }
 
   place(job: number, node: number, step: number): void {

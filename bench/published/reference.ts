@@ -1,11 +1,11 @@
 // The rules of the published experiment, written for clarity and not for speed. The fast replay must give the same
 // results.
 import type { RandomSource } from "../../src/core/units/index.ts";
-import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
-import type { MachineShape } from "../../src/programs/simulate/placement/node-shape.ts";
-import { HISTORY, slope } from "../../src/programs/simulate/placement/power-slopes.ts";
 import { roundToMillicores, type Trace } from "../../src/programs/simulate/trace/trace.ts";
+import type { Arm } from "./arms.ts";
 import { STEP_SEC } from "./cluster.ts";
+import type { PublishedShape } from "./node-shape.ts";
+import { HISTORY, slope } from "./power-slopes.ts";
 import type { Replay, ReplayOptions } from "./replay.ts";
 
 interface RunningJob {
@@ -18,7 +18,7 @@ interface RunningJob {
 }
 
 interface ReferenceNode {
-  readonly shape: MachineShape;
+  readonly shape: PublishedShape;
   jobs: RunningJob[];
   freeCores: number;
   freeGpus: number;
@@ -29,7 +29,7 @@ interface ReferenceNode {
 
 export function referenceReplay({ trace, cluster, arm, steps, random }: ReplayOptions): Replay {
   const nodes = Array.from(cluster.shapeOf, (index): ReferenceNode => {
-    const shape = cluster.shapes[index] as MachineShape;
+    const shape = cluster.shapes[index] as PublishedShape;
     return { shape, jobs: [], freeCores: shape.cores, freeGpus: shape.gpus, power: 0, history: [], trend: 0 };
   });
   const placedOn = new Int32Array(trace.length).fill(-1);

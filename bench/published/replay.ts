@@ -1,13 +1,13 @@
 import type { RandomSource } from "../../src/core/units/index.ts";
-import { type Arm, scoreParts } from "../../src/programs/simulate/placement/arms.ts";
 import { CandidateCache } from "../../src/programs/simulate/placement/candidates.ts";
 import { indexJobKinds } from "../../src/programs/simulate/placement/job-kinds.ts";
-import { NodeScoreParts, sumInNodeOrder } from "../../src/programs/simulate/placement/node-score-parts.ts";
-import { RandomCandidates } from "../../src/programs/simulate/placement/random-candidates.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
+import { type Arm, scoreParts } from "./arms.ts";
 import type { Cluster } from "./cluster.ts";
 import { STEP_SEC } from "./cluster.ts";
+import { NodeScoreParts, sumInNodeOrder } from "./node-score-parts.ts";
 import { NodeColumns } from "./nodes.ts";
+import { RandomCandidates } from "./random-candidates.ts";
 
 export interface Replay {
   /** Jobs submitted before the last step began; later jobs were not considered. */

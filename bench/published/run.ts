@@ -1,9 +1,9 @@
 import type { Contender } from "../../src/programs/simulate/contenders.ts";
-import type { Arm } from "../../src/programs/simulate/placement/arms.ts";
-import { placementRandom } from "../../src/programs/simulate/placement/random-candidates.ts";
+import { placementRandom } from "../../src/programs/simulate/placement/kube-candidates.ts";
 import { quantile } from "../../src/programs/simulate/report/interval.ts";
 import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../../src/programs/simulate/run.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
+import type { Arm } from "./arms.ts";
 import { type Cluster, STEP_SEC } from "./cluster.ts";
 import { type Replay, replay } from "./replay.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { Ansis } from "ansis";
 import { describe, expect, it } from "vitest";
-import { joules, ok, percent, seconds } from "../core/units/index.ts";
+import { joules, percent, seconds } from "../core/units/index.ts";
 import { systemClock } from "../platform/clock/index.ts";
 import { VirtualClock } from "../platform/clock/testing/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../platform/config/index.ts";
@@ -159,7 +159,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     let text = "";
     const write = (more: string) => (text += more);
     const config = configured(simulateConfig, { TRACE: `/nowhere/${HOSTILE}` });
-    await simulate(config, { clock: new VirtualClock(), out: write, err: write, writeFile: async () => ok(undefined) });
+    await simulate(config, { clock: new VirtualClock(), out: write, err: write });
     expect(harmIn(text)).toEqual([]);
   });
 });

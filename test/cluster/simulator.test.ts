@@ -74,7 +74,7 @@ describe("the simulator on a real control plane", () => {
     });
     // Within a minute, which simulates hours, some jobs finish and the simulator deletes them.
     await eventuallyPasses(async () => {
-      const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
+      const metrics = await (await fetch(`${simulator.metricsUrl}/metrics`)).text();
       expect(metrics).toMatch(/pod_writes_total\{what="succeeded"\} [1-9]/);
     });
   });
@@ -100,7 +100,7 @@ describe("the simulator on a real control plane", () => {
   });
 
   it("removes all its objects, and no request was rejected", async () => {
-    const metrics = await (await fetch(`${simulator.url}/metrics`)).text();
+    const metrics = await (await fetch(`${simulator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain("# TYPE joulie_simulator_write_errors_total");
     expect(metrics).not.toMatch(/^joulie_simulator_write_errors_total\S* [1-9]/m);
     stop.abort();

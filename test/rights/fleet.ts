@@ -92,7 +92,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   }
   await run.until("jobs run", async () => (await pods()).some(({ status }) => status.phase === "Running"));
   await run.until("jobs end", async () => {
-    const page = await (await fetch(`${fleet?.url}/metrics`)).text();
+    const page = await (await fetch(`${fleet?.metricsUrl}/metrics`)).text();
     return /pod_writes_total\{what="succeeded"\} [1-9]/.test(page);
   });
   const running = (await pods()).find(({ status }) => status.phase === "Running")?.metadata.name ?? "";

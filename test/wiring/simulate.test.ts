@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ok } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { simulateConfig } from "../../src/programs/simulate/config.ts";
@@ -23,23 +22,17 @@ async function printed(variables: RawValues): Promise<unknown> {
     const texts = { NODES: "5", HOURS: "0.5", JSON: "true", ...variables };
     const own = Object.entries(texts).map(([name, text]) => [name, text.replace(FOLDER, folder)]);
     let out = "";
-    let report = "";
     const config = configured(simulateConfig, Object.fromEntries(own) as RawValues);
     await simulate(config, {
       clock: systemClock,
       out: (text) => void (out += text),
       err: (text) => void (out += text),
-      writeFile: async (_, text) => {
-        report = text.split("\n", 1)[0] ?? "";
-        return ok(undefined);
-      },
     });
     if (!out.startsWith("{")) return { table: out.split(/[ ,\n]/, 1)[0] };
     const { runs, ...rest } = JSON.parse(out) as Record<string, unknown>;
     const list = (runs as Record<string, unknown>[] | undefined) ?? [rest];
     return {
       ...Object.fromEntries(Object.entries(rest).filter(([name]) => name !== "seconds")),
-      ...(report !== "" && { report }),
       runs: list.map(({ arm, policy, seed }) => `${String(arm)} ${String(policy)} ${String(seed)}`).join(", "),
     };
   } finally {
@@ -79,7 +72,6 @@ const table: VariableTable = {
   PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
   ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },
   ECO_CLOCK_SHARE: { ...run, value: "0.7", changed: { ecoClockShare: 0.7 } },
-  ESTIMATOR_ERROR: { ...run, value: "0.2", changed: { estimatorError: 0.2 } },
   BOOT_CPU: { ...sleeping, value: "20m", changed: { bootCpuSec: 1200 } },
   BOOT_GPU: { ...sleeping, value: "30m", changed: { bootGpuSec: 1800 } },
   BOOT_FAILURES: { ...sleeping, value: "0.5", changed: { bootFailures: 0.5 } },
@@ -87,7 +79,6 @@ const table: VariableTable = {
   SLEEP_RESERVE_QUANTILE: { ...sleeping, value: "0.5", changed: { sleepReserveQuantile: 0.5 } },
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },
-  HTML: { ...run, value: "report.html", changed: { report: "<!doctype html>" } },
   JSON: { ...run, value: "true", beside: { JSON: "false" }, byDefault: { table: "cluster" }, changed: run.byDefault },
 };
 

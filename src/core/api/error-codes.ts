@@ -45,7 +45,6 @@ export const errorCodes = [
   "JOULIE_E_DEMO_CLUSTER",
   "JOULIE_E_DEMO_PROGRAM",
   "JOULIE_E_TRACE",
-  "JOULIE_E_REPORT",
   "JOULIE_E_TOO_MANY_JOBS",
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];

@@ -86,7 +86,7 @@ describe("cleanUp", () => {
     harness.api.faults.add({ when: isLease, fault: { kind: "status", code: 500 } });
     await harness.serve({});
     await harness.until(async () => (await harness.nodes()).length === 20);
-    await expect(fetch(`${harness.simulator.url}/readyz`).then(async (page) => page.text())).resolves.toContain(
+    await expect(fetch(`${harness.simulator.metricsUrl}/readyz`).then(async (page) => page.text())).resolves.toContain(
       "of 20",
     );
     harness.api.faults.clear();

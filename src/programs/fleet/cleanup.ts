@@ -2,17 +2,16 @@ import type { ErrorCode } from "../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../platform/concurrency/index.ts";
-import { isApiError, type KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { confirmPodDeletion } from "./deletion.ts";
+import { deleteIfUnchanged } from "./deletion.ts";
 import { fleetLabels } from "./names.ts";
 import type { NodeRegistrar } from "./node-registrar.ts";
 import type { PowerEndpoints } from "./power-endpoints.ts";
 
 export interface CleanupOptions {
   readonly client: KubeClient;
-  readonly transport: Transport;
   readonly registrar: Pick<NodeRegistrar, "removeAll">;
   readonly endpoints?: Pick<PowerEndpoints, "removeAll"> | undefined;
   /** Node prefix that identifies this fleet's pods. */
@@ -56,10 +55,7 @@ export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
   log.warn({ code: CLEANUP, failures: failures.length, err }, left);
 }
 
-async function clearPods(
-  { client, transport, ioClock: clock, prefix }: CleanupOptions,
-  signal: AbortSignal,
-): Promise<readonly unknown[]> {
+async function clearPods({ client, prefix }: CleanupOptions, signal: AbortSignal): Promise<readonly unknown[]> {
   try {
     // Listed from the API: the watch may not have delivered the last pods yet.
     const own = { labelSelector: `${fleetLabels.submitter}=${prefix}` };
@@ -68,7 +64,7 @@ async function clearPods(
       items,
       REMOVALS_AT_ONCE,
       async ({ metadata: { name, namespace = "", uid = "" } }) =>
-        confirmPodDeletion({ transport, clock }, { name, namespace, uid }, signal),
+        deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, gracePeriodSeconds: 0, signal }),
     );
   } catch (error) {
     return [error];

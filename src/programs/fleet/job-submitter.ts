@@ -161,7 +161,7 @@ export class JobSubmitter {
     const { name, namespace, uid } = pod;
     const { client, onFailed } = this.#options;
     try {
-      await deleteIfUnchanged(client, resources.pods, { name, namespace }, uid, signal);
+      await deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, signal });
     } catch (error) {
       if (!signal.aborted) onFailed?.(error);
       throw error;

@@ -7,24 +7,16 @@ import {
   type RandomSource,
 } from "../../core/units/index.ts";
 import type { Clock, Timer } from "../../platform/clock/index.ts";
-import {
-  type Change,
-  isApiError,
-  type KubeClient,
-  resources,
-  type Transport,
-  WorkQueue,
-} from "../../platform/kube/index.ts";
+import { type Change, isApiError, type KubeClient, resources, WorkQueue } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import type { Datacenter } from "./datacenter.ts";
-import { confirmPodDeletion, isUidConflict } from "./deletion.ts";
+import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
 import { type FleetPod, jobOf, type PodJob } from "./pod-job.ts";
 import { type PodTimes, podStatus } from "./pod-status.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
 export interface KubeletOptions {
   readonly client: KubeClient;
-  readonly transport: Transport;
   /** Simulated time. */
   readonly clock: Clock;
   readonly ioClock: Clock;
@@ -211,14 +203,15 @@ export class SimulatedKubelet {
     const stay = this.#stays.get(key);
     const pod = this.#options.pod(key);
     if (stay === undefined || pod === undefined || pod.uid !== stay.uid) return;
-    const { transport, ioClock: clock, owns, onWritten, onFailed } = this.#options;
-    const { name: node } = stay.machine.spec;
+    const { client, owns, onWritten, onFailed } = this.#options;
+    const { name, namespace, uid } = pod;
+    const node = stay.machine.spec.name;
     // The status waits until the node is registered again. If the name belongs to another Node, the pod is not ours.
     if (!owns(node)) throw new Error(`the Node ${node} is not registered`);
     try {
       await this.#writeStatus(pod, stay, signal);
       if (stay.over !== true) return;
-      await confirmPodDeletion({ transport, clock }, pod, signal);
+      await deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, gracePeriodSeconds: 0, signal });
       onWritten?.("deleted");
     } catch (error) {
       if (!signal.aborted) onFailed?.(error);

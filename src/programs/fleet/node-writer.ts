@@ -105,7 +105,7 @@ export class NodeWriter {
 
   async removeNode(name: string, known: RegisteredNode | undefined, signal: AbortSignal): Promise<void> {
     const uid = known?.uid ?? (await this.#lookUp(name, signal));
-    if (uid !== undefined) await deleteIfUnchanged(this.#options.client, resources.nodes, { name }, uid, signal);
+    if (uid !== undefined) await deleteIfUnchanged(this.#options.client, resources.nodes, { name }, { uid, signal });
   }
 
   /** Finds a node whose create request had no response. */

@@ -124,9 +124,9 @@ describe("nodes", () => {
     harness.api.faults.add({ when: names("sim-004", "POST"), fault: { kind: "status", code: 500 } });
     await harness.hand.delete(resources.nodes, { name: "sim-004" });
     await harness.pass(30);
-    const metrics = await (await fetch(`${harness.simulator.url}/metrics`)).text();
+    const metrics = await (await fetch(`${harness.simulator.metricsUrl}/metrics`)).text();
     expect(metrics).toContain("joulie_simulator_nodes_registered 19");
-    expect((await fetch(`${harness.simulator.url}/readyz`)).status).toBe(503);
+    expect((await fetch(`${harness.simulator.metricsUrl}/readyz`)).status).toBe(503);
   });
 
   it("keep running their pods while deleted, and write pod status once registered again", async () => {

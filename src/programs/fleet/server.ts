@@ -3,15 +3,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import type { Address } from "../../platform/config/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
-import {
-  closeServer,
-  type HealthCheck,
-  healthReply,
-  listen,
-  type Reply,
-  sendReply,
-  serverUrl,
-} from "../../platform/serve/index.ts";
+import { closeServer, listen, type Reply, sendReply, serverUrl } from "../../platform/serve/index.ts";
 import type { RedfishService } from "./redfish.ts";
 import type { NodeRoutes } from "./routes.ts";
 
@@ -20,9 +12,6 @@ export interface NodeServerOptions {
   readonly routes: NodeRoutes;
   /** Absent if the nodes have no power switches. */
   readonly redfish?: RedfishService | undefined;
-  readonly metrics: { readonly contentType: string; text(): AsyncIterable<string> };
-  /** Readiness checks. */
-  readonly ready: Readonly<Record<string, HealthCheck>>;
   readonly log: Logger;
   /** Real time. */
   readonly clock: Clock;
@@ -87,12 +76,9 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
 }
 
 const NODE_PATH = /^\/(telemetry|control|state)\/([^/]+)$/;
-const PAGES = "/telemetry/{node}, /control/{node}, /state/{node}, /api/v1/query, /metrics, /healthz, /livez, /readyz";
+const PAGES = "/telemetry/{node}, /control/{node}, /state/{node}, /api/v1/query";
 
-async function answer(
-  { routes, redfish, metrics, ready }: NodeServerOptions,
-  request: IncomingMessage,
-): Promise<Reply> {
+async function answer({ routes, redfish }: NodeServerOptions, request: IncomingMessage): Promise<Reply> {
   const { method = "", url = "" } = request;
   const [path = ""] = url.split("?", 1);
   const reads = method === "GET" || method === "HEAD";
@@ -120,18 +106,7 @@ async function answer(
     const body = await bodyOf(request);
     return body === undefined ? tooLarge : routes.query(new URLSearchParams(body).get("query"));
   }
-  if (!reads) return refusal(405, `${path} can only be read: use GET`, "GET, HEAD");
-  switch (path) {
-    case "/metrics":
-      return { status: 200, type: metrics.contentType, body: metrics.text() };
-    case "/healthz":
-    case "/livez":
-      return healthReply("live", {});
-    case "/readyz":
-      return healthReply("ready", ready);
-    default:
-      return refusal(404, `there is no such page here; there are ${PAGES}`);
-  }
+  return refusal(404, `there is no such page here; there are ${PAGES}`);
 }
 
 const refusal = (status: number, error: string, allow?: string): Reply => ({
@@ -151,25 +126,14 @@ function unescaped(text: string): string | undefined {
   }
 }
 
-/** Reads the body; returns undefined and discards the rest if it is too large. */
+/** Reads the body; undefined if it is too large. The refusal then closes the connection. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const pieces: Buffer[] = [];
   let length = 0;
-  const take = (piece: Buffer) => {
+  for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += piece.length;
-    if (length <= LIMITS.bodyBytes) {
-      pieces.push(piece);
-      return;
-    }
-    request.off("data", take).resume();
-    resolve(undefined);
-  };
-  request.on("data", take);
-  request.once("end", () => resolve(Buffer.concat(pieces).toString()));
-  request.once("error", reject);
-  request.once("close", () => {
-    if (!request.complete) reject(new Error("the client closed the connection before sending the whole request"));
-  });
-  return promise;
+    if (length > LIMITS.bodyBytes) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }

@@ -99,7 +99,6 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   });
   const kubelet: SimulatedKubelet = new SimulatedKubelet({
     ...io,
-    transport,
     datacenter,
     podStart: config.POD_START,
     pod: (key) => watch.get(key),
@@ -156,8 +155,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   let endpoints: PowerEndpoints | undefined;
   const machines: Service = {
     start: async () => {
-      const pagesOfNodes = { routes, redfish, metrics: figures, ready, log, clock: ioClock };
-      nodes = await serveNodes({ address: config.SIMULATOR_ADDR, ...pagesOfNodes });
+      nodes = await serveNodes({ address: config.SIMULATOR_ADDR, routes, redfish, log, clock: ioClock });
       log.info({ url: nodes.url, nodes: fleet.length, seed: config.SEED }, "serving simulated nodes");
       if (config.SLEEP)
         endpoints = new PowerEndpoints({
@@ -190,7 +188,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     stop: async () => {
       await Promise.all([submitter.stop(), kubelet.stop(), registrar.stop()]);
       // A fleet that never started owns nothing in the cluster.
-      if (entered && !config.KEEP_OBJECTS) await cleanUpFleet({ ...io, registrar, endpoints, transport, prefix });
+      if (entered && !config.KEEP_OBJECTS) await cleanUpFleet({ ...io, registrar, endpoints, prefix });
     },
   };
   const prepare = async (registered: Promise<void>, stop: AbortSignal): Promise<void> => {

@@ -49,7 +49,7 @@ const members = {
   ...flagsOnly("Jobs and machines", {
     TRACE: path({
       about:
-        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec, the pod list of Alibaba's GPU trace of 2023, or the job log of Microsoft's Philly traces; unset = generate jobs.",
+        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec, or the pod list of Alibaba's GPU trace of 2023; unset = generate jobs.",
     }),
     CLUSTER: choice(clusters, {
       default: "exp04",
@@ -94,13 +94,6 @@ const members = {
       about:
         "Share of the run time that follows the clock, for the eco caps of fit_aware_v1, see the operator; unset = 1.",
     }),
-    ESTIMATOR_ERROR: number({
-      min: 0,
-      max: 0.9,
-      default: "0",
-      about:
-        "How wrong the idle and full watts are that the energy arm scores by: 0.2 = off by up to 20 % for each model.",
-    }),
   }),
   ...flagsOnly("Sleep", {
     BOOT_CPU: duration({ about: bootAbout("without GPUs", POWER_STATES.bootWithoutGpus) }),
@@ -133,7 +126,6 @@ const members = {
       about: "Number of consecutive seeds; confidence intervals are computed over them.",
     }),
     JSON: flag({ default: "false", about: "Prints one JSON object instead of a table." }),
-    HTML: path({ about: "Also writes a report with plots to this file; it needs no other file." }),
   }),
 };
 

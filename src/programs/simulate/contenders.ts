@@ -1,9 +1,7 @@
 import type { PolicyType } from "../../core/policy/index.ts";
-import { publishedArms } from "./placement/arms.ts";
 
-/** Placement methods: the arms of the published experiment, kube-scheduler's defaults, and the production code. */
-export const arms = [...publishedArms, "kube", "joulie", "energy"] as const;
-type ArmName = (typeof arms)[number];
+/** Placement methods: bin-packing, spreading, kube-scheduler's defaults, and the production code. */
+export const arms = ["most", "least", "kube", "joulie", "energy"] as const;
 
 /** Operator policies; `none` = no node is ever capped. */
 export const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "none"] as const satisfies readonly (
@@ -20,7 +18,8 @@ const ENERGY_POLICY: PolicyName = "fit_aware_v1";
 
 /** An arm and a policy that are run and compared. */
 export interface Contender {
-  readonly arm: ArmName;
+  /** One of `arms`; the published experiment has its own. */
+  readonly arm: string;
   readonly policy: PolicyName;
   /** Empty nodes are switched off. */
   readonly sleep?: true;

@@ -27,7 +27,6 @@ export interface ExperimentOptions {
   readonly boardSpeeds?: boolean | undefined;
   readonly bindBoards?: boolean | undefined;
   readonly performanceShare?: number | undefined;
-  readonly estimatorError?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
   readonly sleep?: SleepOptions | undefined;

@@ -8,16 +8,6 @@ export interface ExperimentRun {
   readonly figures: Readonly<Record<string, number>>;
   /** 1 for each completed job; in the published experiment for each accepted job. */
   readonly done: Uint8Array;
-  /** For plots; absent in the published experiment. */
-  readonly detail?: RunDetail | undefined;
-}
-
-/** What plots show beside the figures. */
-export interface RunDetail {
-  readonly wattsByMinute: Float64Array;
-  readonly kWhByState: Readonly<Record<string, number>>;
-  /** Seconds, by class of job, at the shares WAIT_SHARES. */
-  readonly waitQuantiles: Readonly<Record<"performance" | "standard", readonly number[]>>;
 }
 
 /** How a figure is formatted, and when differences are meaningful. */

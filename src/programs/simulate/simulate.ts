@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { ErrorCode } from "../../core/api/index.ts";
-import { inSeconds, type Result } from "../../core/units/index.ts";
+import { inSeconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
@@ -8,7 +8,6 @@ import { type Contender, contenderName } from "./contenders.ts";
 import type { Experiment, SleepOptions } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compareArms } from "./report/compare.ts";
-import { htmlReport } from "./report/html.ts";
 import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import type { ExperimentRun } from "./run.ts";
@@ -16,7 +15,6 @@ import { openTrace } from "./trace/read.ts";
 import { MAX_JOBS } from "./trace/trace.ts";
 
 const TRACE_ERROR: ErrorCode = "JOULIE_E_TRACE";
-const REPORT_ERROR: ErrorCode = "JOULIE_E_REPORT";
 const TOO_MANY_JOBS: ErrorCode = "JOULIE_E_TOO_MANY_JOBS";
 
 /** Dependencies of a simulation on its process. */
@@ -25,7 +23,6 @@ export interface SimulateEnvironment {
   readonly clock: Pick<Clock, "monotonic">;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly writeFile: (path: string, text: string) => Promise<Result<undefined, string>>;
   /** Where progress is shown; absent = nowhere. */
   readonly progress?: ProgressOutput | undefined;
 }
@@ -44,8 +41,6 @@ export interface ExperimentRequest {
   readonly firstSeed: number;
   readonly seeds: number;
   readonly json: boolean;
-  /** The file of the report with plots. */
-  readonly html?: string | undefined;
 }
 
 /**
@@ -65,7 +60,6 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     boardSpeeds: config.BOARD_SPEEDS,
     bindBoards: config.BIND_BOARDS,
     performanceShare: config.PERFORMANCE_SHARE,
-    estimatorError: config.ESTIMATOR_ERROR,
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
     ecoClockShare: config.ECO_CLOCK_SHARE,
     sleep: sleepOptionsOf(config),
@@ -80,7 +74,6 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     firstSeed: config.SEED,
     seeds: config.SEEDS,
     json: config.JSON,
-    html: config.HTML,
   };
   return runExperiment(request, world);
 }
@@ -92,8 +85,8 @@ export function traceFailed(command: string, problem: string, world: SimulateEnv
 }
 
 /** Runs every contender on every seed and prints the results. Returns the exit code. */
-export async function runExperiment(request: ExperimentRequest, world: SimulateEnvironment): Promise<number> {
-  const { command, experiment, html } = request;
+export function runExperiment(request: ExperimentRequest, world: SimulateEnvironment): number {
+  const { command, experiment } = request;
   const started = world.clock.monotonic();
   const jobs = experiment.expectedJobs;
   if (jobs > MAX_JOBS) {
@@ -112,14 +105,6 @@ export async function runExperiment(request: ExperimentRequest, world: SimulateE
   const sleeps = runs.some(({ contender }) => contender.sleep === true);
   const figures = experiment.figures.filter(({ ofSleep }) => sleeps || ofSleep !== true);
   const comparison = request.compares ? compareArms(runs, figures) : undefined;
-  if (html !== undefined) {
-    const page = htmlReport({ conditions, runs, figures, comparison });
-    const written = await world.writeFile(html, page);
-    if (!written.ok) {
-      world.err(printableLine(`${command}: ${html} cannot be written: ${written.error} (${REPORT_ERROR})\n`));
-      return 1;
-    }
-  }
   if (request.json) {
     // `seconds` is wall time: the only value that differs between runs.
     world.out(

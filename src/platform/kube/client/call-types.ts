@@ -31,6 +31,8 @@ export interface WriteOptions extends CallOptions {
 export interface DeleteOptions extends CallOptions {
   /** The delete fails with a conflict unless uid and resourceVersion match. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  /** Of a pod; by default its own. */
+  readonly gracePeriodSeconds?: number;
 }
 
 /** An object to apply or create. The client adds `apiVersion` and `kind`. */

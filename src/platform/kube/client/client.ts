@@ -183,8 +183,8 @@ export class KubeClient {
   }
 
   async delete(resource: Resource, at: ObjectName, options: DeleteOptions = {}): Promise<void> {
-    const { preconditions } = options;
-    const body = { apiVersion: "v1", kind: "DeleteOptions", ...(preconditions && { preconditions }) };
+    const { preconditions, gracePeriodSeconds } = options;
+    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, gracePeriodSeconds };
     const request = { ...post(pathOf(resource, at), body), method: "DELETE" } as const;
     // Without a uid, a repeated delete could delete a recreated object.
     await this.#caller.call(request, preconditions?.uid !== undefined, options);

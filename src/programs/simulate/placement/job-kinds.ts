@@ -1,5 +1,5 @@
+import type { Watts } from "../../../core/units/index.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
-import type { MachineShape } from "./node-shape.ts";
 
 /** Kinds of boards are small numbers, stored in eight bits. */
 const MAX_BOARDS = 256;
@@ -45,13 +45,21 @@ export function indexJobKinds(
   return { kinds, kindOf };
 }
 
+/** What jobs can take of a kind of machine, and what that is rated at. */
+export interface MachineShape {
+  readonly cores: number;
+  /** Of all packages. */
+  readonly cpuWatts: Watts;
+  readonly gpus: number;
+  /** Of one board. */
+  readonly gpuWatts: Watts;
+}
+
 /** Node data for placement, by node index. The simulation keeps it current. */
 export interface PlacementNodes {
   readonly count: number;
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
-  /** Current power in watts. */
-  readonly power: Float64Array;
   /** The kind of board of each node; absent if no job is bound to one. */
   readonly board?: Int8Array | undefined;
   /** 1 for nodes with a taint that no job tolerates; absent if there are none. */

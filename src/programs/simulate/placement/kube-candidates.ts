@@ -1,7 +1,13 @@
 import { type KubeResources, kubeScore, nodesToScore } from "../../../core/scoring/index.ts";
 import type { RandomSource } from "../../../core/units/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
 import type { FittingNodes } from "./candidates.ts";
 import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
+
+/**
+ * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
+ */
+export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
 
 /** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */
 const MEMORY_PER_CORE = 4 * 2 ** 30;

@@ -17,7 +17,6 @@ describe("an option of a queue experiment", () => {
     { boardSpeeds: true },
     { bindBoards: true },
     { performanceShare: 0 },
-    { estimatorError: 0.5 },
     { ecoMaxSlowdown: percent(1) },
   ])("changes the result: %j", (option) => {
     const changed = energyPerWork(option);

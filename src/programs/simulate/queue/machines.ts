@@ -2,9 +2,8 @@ import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
-import { type RandomSource, type Seconds, type Watts, watts } from "../../../core/units/index.ts";
-import { seededRandom } from "../../../platform/random/index.ts";
-import { type MachineShape, nodeShape } from "../placement/node-shape.ts";
+import { type Seconds, watts } from "../../../core/units/index.ts";
+import type { MachineShape } from "../placement/job-kinds.ts";
 import type { Trace } from "../trace/trace.ts";
 
 /** Properties shared by all nodes of one kind. */
@@ -13,7 +12,6 @@ interface MachineKind {
   readonly discovered: NodeHardwareStatus;
   readonly hardware: HardwareView;
   readonly model: NodeModel;
-  /** In the terms of the published experiment. */
   readonly shape: MachineShape;
   /** Number of the board model within the cluster; NO_BOARD on nodes without GPUs. */
   readonly board: number;
@@ -105,7 +103,12 @@ function machineKindOf(
     hardware,
     model: { ...model, states: { ...model.states, bootTime } },
     board: group.gpu === undefined ? NO_BOARD : models.indexOf(group.gpu.model),
-    shape: nodeShape(hardware.cpu.totalCores ?? 0, hardware.cpu.maxWatts, boards?.count ?? 0, boards?.maxWatts ?? 0),
+    shape: {
+      cores: hardware.cpu.totalCores ?? 0,
+      cpuWatts: hardware.cpu.maxWatts,
+      gpus: boards?.count ?? 0,
+      gpuWatts: boards?.maxWatts ?? watts(0),
+    },
   };
 }
 
@@ -162,40 +165,4 @@ export function ratedWatts(machines: readonly ClusterMachine[]): (trace: Trace, 
   const perBoard = boards > 0 ? gpuWatts / boards : 0;
   return ({ cores: asked, gpus, board }, job) =>
     (asked[job] as number) * perCore + (gpus[job] as number) * (byBoard.get(board[job] as number) ?? perBoard);
-}
-
-/** The hardware as decisions see it: all nodes of one kind are misjudged alike. */
-export function misjudgedBy(error: number, seed: number): (hardware: HardwareView) => HardwareView {
-  // A stream of its own: the jobs and ties of a seed stay the same.
-  const random = seededRandom(seed + 0.125);
-  const seen = new Map<HardwareView, HardwareView>();
-  return (hardware) => {
-    let view = seen.get(hardware);
-    if (view === undefined) seen.set(hardware, (view = error > 0 ? misjudged(hardware, error, random) : hardware));
-    return view;
-  };
-}
-
-/** Distorts watts as decisions see them: each idle and full power is off by a random factor from 1 − error to 1 + error. */
-function misjudged({ cpu, gpu, ...rest }: HardwareView, error: number, random: RandomSource): HardwareView {
-  const factor = (): number => 1 + error * (2 * random.next() - 1);
-  const [cpuFull, cpuIdle, gpuFull, gpuIdle] = [factor(), factor(), factor(), factor()];
-  const scaled = (power: Watts, by: number): Watts => watts(power * by);
-  return {
-    ...rest,
-    cpu: {
-      ...cpu,
-      maxWatts: scaled(cpu.maxWatts, cpuFull),
-      maxWattsPerSocket: scaled(cpu.maxWattsPerSocket, cpuFull),
-      idleWatts: scaled(cpu.idleWatts, cpuIdle),
-    },
-    ...(gpu && {
-      gpu: {
-        ...gpu,
-        maxWatts: scaled(gpu.maxWatts, gpuFull),
-        defaultWatts: scaled(gpu.defaultWatts, gpuFull),
-        idleWatts: scaled(gpu.idleWatts, gpuIdle),
-      },
-    }),
-  };
 }

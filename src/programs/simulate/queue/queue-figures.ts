@@ -1,6 +1,6 @@
 import type { Need } from "../../../core/sleep/index.ts";
 import { quantile } from "../report/interval.ts";
-import { type ReportFigure, type RunDetail, ratio, withoutUndefined } from "../run.ts";
+import { type ReportFigure, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { IdleShares } from "./idle-account.ts";
 import type { ClusterEnergy, SimulatedNodeState } from "./simulated-cluster.ts";
@@ -184,13 +184,11 @@ export const queueFigures: readonly ReportFigure[] = [
 export function queueRunFigures(story: QueueRunRecord): {
   figures: Record<string, number>;
   done: Uint8Array;
-  detail: RunDetail;
 } {
   const { trace, startedAt, endedAt, endSec, energy, marks, idleWatts, wattsByMinute, peakWatts } = story;
   const done = Uint8Array.from(endedAt, (end) => (Number.isNaN(end) ? 0 : 1));
   const waits: number[] = [];
   const performanceWaits: number[] = [];
-  const standardWaits: number[] = [];
   const standardSlowdowns: number[] = [];
   const slowdowns: number[] = [];
   let coreSeconds = 0;
@@ -216,7 +214,6 @@ export function queueRunFigures(story: QueueRunRecord): {
     const slowdown = Math.max(1, (end - submit) / Math.max(duration, SHORTEST_SEC));
     slowdowns.push(slowdown);
     if (trace.performance[job] !== 1) {
-      standardWaits.push(start - submit);
       standardSlowdowns.push(slowdown);
       continue;
     }
@@ -229,11 +226,6 @@ export function queueRunFigures(story: QueueRunRecord): {
   const [opened, closed] = marks;
   return {
     done,
-    detail: {
-      wattsByMinute,
-      kWhByState: Object.fromEntries(Object.entries(energy.byState).map(([state, amount]) => [state, amount / KWH])),
-      waitQuantiles: { performance: quantilesOf(performanceWaits), standard: quantilesOf(standardWaits) },
-    },
     figures: withoutUndefined({
       jobs: trace.length,
       completed: waits.length,
@@ -314,13 +306,6 @@ function sleepFigures({ sleep, marks, endSec, energy, nodes }: QueueRunRecord): 
 const quantileOf = (values: readonly number[], share: number): number | undefined =>
   values.length > 0 ? quantile(Float64Array.from(values), share) : undefined;
 const p95 = (values: readonly number[]): number | undefined => quantileOf(values, 0.95);
-
-/** The shares of jobs whose waits a report plots. */
-export const WAIT_SHARES = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1] as const;
-const quantilesOf = (values: readonly number[]): readonly number[] => {
-  const sorted = Float64Array.from(values).toSorted();
-  return sorted.length === 0 ? [] : WAIT_SHARES.map((share) => quantile(sorted, share));
-};
 
 const mean = (values: readonly number[]): number | undefined =>
   ratio(

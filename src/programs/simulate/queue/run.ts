@@ -3,12 +3,10 @@ import { defaultScoringSettings, EnergyKernel, energySettings } from "../../../c
 import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { SleepOptions } from "../experiment.ts";
-import { scoreParts } from "../placement/arms.ts";
 import { CandidateCache } from "../placement/candidates.ts";
+import { FillingCandidates } from "../placement/filling-candidates.ts";
 import { admits, indexJobKinds } from "../placement/job-kinds.ts";
-import { KubeDefaultScheduler } from "../placement/kube-candidates.ts";
-import { NodeScoreParts } from "../placement/node-score-parts.ts";
-import { placementRandom, RandomCandidates } from "../placement/random-candidates.ts";
+import { KubeDefaultScheduler, placementRandom } from "../placement/kube-candidates.ts";
 import type { ExperimentRun } from "../run.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
 import { EnergyScheduler } from "./energy-scheduler.ts";
@@ -16,7 +14,7 @@ import { IdleAccount } from "./idle-account.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
 import { JoulieCandidates } from "./joulie-candidates.ts";
-import { type ClusterMachine, misjudgedBy, ratedWatts } from "./machines.ts";
+import { type ClusterMachine, ratedWatts } from "./machines.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { AGENT_SEC, PASS_SEC, RETRY_SEC, sleepSettings, TRIGGER_SEC } from "./settings.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
@@ -30,8 +28,6 @@ export interface QueueSetup {
   readonly atWall?: boolean | undefined;
   /** Seconds between which energy per work is measured; absent = not. */
   readonly window?: readonly [from: number, to: number] | undefined;
-  /** How wrong the watts are that the energy arm decides by, as a share. */
-  readonly estimatorError?: number | undefined;
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
   /** ECO_CLOCK_SHARE of the operator. */
@@ -70,7 +66,6 @@ class Simulation {
   readonly #kindOf: Int32Array;
   readonly #backlog: JobQueue;
   readonly #fields: CandidateCache;
-  readonly #scoring: NodeScoreParts | undefined;
   readonly #operator: SimulatedOperator | undefined;
   readonly #energy: EnergyScheduler | undefined;
   readonly #placedOn: Int32Array;
@@ -119,10 +114,8 @@ class Simulation {
     if (arm === "energy" || arm === "joulie") site.reservations = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
-      const seenBy = misjudgedBy(setup.estimatorError ?? 0, seed);
       this.#operator = new SimulatedOperator(machines, site, policy, {
         kernel,
-        seenBy,
         kinds,
         ecoMaxSlowdown,
         ecoClockShare,
@@ -153,13 +146,9 @@ class Simulation {
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
-    } else if (arm === "random") {
-      const random = placementRandom(seed);
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => new RandomCandidates(kind, site, random));
     } else {
-      const scoring = new NodeScoreParts(site, scoreParts[arm]);
-      this.#scoring = scoring;
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => scoring.candidates(kind));
+      const first = arm === "most" ? "most" : "least";
+      this.#fields = new CandidateCache(kinds, site.count, (kind) => new FillingCandidates(kind, site, first));
     }
   }
 
@@ -203,7 +192,7 @@ class Simulation {
         nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
         triesAll ||= this.#hasWoken;
         this.#hasWoken = false;
-        if (isDue) this.#readMeters();
+        if (isDue) this.#wattsByMinute.push(this.#site.totalWatts);
         this.#pass();
         if (isDue && this.#marks.length === 1) this.#idle.sample(this.#operator?.sleepPlan);
       }
@@ -318,12 +307,6 @@ class Simulation {
     });
   }
 
-  /** Ends a minute. */
-  #readMeters(): void {
-    this.#wattsByMinute.push(this.#site.totalWatts);
-    if (this.#scoring?.beginStep() === true) this.#fields.invalidateAll();
-  }
-
   #pass(): void {
     if (this.#operator === undefined) return;
     this.#operator.pass(this.#now, this.#backlog.performanceJobs);
@@ -355,7 +338,6 @@ class Simulation {
   }
 
   #changed(node: number): void {
-    this.#scoring?.update(node);
     this.#fields.changed(node);
   }
 

@@ -1,9 +1,7 @@
 import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
-import type { PlacementNodes, Reservation } from "../placement/job-kinds.ts";
-import { sumInNodeOrder } from "../placement/node-score-parts.ts";
-import type { MachineShape } from "../placement/node-shape.ts";
+import type { MachineShape, PlacementNodes, Reservation } from "../placement/job-kinds.ts";
 import { TournamentTree } from "../placement/tournament-tree.ts";
 import { roundToMillicores } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
@@ -77,7 +75,7 @@ export class SimulatedCluster implements PlacementNodes {
   }
 
   get totalWatts(): number {
-    return sumInNodeOrder(this.#draws);
+    return this.#draws.reduce((sum, power) => sum + power, 0);
   }
 
   /** Time of the next event if no job starts and no cap changes; Infinity = none. */

@@ -33,18 +33,14 @@ import { SimulatedSnapshot } from "./simulated-snapshot.ts";
 
 const facility = { site: {}, zones: new Map(), racks: new Map() };
 
-/** The extender beside the operator. */
-interface SimulatedExtender {
+interface SimulatedOperatorOptions {
+  /** Of the extender beside the operator. */
   readonly kernel?: ScoringKernel | undefined;
-  /** The hardware as the extender knows it. */
-  readonly seenBy?: ((hardware: HardwareView) => HardwareView) | undefined;
-}
-
-/** The kinds of jobs, for policies that fit pods to nodes. */
-interface FittedJobs {
+  /** The kinds of jobs, for policies that fit pods to nodes. */
   readonly kinds?: readonly JobKindRequest[] | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
+  readonly sleep?: SimulatedSleep | undefined;
 }
 
 export interface Promotion {
@@ -111,15 +107,9 @@ export class SimulatedOperator {
     machines: readonly ClusterMachine[],
     site: SimulatedCluster,
     policy: PolicyName,
-    {
-      kernel = new ScoringKernel(defaultScoringSettings),
-      seenBy = (hardware) => hardware,
-      kinds,
-      ecoMaxSlowdown,
-      ecoClockShare,
-      sleep,
-    }: SimulatedExtender & FittedJobs & { readonly sleep?: SimulatedSleep | undefined } = {},
+    options: SimulatedOperatorOptions = {},
   ) {
+    const { kernel = new ScoringKernel(defaultScoringSettings), kinds, ecoMaxSlowdown, ecoClockShare, sleep } = options;
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
@@ -155,7 +145,7 @@ export class SimulatedOperator {
       };
     }
     for (const { name, hardware, node } of machines) {
-      kernel.upsertHardware(name, seenBy(hardware));
+      kernel.upsertHardware(name, hardware);
       kernel.upsertLabels(name, node.metadata.labels);
     }
   }

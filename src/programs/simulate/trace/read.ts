@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { alibabaJob, alibabaPlaces, readPhilly } from "./published-traces.ts";
+import { alibabaJob, alibabaPlaces } from "./published-traces.ts";
 import { JOB_LIMITS, type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
 
 const MAX_LINE_LENGTH = 4096;
@@ -43,12 +43,9 @@ export interface ReadLimits {
   readonly maxJobs: number;
 }
 
-/** A JSON text is read as a whole: the Philly job log has about 100 MB. */
-const MAX_JSON_LENGTH = 400e6;
-
 /**
- * Parses a trace from a stream: our own columns, Alibaba's GPU pod list of 2023, or the Philly job log. The header, or the
- * first character of JSON, tells which. Errors name the line, the problem and the expected value.
+ * Parses a trace from a stream: our own columns, or Alibaba's GPU pod list of 2023. The header tells which. Errors name the
+ * line, the problem and the expected value.
  */
 export async function readTrace(
   texts: AsyncIterable<string>,
@@ -56,16 +53,7 @@ export async function readTrace(
 ): Promise<Result<Trace, string>> {
   const reader = new TraceReader(maxJobs);
   let rest = "";
-  let json: string[] | undefined;
-  let length = 0;
   for await (const text of texts) {
-    if (length === 0 && text.trimStart().startsWith("[")) json = [];
-    length += text.length;
-    if (json !== undefined) {
-      if (length > MAX_JSON_LENGTH) return fail(`more than ${MAX_JSON_LENGTH} characters of JSON`);
-      json.push(text);
-      continue;
-    }
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
@@ -75,7 +63,6 @@ export async function readTrace(
     if (rest.length > MAX_LINE_LENGTH)
       return fail(`line ${reader.read + 1}: longer than ${MAX_LINE_LENGTH} characters`);
   }
-  if (json !== undefined) return readPhilly(json.join(""));
   const problem = rest === "" ? undefined : reader.line(rest);
   return problem === undefined ? reader.end() : fail(problem);
 }

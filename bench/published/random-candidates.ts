@@ -1,12 +1,6 @@
-import type { RandomSource } from "../../../core/units/index.ts";
-import { seededRandom } from "../../../platform/random/index.ts";
-import type { FittingNodes } from "./candidates.ts";
-import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
-
-/**
- * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
- */
-export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
+import type { RandomSource } from "../../src/core/units/index.ts";
+import type { FittingNodes } from "../../src/programs/simulate/placement/candidates.ts";
+import { admits, type JobKindRequest, type PlacementNodes } from "../../src/programs/simulate/placement/job-kinds.ts";
 
 /** The nodes that fit one kind of job, chosen with equal probability. */
 export class RandomCandidates implements FittingNodes {

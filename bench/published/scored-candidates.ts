@@ -1,9 +1,9 @@
-import { ANY_BOARD } from "../trace/trace.ts";
+import type { FittingNodes } from "../../src/programs/simulate/placement/candidates.ts";
+import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
+import { TournamentTree } from "../../src/programs/simulate/placement/tournament-tree.ts";
 import type { ScoreParts } from "./arms.ts";
-import type { FittingNodes } from "./candidates.ts";
-import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
 import { expectedAddedWatts } from "./node-shape.ts";
-import { TournamentTree } from "./tournament-tree.ts";
+import type { NodeColumns } from "./nodes.ts";
 
 /** Node parts of the scores, one column each. */
 export interface ScoreColumns {
@@ -17,7 +17,7 @@ export interface ScoreColumns {
 export class ScoredCandidates implements FittingNodes {
   readonly #contest: TournamentTree;
   readonly #first: number;
-  readonly #nodes: PlacementNodes;
+  readonly #nodes: NodeColumns;
   readonly #columns: ScoreColumns;
   readonly #kind: JobKindRequest;
   readonly #parts: ScoreParts;
@@ -27,7 +27,7 @@ export class ScoredCandidates implements FittingNodes {
   /** Zeros: a job with GPUs strands none. */
   readonly #noStrandedGpus: Float64Array;
 
-  constructor(kind: JobKindRequest, nodes: PlacementNodes, columns: ScoreColumns, parts: ScoreParts) {
+  constructor(kind: JobKindRequest, nodes: NodeColumns, columns: ScoreColumns, parts: ScoreParts) {
     this.#kind = kind;
     this.#nodes = nodes;
     this.#columns = columns;
@@ -80,16 +80,7 @@ export class ScoredCandidates implements FittingNodes {
         (ofTrend[node] as number);
       scores[at] = Math.min(highest, Math.max(lowest, score));
     }
-    if (this.#kind.board !== ANY_BOARD || this.#nodes.tainted !== undefined) this.#exclude();
     this.#contest.rebuild();
-  }
-
-  /** Excludes nodes with taints and other boards. Apart from the loop above, which has no time for it. */
-  #exclude(): void {
-    const { scores } = this.#contest;
-    for (let at = 0; at < scores.length; at++) {
-      if (!admits(this.#nodes, this.#first + at, this.#kind)) scores[at] = Number.NEGATIVE_INFINITY;
-    }
   }
 
   update(node: number): void {
@@ -107,7 +98,6 @@ export class ScoredCandidates implements FittingNodes {
     const { freeCores, freeGpus, power } = this.#nodes;
     const { cores, gpus } = this.#kind;
     if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) return Number.NEGATIVE_INFINITY;
-    if (!admits(this.#nodes, node, this.#kind)) return Number.NEGATIVE_INFINITY;
     const { peakWatts, ofNode, ofStrandedGpus, ofTrend } = this.#columns;
     const { headroomWeight, lowest, highest } = this.#parts;
     const peak = peakWatts[node] as number;

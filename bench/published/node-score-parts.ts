@@ -1,17 +1,18 @@
+import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
 import type { ScoreParts } from "./arms.ts";
-import type { JobKindRequest, PlacementNodes } from "./job-kinds.ts";
+import type { NodeColumns } from "./nodes.ts";
 import { HISTORY, PowerSlopes, slope } from "./power-slopes.ts";
 import { type ScoreColumns, ScoredCandidates } from "./scored-candidates.ts";
 
 /** Maintains the node parts of all scores as nodes change. */
 export class NodeScoreParts {
-  readonly #nodes: PlacementNodes;
+  readonly #nodes: NodeColumns;
   readonly #parts: ScoreParts;
   readonly #columns: ScoreColumns;
   readonly #trends: PowerSlopes;
   readonly #totals: number[] = [];
 
-  constructor(nodes: PlacementNodes, parts: ScoreParts) {
+  constructor(nodes: NodeColumns, parts: ScoreParts) {
     this.#nodes = nodes;
     this.#parts = parts;
     this.#columns = {

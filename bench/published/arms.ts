@@ -1,4 +1,4 @@
-import type { MachineShape } from "./node-shape.ts";
+import type { PublishedShape } from "./node-shape.ts";
 
 /** Arms of the published experiment, plus random placement. */
 export const publishedArms = ["most", "least", "random", "shipped", "redesign", "legacy"] as const;
@@ -7,7 +7,7 @@ export type ScoredArm = Exclude<Arm, "random">;
 
 /** Node state that contributes to the score of every job. */
 interface NodeState {
-  readonly shape: MachineShape;
+  readonly shape: PublishedShape;
   readonly freeCores: number;
   readonly freeGpus: number;
   readonly power: number;
