@@ -5,20 +5,13 @@ import { plausibleSocketWatts } from "./cap-floor.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { CpuEntry, LoadCurve } from "./entry.ts";
 import type { NodeIdentity } from "./identity.ts";
-import {
-  claim,
-  type Origins,
-  origins,
-  type Resolution,
-  resolve,
-  usable,
-  vendorOf,
-  type WithOrigin,
-} from "./resolution.ts";
+import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 export interface CpuView extends Resolution {
   readonly vendor?: string;
   readonly sockets: number;
+  /** Nothing says how many sockets there are. */
+  readonly areSocketsAssumed?: true;
   readonly coresPerSocket?: number;
   readonly totalCores?: number;
   /** Hardware threads: the CPUs that Kubernetes counts. */
@@ -33,9 +26,7 @@ export interface CpuView extends Resolution {
   readonly curve?: LoadCurve;
   /** The highest plausible maximum of a socket, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWattsPerSocket?: Watts;
-  readonly from: Origins<
-    "model" | "vendor" | "sockets" | "coresPerSocket" | "totalCores" | "baseGHz" | "maxWatts" | "idleWatts"
-  >;
+  readonly from: { readonly maxWatts?: Origin };
 }
 
 /** Without a socket count: as many sockets as the threads that Kubernetes reports fill. Part of a socket (a VM) is one. */
@@ -48,21 +39,14 @@ const socketsFor = (entry: CpuEntry | undefined, threads: number | undefined): n
  * Kubernetes counts threads. Without a core count, assume the fewest cores that provide these threads, so that a node whose
  * agent has not reported yet never ranks higher than the same node after its report.
  */
-function coresOf(
-  cpu: NodeIdentity["cpu"],
-  entry: CpuEntry | undefined,
-  sockets: number,
-): WithOrigin<number> | undefined {
-  const listed = claim(entry && entry.coresPerSocket * sockets, "catalogue");
-  const threads = cpu.logicalCpus?.value;
+function coresOf(cpu: NodeIdentity["cpu"], entry: CpuEntry | undefined, sockets: number): number | undefined {
+  if (cpu.totalCores !== undefined) return cpu.totalCores;
+  if (cpu.coresPerSocket !== undefined) return cpu.coresPerSocket * sockets;
+  const listed = entry && entry.coresPerSocket * sockets;
   const threadsPerCore = entry?.threadsPerCore ?? cpu.likelyThreadsPerCore;
-  const needed = claim(threads === undefined ? undefined : Math.ceil(threads / threadsPerCore), "allocatable");
-  return (
-    cpu.totalCores ??
-    (cpu.coresPerSocket && claim(cpu.coresPerSocket.value * sockets, cpu.coresPerSocket.from)) ??
-    // A virtual machine has only a part of its socket.
-    (listed && needed && needed.value < listed.value ? needed : (listed ?? needed))
-  );
+  const needed = cpu.logicalCpus === undefined ? undefined : Math.ceil(cpu.logicalCpus / threadsPerCore);
+  // A virtual machine has only a part of its socket.
+  return listed !== undefined && needed !== undefined ? Math.min(listed, needed) : (listed ?? needed);
 }
 
 export function cpuView(
@@ -72,47 +56,36 @@ export function cpuView(
 ): CpuView {
   const { resolution, entry } = resolve("cpu", identity.names, discovered, catalogue.cpu);
   const vendor = vendorOf(identity.vendor, entry?.vendor);
-  const sockets = identity.sockets ??
-    claim(socketsFor(entry, identity.logicalCpus?.value), "allocatable") ?? { value: 1, from: "fallback" as const };
-  const totalCores = coresOf(identity, entry, sockets.value);
-  const coresPerSocket =
-    identity.coresPerSocket ?? (totalCores && claim(totalCores.value / sockets.value, totalCores.from));
+  const knownSockets = identity.sockets ?? socketsFor(entry, identity.logicalCpus);
+  const sockets = knownSockets ?? 1;
+  const totalCores = coresOf(identity, entry, sockets);
+  const coresPerSocket = identity.coresPerSocket ?? (totalCores && totalCores / sockets);
   const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
-  const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
-    claim(entry?.baseGHz, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
   // As published: the agent has already validated the firmware's values (plausible-range.ts).
-  const max = claim(usable(capRange?.maxWattsPerSocket), "discovered") ??
-    claim(entry?.tdpWatts, "catalogue") ?? {
-      value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),
-      from: "fallback" as const,
-    };
+  const max = firstKnown(
+    usable(capRange?.maxWattsPerSocket),
+    entry?.tdpWatts,
+    watts(fallbackCpuWatts(totalCores) / sockets),
+  );
   const min = usable(capRange?.minWattsPerSocket);
-  const idleShare = entry?.curve?.[0]?.[1];
-  const maxWatts = watts(max.value * sockets.value);
+  const idleShare = entry?.curve?.[0]?.[1] ?? FALLBACK_CPU_IDLE_SHARE;
+  const maxWatts = watts(max.value * sockets);
   return {
     ...resolution,
-    ...(vendor ? { vendor: vendor.value } : {}),
-    sockets: sockets.value,
-    ...(coresPerSocket ? { coresPerSocket: coresPerSocket.value } : {}),
-    ...(totalCores ? { totalCores: totalCores.value } : {}),
-    ...(identity.logicalCpus ? { logicalCpus: identity.logicalCpus.value } : {}),
-    baseGHz: baseGHz.value,
+    ...(vendor !== undefined && { vendor }),
+    sockets,
+    ...(knownSockets === undefined && { areSocketsAssumed: true }),
+    ...(coresPerSocket !== undefined && { coresPerSocket }),
+    ...(totalCores !== undefined && { totalCores }),
+    ...(identity.logicalCpus !== undefined && { logicalCpus: identity.logicalCpus }),
+    baseGHz: (nominalMHz && nominalMHz / 1000) ?? entry?.baseGHz ?? FALLBACK_BASE_GHZ,
     maxWattsPerSocket: max.value,
-    ...(min === undefined ? {} : { minWattsPerSocket: watts(Math.min(min, max.value)) }),
+    ...(min !== undefined && { minWattsPerSocket: watts(Math.min(min, max.value)) }),
     maxWatts,
-    idleWatts: watts(maxWatts * (idleShare ?? FALLBACK_CPU_IDLE_SHARE)),
-    ...(entry?.curve ? { curve: entry.curve } : {}),
-    ...(entry ? { plausibleWattsPerSocket: plausibleSocketWatts(entry, resolution.match) } : {}),
-    from: origins({
-      model: identity.names,
-      vendor,
-      sockets,
-      coresPerSocket,
-      totalCores,
-      baseGHz,
-      maxWatts: max,
-      idleWatts: { from: idleShare === undefined ? "fallback" : "catalogue" },
-    }),
+    idleWatts: watts(maxWatts * idleShare),
+    ...(entry?.curve && { curve: entry.curve }),
+    ...(entry && { plausibleWattsPerSocket: plausibleSocketWatts(entry, resolution.match) }),
+    from: { maxWatts: max.from },
   };
 }

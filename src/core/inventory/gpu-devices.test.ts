@@ -17,7 +17,6 @@ describe("NVIDIA devices", () => {
       key: "nvidia-a100-sxm-40gb",
       count: 8,
       maxWatts: 400,
-      from: { count: "nfd" },
     });
     expect(boards(cut("NVIDIA-A100-SXM4-40GB-MIG-1g.5gb", "57"))).toBe(9);
     expect(boards(cut("NVIDIA-A100-SXM4-40GB-MIG-3g.20gb", "16"))).toBe(8);
@@ -29,7 +28,7 @@ describe("NVIDIA devices", () => {
 
   it("are divided by the profile even without a count label", () => {
     const product = { "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb" };
-    expect(gpuOf(product, { "nvidia.com/gpu": 28 })).toMatchObject({ count: 4, from: { count: "allocatable" } });
+    expect(gpuOf(product, { "nvidia.com/gpu": 28 })).toMatchObject({ count: 4 });
     expect(boards(product, { "amd.com/gpu": 28 })).toBe(28);
   });
 

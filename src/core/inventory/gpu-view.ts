@@ -6,7 +6,7 @@ import type { Catalogue } from "./catalogue.ts";
 import type { GpuEntry } from "./entry.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
-import { claim, type Origins, origins, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
+import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
 /** All watts are per board. */
 export interface GpuView extends Resolution {
@@ -23,9 +23,7 @@ export interface GpuView extends Resolution {
   readonly perf: number;
   /** The highest plausible maximum of a board, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWatts?: Watts;
-  readonly from: Origins<
-    "model" | "vendor" | "count" | "maxWatts" | "minWatts" | "defaultWatts" | "idleWatts" | "perf"
-  >;
+  readonly from: { readonly maxWatts?: Origin; readonly minWatts?: Origin };
 }
 
 export function gpuView(
@@ -34,23 +32,20 @@ export function gpuView(
   catalogue: Catalogue,
 ): GpuView | undefined {
   const { boards, devices } = identity;
-  if (boards?.value === 0) return undefined;
+  if (boards === 0) return undefined;
   const { resolution, entry } = resolve("gpu", identity.names, discovered, catalogue.gpu);
-  const count = boards ?? (devices && claim(boardsOf(devices.value, entry), devices.from));
+  const count = boards ?? (devices && boardsOf(devices, entry));
   if (count === undefined) return undefined;
   const vendor = vendorOf(identity.vendor, entry?.vendor);
-  const parts = partsPerBoard(devices?.value, entry);
-  const { limits, from } = boardLimits(discovered?.gpu, entry, vendor?.value);
-  const perf = claim(entry?.perf, "catalogue") ?? { value: slowestPerf, from: "fallback" as const };
+  const parts = partsPerBoard(devices, entry);
   return {
     ...resolution,
-    ...(vendor ? { vendor: vendor.value } : {}),
-    count: count.value,
-    ...(parts > 1 ? { devicesPerBoard: parts } : {}),
-    ...limits,
-    perf: perf.value,
-    ...(entry ? { plausibleWatts: plausibleBoardWatts(entry) } : {}),
-    from: { ...origins({ model: identity.names, vendor, count, perf }), ...from },
+    ...(vendor !== undefined && { vendor }),
+    count,
+    ...(parts > 1 && { devicesPerBoard: parts }),
+    ...boardLimits(discovered?.gpu, entry, vendor),
+    perf: entry?.perf ?? slowestPerf,
+    ...(entry && { plausibleWatts: plausibleBoardWatts(entry) }),
   };
 }
 
@@ -59,30 +54,17 @@ const slowestPerf = Math.min(...BUILTIN_GPUS.map((entry) => entry.perf));
 
 function boardLimits(gpu: GpuHardware | undefined, entry: GpuEntry | undefined, vendor: GpuVendor | undefined) {
   const range = gpu?.capRangePerGpu;
-  const max = claim(usable(range?.maxWatts), "discovered") ??
-    claim(entry?.maxWatts, "catalogue") ?? {
-      value: fallbackGpuWatts(vendor),
-      from: "fallback" as const,
-    };
-  const normal = claim(usable(range?.defaultWatts), "discovered") ?? claim(entry?.defaultWatts, "catalogue") ?? max;
-  const min = claim(usable(range?.minWatts), "discovered") ??
-    claim(entry?.minWatts, "catalogue") ?? {
-      value: watts(0),
-      from: "fallback" as const,
-    };
-  const idle = claim(entry?.idleWatts, "catalogue") ?? {
-    value: watts(max.value * FALLBACK_GPU_IDLE_SHARE),
-    from: "fallback" as const,
-  };
-  const atMost = (value: Watts): Watts => watts(Math.min(value, max.value));
+  const max = firstKnown(usable(range?.maxWatts), entry?.maxWatts, fallbackGpuWatts(vendor));
+  const min = firstKnown(usable(range?.minWatts), entry?.minWatts, watts(0));
+  const normal = usable(range?.defaultWatts) ?? entry?.defaultWatts ?? max.value;
+  const idle = entry?.idleWatts ?? max.value * FALLBACK_GPU_IDLE_SHARE;
+  const atMost = (value: number): Watts => watts(Math.min(value, max.value));
   const minWatts = atMost(min.value);
   return {
-    limits: {
-      maxWatts: max.value,
-      minWatts,
-      defaultWatts: watts(Math.max(minWatts, atMost(normal.value))),
-      idleWatts: atMost(idle.value),
-    },
-    from: { maxWatts: max.from, minWatts: min.from, defaultWatts: normal.from, idleWatts: idle.from },
+    maxWatts: max.value,
+    minWatts,
+    defaultWatts: watts(Math.max(minWatts, atMost(normal))),
+    idleWatts: atMost(idle),
+    from: { maxWatts: max.from, minWatts: min.from },
   };
 }

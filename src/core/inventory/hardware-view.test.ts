@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Node, NodeHardwareStatus } from "../api/index.ts";
 import { watts } from "../units/index.ts";
 import { buildCatalogue, builtinCatalogue } from "./catalogue.ts";
-import { hardwareView } from "./hardware-view.ts";
+import { type HardwareView, hardwareView } from "./hardware-view.ts";
 
 type Resources = Record<string, string | number>;
 const node = (labels: Record<string, string> = {}, allocatable: Resources = {}, capacity: Resources = {}): Node => ({
@@ -74,13 +74,8 @@ describe("precedence", () => {
       idleWatts: 79,
       perf: 989,
     });
-    expect(view.cpu.from).toMatchObject({ model: "discovered", sockets: "discovered", maxWatts: "discovered" });
-    expect(view.gpu?.from).toMatchObject({
-      model: "discovered",
-      count: "discovered",
-      maxWatts: "discovered",
-      perf: "catalogue",
-    });
+    expect(view.cpu.from.maxWatts).toBe("discovered");
+    expect(view.gpu?.from.maxWatts).toBe("discovered");
   });
 
   it("OPR-06 X-11 uses declared labels if the agent reported nothing", () => {
@@ -93,21 +88,13 @@ describe("precedence", () => {
       vendor: "intel",
     });
     expect(view.gpu).toMatchObject({ key: "nvidia-l40s", count: 2, maxWatts: 350 });
-    expect(view.cpu.from).toMatchObject({
-      model: "declared",
-      sockets: "declared",
-      totalCores: "declared",
-      maxWatts: "catalogue",
-    });
-    expect(view.gpu?.from).toMatchObject({ model: "declared", count: "declared" });
+    expect(view.cpu.from.maxWatts).toBe("catalogue");
   });
 
   it("X-11 uses NFD and product labels next", () => {
     const view = hardwareView(node(nfd, { "nvidia.com/gpu": "28", cpu: "384" }), undefined);
     expect(view.cpu).toMatchObject({ key: "amd-epyc-7763", sockets: 1, vendor: "amd", totalCores: 64 });
     expect(view.gpu).toMatchObject({ key: "nvidia-t4", count: 4, vendor: "nvidia" });
-    expect(view.cpu.from).toMatchObject({ model: "nfd", sockets: "nfd", totalCores: "catalogue" });
-    expect(view.gpu?.from).toMatchObject({ model: "nfd", count: "nfd" });
   });
 
   it("X-11 takes the vendors from the labels that NFD publishes by default: vendor_id, and PCI class and vendor", () => {
@@ -115,7 +102,6 @@ describe("precedence", () => {
     const view = hardwareView(node(labels, { "amd.com/gpu": "8", cpu: "384" }), undefined);
     expect(view.cpu.vendor).toBe("amd");
     expect(view.gpu).toMatchObject({ vendor: "amd", count: 8 });
-    expect(view.gpu?.from).toMatchObject({ vendor: "nfd" });
   });
 
   it("OPR-07 X-11 uses allocatable resources last", () => {
@@ -129,12 +115,10 @@ describe("precedence", () => {
         count: 4,
         vendor,
         match: "generic",
-        from: { count: "allocatable", vendor: "allocatable" },
       });
       expect(view.cpu).toMatchObject({
         totalCores: 32,
         sockets: 1,
-        from: { totalCores: "allocatable", sockets: "fallback" },
       });
     }
   });
@@ -149,9 +133,8 @@ describe("precedence", () => {
       sockets: 2,
       coresPerSocket: 48,
       totalCores: 96,
-      from: { model: "nfd", sockets: "declared", coresPerSocket: "discovered", totalCores: "discovered" },
     });
-    expect(view.gpu).toMatchObject({ key: "nvidia-l4", count: 6, from: { model: "discovered", count: "declared" } });
+    expect(view.gpu).toMatchObject({ key: "nvidia-l4", count: 6 });
   });
 
   it.each<[string, NodeHardwareStatus | undefined]>([
@@ -197,66 +180,19 @@ describe("precedence", () => {
 });
 
 describe("origins", () => {
-  it("X-11 records the origin of every field", () => {
+  it("X-11 records where the limits come from", () => {
+    const origins = ({ cpu, gpu }: HardwareView) => [cpu.from.maxWatts, gpu?.from.maxWatts, gpu?.from.minWatts];
     const found = hardwareView(node({}, { cpu: "384" }), discovered);
-    expect(found.cpu.from).toEqual({
-      model: "discovered",
-      vendor: "discovered",
-      sockets: "discovered",
-      coresPerSocket: "discovered",
-      totalCores: "discovered",
-      baseGHz: "discovered",
-      maxWatts: "discovered",
-      idleWatts: "catalogue",
-    });
-    expect(found.gpu?.from).toEqual({
-      model: "discovered",
-      vendor: "discovered",
-      count: "discovered",
-      maxWatts: "discovered",
-      minWatts: "discovered",
-      defaultWatts: "discovered",
-      idleWatts: "catalogue",
-      perf: "catalogue",
-    });
-    const listed = hardwareView(
-      node({ "joulie.io/hw.cpu-model": "EPYC 9654", "joulie.io/hw.gpu-model": "L4" }),
-      undefined,
-    );
-    expect(listed.cpu.from).toEqual({
-      model: "declared",
-      vendor: "catalogue",
-      sockets: "fallback",
-      coresPerSocket: "catalogue",
-      totalCores: "catalogue",
-      baseGHz: "catalogue",
-      maxWatts: "catalogue",
-      idleWatts: "catalogue",
-    });
-    expect(listed.gpu?.from).toEqual({
-      model: "declared",
-      vendor: "catalogue",
-      count: "declared",
-      maxWatts: "catalogue",
-      minWatts: "catalogue",
-      defaultWatts: "catalogue",
-      idleWatts: "catalogue",
-      perf: "catalogue",
-    });
+    expect(origins(found)).toEqual(["discovered", "discovered", "discovered"]);
+    const labels = { "joulie.io/hw.cpu-model": "EPYC 9654", "joulie.io/hw.gpu-model": "L4" };
+    const listed = hardwareView(node(labels), undefined);
+    expect(origins(listed)).toEqual(["catalogue", "catalogue", "catalogue"]);
     const unknown = hardwareView(
       node({ [`${NFD}cpu-vendor`]: "Hygon", [`${NFD}pci-1002.present`]: "true" }, { "amd.com/gpu": 2 }),
       undefined,
     );
-    expect(unknown.cpu.from.vendor).toBe("nfd");
-    expect(unknown.gpu?.from).toEqual({
-      vendor: "nfd",
-      count: "allocatable",
-      maxWatts: "fallback",
-      minWatts: "fallback",
-      defaultWatts: "fallback",
-      idleWatts: "fallback",
-      perf: "fallback",
-    });
+    expect(origins(unknown)).toEqual(["fallback", "fallback", "fallback"]);
+    expect([unknown.cpu.vendor, unknown.gpu?.vendor]).toEqual(["hygon", "amd"]);
     expect(unknown.gpu).not.toHaveProperty("model");
   });
 
@@ -279,11 +215,12 @@ describe("before any NodeHardware exists", () => {
         match: "generic",
         reason: "no model name",
         sockets: 1,
+        areSocketsAssumed: true,
         baseGHz: 1.7,
         maxWattsPerSocket: 150,
         maxWatts: 150,
         idleWatts: 31.5,
-        from: { sockets: "fallback", baseGHz: "fallback", maxWatts: "fallback", idleWatts: "fallback" },
+        from: { maxWatts: "fallback" },
       },
       family: "unknown-cpu",
     });
@@ -298,16 +235,14 @@ describe("before any NodeHardware exists", () => {
     expect(epyc("192")).toMatchObject({
       sockets: 1,
       totalCores: 96,
-      from: { sockets: "allocatable", totalCores: "catalogue" },
     });
     expect(epyc("8")).toMatchObject({
       sockets: 1,
       totalCores: 4,
       coresPerSocket: 4,
-      from: { totalCores: "allocatable" },
     });
     const altra = hardwareView(node({ "joulie.io/hw.cpu-model": "Altra-Q80-30" }, {}, { cpu: 160 }), undefined).cpu;
-    expect(altra).toMatchObject({ sockets: 2, totalCores: 160, from: { totalCores: "catalogue" } });
+    expect(altra).toMatchObject({ sockets: 2, totalCores: 160 });
   });
 
   it("OPR-08 uses capacity if allocatable is lower", () => {
@@ -404,12 +339,10 @@ describe("GPUs", () => {
   it("counts at least one GPU if a label names a model or declares a GPU present", () => {
     expect(hardwareView(node({ "joulie.io/hw.gpu-model": "L4" }), undefined).gpu).toMatchObject({
       count: 1,
-      from: { count: "declared" },
     });
-    expect(hardwareView(node({ "nvidia.com/gpu.product": "NVIDIA-L4" }), undefined).gpu?.from.count).toBe("nfd");
+    expect(hardwareView(node({ "nvidia.com/gpu.product": "NVIDIA-L4" }), undefined).gpu?.count).toBe(1);
     expect(hardwareView(node(), { gpu: { present: true } }).gpu).toMatchObject({
       count: 1,
-      from: { count: "discovered" },
     });
   });
 

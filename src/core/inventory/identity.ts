@@ -12,29 +12,29 @@ import {
 } from "../api/index.ts";
 import { allocatableGpus, type GpuDevices, numberIn, quantityIn, wholeAbove } from "./gpu-devices.ts";
 import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
-import { claim, type WithOrigin } from "./resolution.ts";
+import type { VendorClaim } from "./resolution.ts";
 
 /** The identity of a node's hardware before the catalogue lookup. Unknown fields are undefined. */
 export interface NodeIdentity {
   readonly cpu: {
     /** Spellings of one model, all from the same origin. */
-    readonly names: WithOrigin<readonly string[]> | undefined;
-    readonly vendor: WithOrigin<string> | undefined;
-    readonly sockets: WithOrigin<number> | undefined;
-    readonly coresPerSocket: WithOrigin<number> | undefined;
-    readonly totalCores: WithOrigin<number> | undefined;
+    readonly names: readonly string[] | undefined;
+    readonly vendor: VendorClaim<string> | undefined;
+    readonly sockets: number | undefined;
+    readonly coresPerSocket: number | undefined;
+    readonly totalCores: number | undefined;
     /** Hardware threads, which Kubernetes counts as CPUs. */
-    readonly logicalCpus: WithOrigin<number> | undefined;
+    readonly logicalCpus: number | undefined;
     /** The assumed threads per core of an unknown model. */
     readonly likelyThreadsPerCore: number;
   };
   readonly gpu: {
-    readonly names: WithOrigin<readonly string[]> | undefined;
-    readonly vendor: WithOrigin<GpuVendor> | undefined;
+    readonly names: readonly string[] | undefined;
+    readonly vendor: VendorClaim<GpuVendor> | undefined;
     /** Number of boards that was discovered or declared; 0 if a user declares that there are none. */
-    readonly boards: WithOrigin<number> | undefined;
+    readonly boards: number | undefined;
     /** Devices according to labels and Kubernetes; the model determines how many of them form a board. */
-    readonly devices: WithOrigin<GpuDevices> | undefined;
+    readonly devices: GpuDevices | undefined;
   };
 }
 
@@ -76,22 +76,20 @@ function cpuIdentity(node: Node, labels: Labels, discovered: NodeHardwareStatus 
   const { capacity, allocatable } = node.status ?? {};
   return {
     names:
-      claim(namesOf(cpu?.rawModel, cpu?.model), "discovered") ??
-      claim(namesOf(labels[declaredHardwareLabels.cpuModel]), "declared") ??
-      claim(namesOf(labels[nfdCpuLabels.model]), "nfd"),
-    vendor:
-      claim(cpuVendor(cpu?.vendor), "discovered") ??
-      claim(cpuVendor(labels[nfdCpuLabels.vendor]), "nfd") ??
-      claim(cpuVendor(labels[nfdCpuLabels.vendorId]), "nfd"),
+      namesOf(cpu?.rawModel, cpu?.model) ??
+      namesOf(labels[declaredHardwareLabels.cpuModel]) ??
+      namesOf(labels[nfdCpuLabels.model]),
+    vendor: vendorClaim(
+      cpuVendor(cpu?.vendor),
+      cpuVendor(labels[nfdCpuLabels.vendor]) ?? cpuVendor(labels[nfdCpuLabels.vendorId]),
+    ),
     sockets:
-      claim(wholeAbove(1, cpu?.sockets), "discovered") ??
-      claim(numberIn(labels, declaredHardwareLabels.cpuSockets), "declared") ??
-      claim(numberIn(labels, nfdCpuLabels.sockets), "nfd"),
-    coresPerSocket: claim(wholeAbove(1, cpu?.coresPerSocket), "discovered"),
-    totalCores:
-      claim(wholeAbove(1, cpu?.totalCores), "discovered") ??
-      claim(numberIn(labels, declaredHardwareLabels.cpuCores), "declared"),
-    logicalCpus: claim(quantityIn(capacity, "cpu") ?? quantityIn(allocatable, "cpu"), "allocatable"),
+      wholeAbove(1, cpu?.sockets) ??
+      numberIn(labels, declaredHardwareLabels.cpuSockets) ??
+      numberIn(labels, nfdCpuLabels.sockets),
+    coresPerSocket: wholeAbove(1, cpu?.coresPerSocket),
+    totalCores: wholeAbove(1, cpu?.totalCores) ?? numberIn(labels, declaredHardwareLabels.cpuCores),
+    logicalCpus: quantityIn(capacity, "cpu") ?? quantityIn(allocatable, "cpu"),
     likelyThreadsPerCore: labels[archLabel] === "arm64" ? 1 : 2,
   };
 }
@@ -107,28 +105,35 @@ function gpuIdentity(
   const allocatable =
     allocatableGpus(node.status?.allocatable, labels) ?? allocatableGpus(node.status?.capacity, labels);
   const names =
-    claim(namesOf(gpu?.rawModel, gpu?.model), "discovered") ??
-    claim(namesOf(labels[declaredHardwareLabels.gpuModel]), "declared") ??
-    claim(namesOf(...productLabelKeys.map((key) => labels[key])), "nfd");
+    namesOf(gpu?.rawModel, gpu?.model) ??
+    namesOf(labels[declaredHardwareLabels.gpuModel]) ??
+    namesOf(...productLabelKeys.map((key) => labels[key]));
   const devices =
-    claim(devicesOf(numberIn(labels, NVIDIA_COUNT), "nvidia", labels), "nfd") ??
-    claim(devicesOf(allocatable?.count, allocatable?.vendor, labels), "allocatable");
+    devicesOf(numberIn(labels, NVIDIA_COUNT), "nvidia", labels) ??
+    devicesOf(allocatable?.count, allocatable?.vendor, labels);
   return {
     names,
-    vendor:
-      claim(gpuVendor(gpu?.vendor), "discovered") ??
-      claim(gpuVendor(product?.split("/")[0]), "nfd") ??
-      claim(nfdGpuVendor(labels, allocatable?.vendor), "nfd") ??
-      claim(allocatable?.vendor, "allocatable"),
+    vendor: vendorClaim(
+      gpuVendor(gpu?.vendor),
+      gpuVendor(product?.split("/")[0]) ?? nfdGpuVendor(labels, allocatable?.vendor) ?? allocatable?.vendor,
+    ),
     boards:
       // An agent that finds no GPU may only lack the driver's library, so a count of 0 is ignored.
-      claim(wholeAbove(1, gpu?.count), "discovered") ??
-      claim(numberIn(labels, declaredHardwareLabels.gpuCount, 0), "declared") ??
+      wholeAbove(1, gpu?.count) ??
+      numberIn(labels, declaredHardwareLabels.gpuCount, 0) ??
       // A declared model implies at least one board.
-      (devices ? undefined : claim(names || gpu?.present ? 1 : undefined, names?.from ?? "discovered")),
+      (devices === undefined && (names !== undefined || gpu?.present === true) ? 1 : undefined),
     devices,
   };
 }
+
+const vendorClaim = <Vendor>(
+  discovered: Vendor | undefined,
+  labelled: Vendor | undefined,
+): VendorClaim<Vendor> | undefined => {
+  const vendor = discovered ?? labelled;
+  return vendor === undefined ? undefined : { vendor, isDiscovered: discovered !== undefined };
+};
 
 function devicesOf(count: number | undefined, vendor: GpuVendor | undefined, labels: Labels): GpuDevices | undefined {
   if (count === undefined) return undefined;

@@ -10,4 +10,4 @@ export { type HardwareView, type HardwareViewOptions, hardwareView } from "./har
 export { type CatalogueMatch, GENERIC_KEY } from "./match.ts";
 export { type MigProfile, migProfileOf, migSlicesPerBoard } from "./mig.ts";
 export { gpuNameParts } from "./normalise.ts";
-export type { Origin, Origins } from "./resolution.ts";
+export type { Origin } from "./resolution.ts";

@@ -1,20 +1,23 @@
 import type { Exactness, NodeHardwareStatus } from "../api/index.ts";
 import type { CatalogueMatch } from "./match.ts";
 
-/** The origin of a value. The first four are in order of precedence, field by field. */
-export type Origin = "discovered" | "declared" | "nfd" | "allocatable" | "catalogue" | "fallback";
+/** The origin of a limit, in order of precedence. */
+export type Origin = "discovered" | "catalogue" | "fallback";
 
 export interface WithOrigin<Value> {
   readonly value: Value;
   readonly from: Origin;
 }
 
-/** Joined by `??`: the first origin with a value wins. */
-export const claim = <Value>(value: Value | undefined, from: Origin): WithOrigin<Value> | undefined =>
-  value === undefined ? undefined : { value, from };
-
-/** The origin of each field of a view. */
-export type Origins<Field extends string> = Readonly<Partial<Record<Field, Origin>>>;
+/** The first known value, with its origin. */
+export function firstKnown<Value>(
+  discovered: Value | undefined,
+  listed: Value | undefined,
+  fallback: Value,
+): WithOrigin<Value> {
+  if (discovered !== undefined) return { value: discovered, from: "discovered" };
+  return listed === undefined ? { value: fallback, from: "fallback" } : { value: listed, from: "catalogue" };
+}
 
 /** How a view matches the catalogue. */
 export interface Resolution {
@@ -31,11 +34,11 @@ type LookUp<Entry> = (name: string) => CatalogueMatch<Entry>;
 /** Looks up a node's CPU or GPU in the catalogue by all known names. */
 export function resolve<Entry>(
   device: "cpu" | "gpu",
-  names: WithOrigin<readonly string[]> | undefined,
+  names: readonly string[] | undefined,
   discovered: NodeHardwareStatus | undefined,
   lookUp: LookUp<Entry>,
 ): { readonly resolution: Resolution; readonly entry: Entry | undefined } {
-  const { match: named, model } = bestOf(names?.value ?? [], lookUp);
+  const { match: named, model } = bestOf(names ?? [], lookUp);
   const { hardwareCatalogKey, exactness } = discovered?.inventoryResolution ?? {};
   const { entry, match, key, reason } = orAgentsKey(named, hardwareCatalogKey?.[device], exactness?.[device], lookUp);
   return { resolution: { ...(model === undefined ? {} : { model }), key, match, reason }, entry };
@@ -72,21 +75,14 @@ const MAX_PLAUSIBLE = 100_000;
 export const usable = <Quantity extends number>(value: Quantity | undefined): Quantity | undefined =>
   value !== undefined && value > 0 && value <= MAX_PLAUSIBLE ? value : undefined;
 
-/** A known model determines the vendor better than PCI devices do; the agent's discovery still takes precedence. */
-export function vendorOf<Vendor>(
-  said: WithOrigin<Vendor> | undefined,
-  listed: Vendor | undefined,
-): WithOrigin<Vendor> | undefined {
-  return said?.from === "discovered" ? said : (claim(listed, "catalogue") ?? said);
+export interface VendorClaim<Vendor> {
+  readonly vendor: Vendor;
+  /** By the agent; else by a label. */
+  readonly isDiscovered: boolean;
 }
 
-export function origins<Field extends string>(
-  fields: Record<Field, { readonly from: Origin } | undefined>,
-): Origins<Field> {
-  const found: Partial<Record<Field, Origin>> = {};
-  for (const name of Object.keys(fields) as Field[]) {
-    const origin = fields[name]?.from;
-    if (origin !== undefined) found[name] = origin;
-  }
-  return found;
-}
+/** A known model determines the vendor better than PCI devices do; the agent's discovery still takes precedence. */
+export const vendorOf = <Vendor>(
+  claim: VendorClaim<Vendor> | undefined,
+  listed: Vendor | undefined,
+): Vendor | undefined => (claim?.isDiscovered === true ? claim.vendor : (listed ?? claim?.vendor));

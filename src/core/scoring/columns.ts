@@ -25,10 +25,16 @@ const FIRST_CAPACITY = 64;
 export const numberColumn = () => new Float64Array(FIRST_CAPACITY);
 
 /** A copy of twice the length. */
-export function doubledColumn(column: Float64Array): Float64Array<ArrayBuffer> {
+function doubledColumn(column: Float64Array): Float64Array<ArrayBuffer> {
   const longer = new Float64Array(column.length * 2);
   longer.set(column);
   return longer;
+}
+
+/** Doubles every column of a table. */
+export function growColumns(table: object): void {
+  for (const [name, column] of Object.entries(table))
+    if (column instanceof Float64Array) Object.assign(table, { [name]: doubledColumn(column) });
 }
 
 /**
@@ -62,20 +68,7 @@ export class ScoringColumns {
   }
 
   grow(): void {
-    this.updatedAt = doubledColumn(this.updatedAt);
-    this.classCode = doubledColumn(this.classCode);
-    this.budget = doubledColumn(this.budget);
-    this.drawn = doubledColumn(this.drawn);
-    this.trend = doubledColumn(this.trend);
-    this.calmBonus = doubledColumn(this.calmBonus);
-    this.burstBonus = doubledColumn(this.burstBonus);
-    this.cooling = doubledColumn(this.cooling);
-    this.headroom = doubledColumn(this.headroom);
-    this.pue = doubledColumn(this.pue);
-    this.totalCores = doubledColumn(this.totalCores);
-    this.maxCpuWatts = doubledColumn(this.maxCpuWatts);
-    this.gpuCount = doubledColumn(this.gpuCount);
-    this.maxGpuWatts = doubledColumn(this.maxGpuWatts);
+    growColumns(this);
     this.boardsPerUnit = this.boardsPerUnit.map(doubledColumn);
   }
 

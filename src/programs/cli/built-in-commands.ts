@@ -16,12 +16,12 @@ Try it in this shell:
   fish   joulie completion fish | source
 To keep it, write it to a file that your shell reads at its start.`;
 
-export function defineCompletion(command: Command, { world, everything }: CommandTools): void {
+export function defineCompletion(command: Command, { world, commandAt }: CommandTools): void {
   command
     .addArgument(new Argument("<shell>", "the shell it is for").choices([...shells, "words"]))
     .argument("[words...]", "what is typed so far, after `words`: the scripts ask for it")
     .addHelpText("after", COMPLETION_HELP)
     .action(async (asked: Shell | "words", typed: readonly string[]) =>
-      world.out(asked === "words" ? completedWords(await everything(), typed) : completionScripts[asked]),
+      world.out(asked === "words" ? await completedWords(commandAt, typed) : completionScripts[asked]),
     );
 }

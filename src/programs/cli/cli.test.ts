@@ -16,7 +16,6 @@ import {
 } from "../../platform/config/index.ts";
 import { type Program, programs } from "../index.ts";
 import { run } from "./cli.ts";
-import { knownSortKeys } from "./console-options.ts";
 
 const about = "Something.";
 const config = configOf({
@@ -84,11 +83,6 @@ describe("the options of the console", () => {
     const { code, err } = await joulie(args);
     expect([code, err]).toEqual([2, expect.stringContaining(message)]);
   });
-});
-
-it("CLI-09 --sort-by knows the columns that the console sorts by", async () => {
-  const { sortKeys } = await import("../console/index.ts");
-  expect(knownSortKeys).toEqual(sortKeys);
 });
 
 describe("starting a program", () => {

@@ -54,11 +54,16 @@ export async function run(
       obey(command, name, world);
       return command;
     },
-    everything: async () => {
+    commandAt: async (names) => {
       const { addFlags } = await import("./program-command.ts");
-      for (const { program, command } of everyProgram) addFlags(command, await program.config());
-      for (const define of undefinedCommands.values()) await define();
-      return joulie;
+      let found: Command | undefined = joulie;
+      for (const name of names) {
+        found = found?.commands.find((child) => child.name() === name);
+        if (found !== undefined) await undefinedCommands.get(found)?.();
+      }
+      const named = everyProgram.find(({ command }) => command === found);
+      if (named !== undefined) addFlags(named.command, await named.program.config());
+      return found;
     },
   };
   /** Commands whose options are not loaded yet. */

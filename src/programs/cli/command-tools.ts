@@ -9,8 +9,8 @@ export interface CommandTools {
   readonly exit: (code: number) => void;
   /** Applies the rules of all commands to a subcommand. */
   readonly prepare: (command: Command, name: string) => Command;
-  /** The complete command line, with the flags of every program and command. */
-  readonly everything: () => Promise<Command>;
+  /** The command that these words name, `agent probe`, with its flags. */
+  readonly commandAt: (names: readonly string[]) => Promise<Command | undefined>;
 }
 
 /** Dependencies of the command line on the process. */

@@ -1,4 +1,5 @@
 import type { Command, Option } from "commander";
+import type { CommandTools } from "./command-tools.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
@@ -25,19 +26,20 @@ if [ "$funcstack[1]" = "_joulie" ]; then _joulie "$@"; else compdef _joulie joul
 `,
 };
 
+type CommandAt = CommandTools["commandAt"];
+
 interface Candidate {
   readonly name: string;
   readonly about: string;
 }
 
 /** What may stand in place of the last word, one per line with its description after a tab. */
-export function completedWords(joulie: Command, words: readonly string[]): string {
-  return candidatesFor(joulie, words)
-    .map(({ name, about }) => (about === "" ? `${name}\n` : `${name}\t${about}\n`))
-    .join("");
+export async function completedWords(commandAt: CommandAt, words: readonly string[]): Promise<string> {
+  const candidates = await candidatesFor(commandAt, words);
+  return candidates.map(({ name, about }) => (about === "" ? `${name}\n` : `${name}\t${about}\n`)).join("");
 }
 
-function candidatesFor(joulie: Command, given: readonly string[]): readonly Candidate[] {
+async function candidatesFor(commandAt: CommandAt, given: readonly string[]): Promise<readonly Candidate[]> {
   // bash takes --flag=value apart at the equals sign; zsh and fish do not.
   const isOpen = given.at(-1) === "=";
   const words = given.filter((word) => word !== "=");
@@ -45,7 +47,7 @@ function candidatesFor(joulie: Command, given: readonly string[]): readonly Cand
   const [, inlineFlag, inlineStart = ""] = /^(--[^=]+)=(.*)$/.exec(current) ?? [];
 
   const firstFlag = words.findIndex((word) => word.startsWith("-"));
-  const command = commandAt(joulie, firstFlag < 0 ? words : words.slice(0, firstFlag));
+  const command = await commandAt(firstFlag < 0 ? words : words.slice(0, firstFlag));
   if (command === undefined) return [];
 
   const valuesAfter = (name: string | undefined): readonly string[] | undefined =>
@@ -57,13 +59,6 @@ function candidatesFor(joulie: Command, given: readonly string[]): readonly Cand
   const values = current.startsWith("-") ? undefined : valuesAfter(words.at(-1));
   const candidates = values?.map((name) => ({ name, about: "" })) ?? wordsAndFlags(command);
   return candidates.filter(({ name }) => name.startsWith(current));
-}
-
-/** The command that these words name: `agent probe`. */
-function commandAt(joulie: Command, names: readonly string[]): Command | undefined {
-  let command: Command | undefined = joulie;
-  for (const name of names) command = command?.commands.find((child) => child.name() === name);
-  return command;
 }
 
 function wordsAndFlags(command: Command): readonly Candidate[] {

@@ -1,7 +1,5 @@
 import type { Command } from "commander";
-import type { Program } from "../index.ts";
 import type { CommandTools } from "./command-tools.ts";
-import type { Add } from "./console-commands.ts";
 
 /** Adds arguments, options and the action. */
 type Define = (command: Command, tools: CommandTools) => void;
@@ -14,32 +12,6 @@ export interface OneShotCommand {
   readonly load: () => Promise<Define>;
 }
 
-type AddAll = (add: Add, exit: CommandTools["exit"], programs: readonly Program[]) => void;
-
-/** One command of a file that defines several. */
-const oneOf = (name: string, load: () => Promise<AddAll>): OneShotCommand["load"] => {
-  return async () => {
-    const addAll = await load();
-    return (command, { world, exit, programs }) =>
-      addAll((each, define) => (each === name ? define(command, world) : undefined), exit, programs);
-  };
-};
-const reading = (name: string, summary: string): OneShotCommand => ({
-  name,
-  summary,
-  load: oneOf(name, async () => (await import("./console-commands.ts")).addReadingCommands),
-});
-const inspecting = (name: string, summary: string): OneShotCommand => ({
-  name,
-  summary,
-  load: oneOf(name, async () => (await import("./console-actions.ts")).addInspectingCommands),
-});
-const changing = (name: string, summary: string): OneShotCommand => ({
-  name,
-  summary,
-  load: oneOf(name, async () => (await import("./console-actions.ts")).addChangingCommands),
-});
-
 export const oneShotCommands: readonly OneShotCommand[] = [
   {
     name: "version",
@@ -51,21 +23,66 @@ export const oneShotCommands: readonly OneShotCommand[] = [
     summary: "Prints the KubeSchedulerConfiguration that makes kube-scheduler ask the installed extender.",
     load: async () => (await import("./scheduler-config.ts")).defineSchedulerConfig,
   },
-  reading("status", "Shows problems first, each with the command that helps, then power, nodes and pods."),
-  reading("node", "Lists nodes, or shows one: hardware, target, twin, control, pods and history."),
-  reading("why", "Explains why a pod is on its node, or why it has none, node by node."),
-  reading("plan", "Shows which nodes change next, and why, as the operator has decided."),
-  inspecting("top", "Shows nodes live: power, caps and trends, sorted, filtered and grouped by rack."),
-  inspecting("savings", "Reports energy by node and class, and energy not used compared with a model."),
-  inspecting(
-    "doctor",
-    "Examines an installation: CRDs, permissions, extender, agents, twins, versions, clocks and mounts.",
-  ),
-  inspecting("support-bundle", "Writes a .tar.gz with what a maintainer asks for, without Secrets and credentials."),
-  changing("pin", "Pins a node to a profile, and to caps if they are given."),
-  changing("unpin", "Removes the pin of a node."),
-  changing("stop", "Stops Joulie: agents restore all original limits, and nothing changes until resume."),
-  changing("resume", "Lets Joulie work again after stop."),
+  {
+    name: "status",
+    summary: "Shows problems first, each with the command that helps, then power, nodes and pods.",
+    load: async () => (await import("./reading-commands.ts")).defineStatus,
+  },
+  {
+    name: "node",
+    summary: "Lists nodes, or shows one: hardware, target, twin, control, pods and history.",
+    load: async () => (await import("./reading-commands.ts")).defineNode,
+  },
+  {
+    name: "why",
+    summary: "Explains why a pod is on its node, or why it has none, node by node.",
+    load: async () => (await import("./reading-commands.ts")).defineWhy,
+  },
+  {
+    name: "plan",
+    summary: "Shows which nodes change next, and why, as the operator has decided.",
+    load: async () => (await import("./reading-commands.ts")).definePlan,
+  },
+  {
+    name: "top",
+    summary: "Shows nodes live: power, caps and trends, sorted, filtered and grouped by rack.",
+    load: async () => (await import("./reading-commands.ts")).defineTop,
+  },
+  {
+    name: "savings",
+    summary: "Reports energy by node and class, and energy not used compared with a model.",
+    load: async () => (await import("./savings-command.ts")).defineSavings,
+  },
+  {
+    name: "doctor",
+    summary: "Examines an installation: CRDs, permissions, extender, agents, twins, versions, clocks and mounts.",
+    load: async () => (await import("./reading-commands.ts")).defineDoctor,
+  },
+  {
+    name: "support-bundle",
+    summary: "Writes a .tar.gz with what a maintainer asks for, without Secrets and credentials.",
+    load: async () => (await import("./reading-commands.ts")).defineSupportBundle,
+  },
+  {
+    name: "pin",
+    summary: "Pins a node to a profile, and to caps if they are given.",
+    load: async () => (await import("./changing-commands.ts")).definePin,
+  },
+  {
+    name: "unpin",
+    summary: "Removes the pin of a node.",
+    load: async () => (await import("./changing-commands.ts")).defineUnpin,
+  },
+  {
+    name: "stop",
+    summary: "Stops Joulie: agents restore all original limits, and nothing changes until resume.",
+    load: async () => (await import("./changing-commands.ts")).defineStop,
+  },
+  {
+    name: "resume",
+    summary: "Lets Joulie work again after stop.",
+    load: async () => (await import("./changing-commands.ts")).defineResume,
+  },
   {
     name: "check",
     summary: "Reports in one line what an installation lacks.",

@@ -1,4 +1,5 @@
 export { readCluster, readInstallation } from "./cluster-reader.ts";
+export { boundNodeOf, ClusterReflectors, type WatchedNode } from "./cluster-reflectors.ts";
 export { type ConsoleContext, ConsoleError, type PagedProgram, type Screen } from "./context.ts";
 export { doctorText, examineInstallation, needsAction } from "./doctor.ts";
 export { installationNamespace, PAGES_ANNOTATION, setStopped } from "./installation.ts";

@@ -1,4 +1,4 @@
-import { doubledColumn, numberColumn } from "../columns.ts";
+import { growColumns, numberColumn } from "../columns.ts";
 import type { EnergyNode } from "./energy-node.ts";
 import { cpuLoad } from "./formula.ts";
 import { type GpuMix, unusableBoards } from "./gpu-mix.ts";
@@ -28,7 +28,7 @@ export class EnergyColumns {
 
   /** Makes room for this slot. */
   reserve(slot: number): void {
-    while (slot >= this.cpus.length) this.#grow();
+    while (slot >= this.cpus.length) growColumns(this);
   }
 
   writeNode(slot: number, node: EnergyNode | undefined): void {
@@ -56,24 +56,5 @@ export class EnergyColumns {
     const freeBoards = Math.max(0, (this.boards[slot] as number) - (this.usedBoards[slot] as number));
     const freeCpus = Math.max(0, (this.cpus[slot] as number) - (this.usedCpus[slot] as number));
     this.unusable[slot] = freeBoards > 0 ? unusableBoards(freeBoards, freeCpus, mix) : 0;
-  }
-
-  #grow(): void {
-    this.cpus = doubledColumn(this.cpus);
-    this.cpuRange = doubledColumn(this.cpuRange);
-    this.boards = doubledColumn(this.boards);
-    this.wattsPerBoard = doubledColumn(this.wattsPerBoard);
-    this.cpusPerFreeBoard = doubledColumn(this.cpusPerFreeBoard);
-    this.slowdown = doubledColumn(this.slowdown);
-    this.idle = doubledColumn(this.idle);
-    this.saved = doubledColumn(this.saved);
-    this.restSlope = doubledColumn(this.restSlope);
-    this.usedCpus = doubledColumn(this.usedCpus);
-    this.usedBoards = doubledColumn(this.usedBoards);
-    this.cpuWatts = doubledColumn(this.cpuWatts);
-    this.unusable = doubledColumn(this.unusable);
-    this.openEnded = doubledColumn(this.openEnded);
-    this.firstEnd = doubledColumn(this.firstEnd);
-    this.lastEnd = doubledColumn(this.lastEnd);
   }
 }

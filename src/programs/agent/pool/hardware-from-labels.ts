@@ -23,7 +23,7 @@ export function hardwareFromLabels({ cpu, gpu }: HardwareView, route: Route): No
     cpu: {
       ...(cpu.model !== undefined && { model: cpu.model }),
       ...(cpu.vendor !== undefined && { vendor: cpu.vendor }),
-      ...(cpu.from.sockets !== "fallback" && { sockets: cpu.sockets }),
+      ...(cpu.areSocketsAssumed !== true && { sockets: cpu.sockets }),
       ...(Number.isInteger(cpu.totalCores) && { totalCores: cpu.totalCores }),
       ...(cpu.from.maxWatts !== "fallback" && {
         capRange: { type: "package", maxWattsPerSocket: cpu.maxWattsPerSocket },

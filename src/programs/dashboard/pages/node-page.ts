@@ -1,11 +1,11 @@
-import { annotations, gpuResources as gpuResourceNames } from "../../../core/api/index.ts";
+import { annotations, gpuResources as gpuResourceNames, type Pod } from "../../../core/api/index.ts";
+import { demandOf, workloadClassOf } from "../../../core/demand/index.ts";
 import { pinFrom } from "../../../core/policy/index.ts";
 import { sourceText } from "../../../core/report/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import { classReasonOf } from "../state/class-changes.ts";
 import type { NodeObjects } from "../state/cluster-watch.ts";
 import { classOf, performancePodsIn, timestampOrNull } from "../state/node-row.ts";
-import type { PodProjection } from "../state/projections.ts";
 import type { NodeAnswer, PodEntry, ReceiptEntry } from "../wire.ts";
 
 const PODS_LIMIT = 200;
@@ -110,15 +110,18 @@ function receiptsOf({ twin }: NodeObjects): ReceiptEntry[] {
   );
 }
 
-const podEntry = ({ pod, workloadClass, cpus, gpus }: PodProjection): PodEntry => ({
-  namespace: pod.metadata.namespace ?? "",
-  name: pod.metadata.name,
-  workloadClass,
-  cpus,
-  gpus,
-  phase: pod.status?.phase ?? "Pending",
-  startedAt: timestampOrNull(pod.status?.startTime),
-});
+function podEntry(pod: Pod): PodEntry {
+  const { cpuCores, gpus } = demandOf(pod);
+  return {
+    namespace: pod.metadata.namespace ?? "",
+    name: pod.metadata.name,
+    workloadClass: workloadClassOf(pod).workloadClass,
+    cpus: cpuCores,
+    gpus: [...gpus.values()].reduce((sum, count) => sum + count, 0),
+    phase: pod.status?.phase ?? "Pending",
+    startedAt: timestampOrNull(pod.status?.startTime),
+  };
+}
 
 /** Many devices expose no minimum. */
 const capRange = (min: number | undefined, max: number): string =>

@@ -10,31 +10,13 @@ import {
   type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import {
-  type Change,
-  type KubeClient,
-  Reflector,
-  type Resource,
-  resources,
-  unreadOf,
-} from "../../../platform/kube/index.ts";
+import { type Change, type KubeClient, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
+import { boundNodeOf, ClusterReflectors, type WatchedNode } from "../../console/index.ts";
 import type { ClassName, Totals } from "../wire.ts";
 import { ClassChangeLog, classChange } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
 import { classOf, hasExpired, rowOf } from "./node-row.ts";
-import {
-  boundNodeOf,
-  livePods,
-  type NodeProjection,
-  nodeProjectionOf,
-  type PodProjection,
-  parseEndpoint,
-  parseHardware,
-  parseProfile,
-  parseTwin,
-  projectPod,
-} from "./projections.ts";
 
 export interface ClusterWatchOptions {
   readonly client: KubeClient;
@@ -52,7 +34,7 @@ export interface ClusterWatchOptions {
 
 /** Everything that the API says about one node. */
 export interface NodeObjects {
-  readonly node: NodeProjection;
+  readonly node: WatchedNode;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
   /** False if the API server refuses them, or they are not read yet. */
@@ -61,7 +43,7 @@ export interface NodeObjects {
   readonly endpoint: PowerEndpoint | undefined;
   readonly profile: NodePowerProfile | undefined;
   /** Undefined until the pods are read. */
-  readonly pods: readonly PodProjection[] | undefined;
+  readonly pods: readonly Pod[] | undefined;
 }
 
 const DECISIONS = 200;
@@ -81,84 +63,65 @@ export class ClusterWatch {
   readonly #classes = new Map<string, ClassName>();
   #pendingPods = 0;
   #lastKnown = "";
-  readonly #reflectors: {
-    readonly nodes: Reflector<NodeProjection>;
-    readonly twins: Reflector<NodeTwin>;
-    readonly hardware: Reflector<NodeHardware>;
-    readonly profiles: Reflector<NodePowerProfile>;
-    readonly endpoints: Reflector<PowerEndpoint>;
-    readonly pods: Reflector<PodProjection, "node">;
-  };
+  readonly #reflectors: ClusterReflectors;
 
   constructor({ client, clock, ioClock, random, log, speed, staleAfter }: ClusterWatchOptions) {
     this.#clock = clock;
     this.#ioClock = ioClock;
     this.#speed = speed;
     this.#staleAfter = staleAfter;
-    const of = (resource: Resource) => ({
+    this.#reflectors = new ClusterReflectors({
       client,
       clock: ioClock,
       random,
       log,
-      resource,
-      onForbidden: () => log.warn({ kind: resource.kind }, "may not list this kind; showing the others"),
+      onRefused: (kind) => {
+        if (this.#reflectors.of(kind).isForbidden)
+          log.warn({ kind: resourceNames[kind] }, "may not list this kind; showing the others");
+      },
+      onChange: (changes) => {
+        for (const { key } of changes) this.#changed.add(key);
+      },
+      onPodChange: (changes) => this.#podsChanged(changes),
     });
-    const onChange = (changes: readonly Change<unknown>[]) => {
-      for (const { key } of changes) this.#changed.add(key);
-    };
-    this.#reflectors = {
-      nodes: new Reflector({ ...of(resources.nodes), project: nodeProjectionOf, onChange }),
-      twins: new Reflector({ ...of(resources.nodeTwins), project: parseTwin, onChange }),
-      hardware: new Reflector({ ...of(resources.nodeHardwares), project: parseHardware, onChange }),
-      profiles: new Reflector({ ...of(resources.nodePowerProfiles), project: parseProfile, onChange }),
-      endpoints: new Reflector({ ...of(resources.powerEndpoints), project: parseEndpoint, onChange }),
-      pods: new Reflector({
-        ...of(resources.pods),
-        selection: livePods,
-        project: projectPod,
-        indexes: { node: boundNodeOf },
-        onChange: (changes) => this.#podsChanged(changes),
-      }),
-    };
   }
 
   start(): void {
-    for (const reflector of Object.values(this.#reflectors)) reflector.start();
+    this.#reflectors.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#reflectors).map(async (reflector) => reflector.stop()));
+    await this.#reflectors.stop();
   }
 
   /** The kinds whose first list is awaited. Nodes are needed; other kinds may be forbidden or not installed. */
   get unsynced(): readonly string[] {
-    const awaited = Object.entries(this.#reflectors).filter(
-      ([kind, { isForbidden, missingDefinition }]) =>
-        kind === "nodes" || (!isForbidden && missingDefinition === undefined),
-    );
-    return unreadOf(Object.fromEntries(awaited));
+    const awaited = this.#reflectors.kinds.filter((kind) => kind === "nodes" || !this.#reflectors.of(kind).isRefused);
+    return unreadOf(Object.fromEntries(awaited.map((kind) => [kind, this.#reflectors.of(kind)])));
   }
 
   /** The names of the kinds that the API server does not have, and of those that the dashboard may not list. */
   get refused(): { readonly missing: readonly string[]; readonly forbidden: readonly string[] } {
     const names = (isMeant: (kind: ClusterKind) => boolean) =>
-      this.#kinds.filter(isMeant).map((kind) => resourceNames[kind]);
+      this.#reflectors.kinds.filter(isMeant).map((kind) => resourceNames[kind]);
     return {
-      missing: names((kind) => this.#reflectors[kind].missingDefinition !== undefined),
-      forbidden: names((kind) => this.#reflectors[kind].isForbidden),
+      missing: names((kind) => this.#reflectors.of(kind).missingDefinition !== undefined),
+      forbidden: names((kind) => this.#reflectors.of(kind).isForbidden),
     };
   }
 
   /** Time since the API server was last heard, of the resource for which it is longest. A kind that it refuses is not silence. */
   get silence(): Milliseconds | undefined {
-    const silences = this.#kinds.flatMap((kind) =>
-      this.#reflectors[kind].isRefused ? [] : (this.#reflectors[kind].silence ?? []),
-    );
+    const { kinds } = this.#reflectors;
+    const silences = kinds.flatMap((kind) => {
+      const { isRefused, silence } = this.#reflectors.of(kind);
+      return isRefused ? [] : (silence ?? []);
+    });
     return silences.length === 0 ? undefined : milliseconds(Math.max(...silences));
   }
 
   totals(savedWatts: number | null): Totals {
-    const isKnown = this.#isKnown("pods");
+    const isKnown = this.#reflectors.isKnown("pods");
     return this.table.totals({
       pods: isKnown ? this.#reflectors.pods.store.size : null,
       pendingPods: isKnown ? this.#pendingPods : null,
@@ -167,31 +130,14 @@ export class ClusterWatch {
     });
   }
 
-  get #kinds(): readonly ClusterKind[] {
-    return Object.keys(this.#reflectors) as ClusterKind[];
-  }
-
-  #isKnown(kind: ClusterKind): boolean {
-    return this.#reflectors[kind].hasSynced && !this.#reflectors[kind].isRefused;
-  }
-
   /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
-    const { nodes, twins, hardware, profiles, endpoints, pods } = this.#reflectors;
-    const isScaled = this.#speed() !== 1;
-    const known = <Value>(kind: ClusterKind, { store }: Reflector<Value>): ReadonlyMap<string, Value> =>
-      new Map(this.#isKnown(kind) ? store.entries() : []);
+    const objects = this.#reflectors.objects(now);
+    if (this.#speed() === 1) return objects;
     return {
-      now,
-      nodes: Array.from(nodes.store.values(), (node) => (isScaled ? this.#inClusterTime(node, now) : node)),
-      twins: known("twins", twins),
-      hardware: known("hardware", hardware),
-      profiles: known("profiles", profiles),
-      endpoints: known("endpoints", endpoints),
-      pods: this.#isKnown("pods")
-        ? Array.from(pods.store.values(), ({ pod }) => (isScaled ? this.#inClusterTime(pod, now) : pod))
-        : undefined,
-      notListed: this.#kinds.filter((kind) => !this.#isKnown(kind)),
+      ...objects,
+      nodes: objects.nodes.map((node) => this.#inClusterTime(node, now)),
+      pods: objects.pods?.map((pod) => this.#inClusterTime(pod, now)),
     };
   }
 
@@ -207,7 +153,7 @@ export class ClusterWatch {
     const isComplete = this.unsynced.length === 0 && !this.#reflectors.twins.isRefused;
     const freshness = { now: at, staleAfter: this.#staleAfter };
     // Once a kind is read or refused, also nodes without its objects change: their pods from unknown to 0.
-    const known = this.#kinds.filter((kind) => this.#isKnown(kind)).join();
+    const known = this.#reflectors.kinds.filter((kind) => this.#reflectors.isKnown(kind)).join();
     const isNew = known !== this.#lastKnown;
     this.#lastKnown = known;
     for (const [name, row] of this.table.rows()) if (isNew || hasExpired(row, freshness)) this.#changed.add(name);
@@ -239,24 +185,24 @@ export class ClusterWatch {
     return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
-  #factsOf(node: NodeProjection): NodeObjects {
+  #factsOf(node: WatchedNode): NodeObjects {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const found = <Value>(kind: ClusterKind, { store }: Reflector<Value>): Value | undefined =>
-      this.#isKnown(kind) ? store.getByKey(name) : undefined;
+      this.#reflectors.isKnown(kind) ? store.getByKey(name) : undefined;
     const twin = found("twins", twins);
     return {
       node,
       twin: twin !== undefined && isTwinOf(node, twin) ? twin : undefined,
-      areTwinsKnown: this.#isKnown("twins"),
+      areTwinsKnown: this.#reflectors.isKnown("twins"),
       hardware: found("hardware", hardware),
       endpoint: found("endpoints", endpoints),
       profile: found("profiles", profiles),
-      pods: this.#isKnown("pods") ? [...pods.store.by("node", name)] : undefined,
+      pods: this.#reflectors.isKnown("pods") ? [...pods.store.by("node", name)] : undefined,
     };
   }
 
-  #podsChanged(changes: readonly Change<PodProjection>[]): void {
+  #podsChanged(changes: readonly Change<Pod>[]): void {
     for (const change of changes) {
       const old = change.type === "added" ? undefined : change.old;
       const now = change.type === "deleted" ? undefined : change.new;

@@ -1,8 +1,10 @@
-import { isAwake, type NodeTwin, pinnedPolicyName } from "../../../core/api/index.ts";
+import { isAwake, type NodeTwin, type Pod, pinnedPolicyName } from "../../../core/api/index.ts";
+import { workloadClassOf } from "../../../core/demand/index.ts";
+import { gpuDeviceResources } from "../../../core/inventory/index.ts";
 import { isMeasured } from "../../../core/report/index.ts";
 import type { Instant, Milliseconds } from "../../../core/units/index.ts";
+import type { WatchedNode } from "../../console/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
-import { gpuCountOf, type NodeProjection, type PodProjection, reportedReadiness } from "./projections.ts";
 
 /** What the page shows of a node in one line; null means unknown. */
 export type FleetRow = Readonly<Record<ColumnName, number | null>>;
@@ -17,9 +19,9 @@ export const isRecent = (updatedAt: number | null, { now, staleAfter }: Freshnes
   updatedAt !== null && now - updatedAt <= staleAfter;
 
 export function rowOf(
-  node: NodeProjection,
+  node: WatchedNode,
   twin: NodeTwin | undefined,
-  pods: readonly PodProjection[] | undefined,
+  pods: readonly Pod[] | undefined,
   freshness: Freshness,
 ): FleetRow {
   const { spec, status } = twin ?? {};
@@ -64,8 +66,8 @@ export const hasExpired = (row: FleetRow, freshness: Freshness): boolean =>
 const OFF = stateNames.indexOf("off");
 export const isOff = ({ state }: Pick<FleetRow, "state">): boolean => state === OFF;
 
-export const performancePodsIn = (pods: readonly PodProjection[]): number =>
-  pods.filter(({ workloadClass }) => workloadClass === "performance").length;
+export const performancePodsIn = (pods: readonly Pod[]): number =>
+  pods.filter((pod) => workloadClassOf(pod).workloadClass === "performance").length;
 
 /** The power program's word counts before the class, which the operator publishes a little later. */
 export function classOf(twin: NodeTwin | undefined): ClassName {
@@ -89,3 +91,16 @@ export function timestampOrNull(text: string | undefined): number | null {
 }
 
 const known = (value: number | undefined): number | null => (Number.isFinite(value) ? (value as number) : null);
+
+const gpuNames = Object.values(gpuDeviceResources).flat();
+
+/** How many GPUs the node offers to pods. */
+function gpuCountOf({ status }: WatchedNode): number {
+  return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
+}
+
+/** Undefined if the kubelet has not reported yet. */
+function reportedReadiness({ status }: WatchedNode): boolean | undefined {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return ready && ready.status === "True";
+}
