@@ -41,7 +41,7 @@ describe("names that others set", () => {
   });
 });
 
-it.each(["LOG_LVL", "TATE_DIR", "KUBE_CONFIG", "PODNAME", "NODE_SELECTORS", "STATIC_HP_FACT", "CACHE_TTLS"])(
+it.each(["TATE_DIR", "KUBE_CONFIG", "PODNAME", "NODE_SELECTORS", "STATIC_HP_FRACT", "CACHE_TTLS"])(
   "warns about the typo %s in a program that reads the right name",
   (name) => {
     expect(warnings(name)).not.toEqual([]);

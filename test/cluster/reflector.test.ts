@@ -50,7 +50,7 @@ class Deafening implements Transport {
 }
 
 describe("Reflector on a server whose resourceVersion always changes", () => {
-  it("reopens a silent watch from the same resourceVersion when the probe is unsure, without another list", async () => {
+  it("reopens a silent watch from the same resourceVersion, without another list", async () => {
     const transport = new Deafening(reach(plane.server, plane.admin.token, plane.admin.ca));
     const parts = { clock: systemClock, random: systemRandom };
     const client = new KubeClient({ transport, ...parts, fieldManager: "test" });

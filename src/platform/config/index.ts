@@ -7,12 +7,19 @@ export {
   isWithinZone,
   originOf,
 } from "./endpoints.ts";
-export { debugEndpoints, EVERY_PROGRAM, type EveryProgram, everyProgram, loggerOf } from "./every-program.ts";
-export { grouped } from "./grouped.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
-export { type ConfigRule, configOf, differ, goesWith, needs, notAbove, variableNames } from "./program.ts";
-export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
+export { type ConfigRule, configOf, differ, goesWith, grouped, needs, notAbove, variableNames } from "./program.ts";
+export {
+  debugEndpoints,
+  drainingLabel,
+  EVERY_PROGRAM,
+  type EveryProgram,
+  everyProgram,
+  hardwareCatalogPath,
+  loggerOf,
+  powerProfileLabel,
+} from "./shared-variables.ts";
 export {
   type ConfigSchema,
   type DefaultContext,

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ConfigSchema, ConfigShape } from "./variable.ts";
+import { type ConfigSchema, type ConfigShape, factsOf } from "./variable.ts";
 
 type Values<Members extends ConfigShape> = z.output<z.ZodObject<Members>>;
 
@@ -63,3 +63,20 @@ export const differ = <All>(name: keyof All & string, other: keyof All & string)
   problem: `is the same label as {${other}}`,
   allowed: `another label than ${other}`,
 });
+
+interface Part {
+  readonly title: string;
+  readonly variables: { readonly name: string; readonly facts: ReturnType<typeof factsOf> }[];
+}
+
+/** The variables of a program by heading, in the order of its configuration. */
+export function grouped(config: ConfigSchema): Part[] {
+  const parts = new Map<string, Part>();
+  for (const [name, schema] of Object.entries(config.shape)) {
+    const facts = factsOf(schema);
+    const part = parts.get(facts.group) ?? { title: facts.group, variables: [] };
+    part.variables.push({ name, facts });
+    parts.set(facts.group, part);
+  }
+  return [...parts.values()];
+}

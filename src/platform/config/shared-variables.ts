@@ -1,5 +1,49 @@
+import type * as z from "zod";
 import { labels } from "../../core/api/index.ts";
-import { labelKey, path } from "./variable-types.ts";
+import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
+import { group } from "./variable.ts";
+import { choice, flag, labelKey, objectName, path } from "./variable-types.ts";
+
+export const EVERY_PROGRAM = "Every program";
+
+/** The variables that every program reads. */
+export const everyProgram = group(EVERY_PROGRAM, {
+  LOG_LEVEL: choice(logLevels, { default: "info", about: "The lowest level of log lines to write." }),
+  LOG_FORMAT: choice(logFormats, {
+    derived: { text: "json, pretty on a terminal", from: (_, machine) => (machine.isTerminal ? "pretty" : "json") },
+    about: "Log format: JSON for machines, or coloured text for people.",
+  }),
+  KUBECONFIG: path({ about: "The kubeconfig file for the cluster; unset = the service account of the pod." }),
+  KUBE_ALLOW_INSECURE_TOKEN: flag({
+    default: "false",
+    about: "Allow sending a kubeconfig's token or password over http://; loopback is always allowed.",
+  }),
+  POD_NAME: objectName({
+    about: "The name of this pod, from the downward API; used as leader identity, for sharding and in log lines.",
+  }),
+  POD_NAMESPACE: objectName({
+    default: "joulie-system",
+    about: "The namespace of this pod; the leader lease is created there, and log lines contain it with POD_NAME.",
+  }),
+});
+
+export type EveryProgram = z.output<z.ZodObject<typeof everyProgram>>;
+
+/** Creates the logger of a program from its configuration. */
+export const loggerOf = (program: string, config: EveryProgram): Logger =>
+  createLogger({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT,
+    program,
+    pod: config.POD_NAME === undefined ? undefined : `${config.POD_NAMESPACE}/${config.POD_NAME}`,
+  });
+
+/** For programs with debug pages. */
+export const debugEndpoints = () =>
+  flag({
+    default: "false",
+    about: "Serve /debug/* to every client; otherwise only to this machine and to bearer tokens that may get the path.",
+  });
 
 /** Variables with the same meaning in several programs. */
 export const hardwareCatalogPath = () =>

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../clock/index.ts";
 import { VirtualClock } from "../clock/testing/index.ts";
-import { ForwardCache, kubectlForwarder } from "./kubectl-forward.ts";
+import { ForwardCache, kubectlForwarder } from "./index.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -65,7 +65,7 @@ it("CLI-18 says what kubectl said if it fails, is missing, or is not ready in ti
 async function programWithForward(file: string, atEnd: string) {
   const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `
-    import { kubectlForwarder } from ${from("./kubectl-forward.ts")};
+    import { kubectlForwarder } from ${from("./index.ts")};
     import { systemClock } from ${from("../clock/index.ts")};
     const { isOpen } = await kubectlForwarder({ clock: systemClock, kubectl: ${JSON.stringify(file)} })(${JSON.stringify(target)});
     ${atEnd}

@@ -1,15 +1,14 @@
 export { CpufreqBackend, type PolicyFrequency } from "./cpufreq/cpufreq-backend.ts";
 export { findGpuBackend, type GpuHost } from "./gpu/gpu-backends.ts";
 export type { GpuBackend, GpuBackendVendor, GpuBackendView, GpuCapBoard } from "./gpu/gpu-board.ts";
-export { type CpuFacts, type HostFacts, HostFactsReader, type HostRoots } from "./host/host-facts.ts";
+export { type CpuFacts, type HostFacts, type HostRoots, hostFacts } from "./host/host-facts.ts";
 export { HostDirectory } from "./host/host-files.ts";
 export { type WrittenFile, writtenFiles } from "./host/written-files.ts";
 export { HsmpBackend } from "./hsmp/hsmp-backend.ts";
 export { HsmpDevice, type HsmpDeviceOptions } from "./hsmp/hsmp-device.ts";
-export { HttpCapBackend, type HttpDeviceInfo } from "./http/http-caps.ts";
+export { HttpCapBackend, type HttpDeviceInfo, HttpThrottleBackend } from "./http/http-backends.ts";
 export { HttpControlClient, type HttpEndpoint, UnansweredCommands } from "./http/http-control.ts";
 export { type HttpReading, readTelemetry } from "./http/http-readings.ts";
-export { HttpThrottleBackend } from "./http/http-throttle.ts";
 export type * from "./port.ts";
 export { RaplBackend } from "./rapl/rapl-backend.ts";
 export { RaplEnergy } from "./rapl/rapl-energy.ts";

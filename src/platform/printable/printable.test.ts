@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { printable } from "./printable.ts";
+import { printable } from "./index.ts";
 
 it.each([
   ["a\nb\r\tc", "a\\nb\\r\\tc"],

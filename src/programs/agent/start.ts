@@ -159,7 +159,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     });
   const { lease } = settings.lease;
   const requestTick = (name: string | undefined) => (own === undefined ? pool?.request(name) : own.request());
-  // A silent watch counts against TARGET_LEASE, so it is probed well before the lease expires.
+  // A silent watch counts against TARGET_LEASE, so it is replaced well before the lease expires.
   const idle = lease > 0 && lease < LONG_LEASE ? { idleLimit: milliseconds(lease / 3) } : {};
   const watchOptions = { client, clock: ioClock, random, log, ...idle };
   const stopSwitch = new StopSwitch({

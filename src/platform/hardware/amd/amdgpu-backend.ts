@@ -23,10 +23,8 @@ import {
   whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
 import { asMicrowatts, fileExists, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { errorCode, errorText } from "../host/host-error.ts";
-import { wholeNumber } from "../host/host-values.ts";
-import { readBack } from "../host/read-back.ts";
-import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
+import { errorCode, errorText, whyUnwritable, writeErrorOutcome } from "../host/host-error.ts";
+import { readBack, wholeNumber } from "../host/host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 
 interface Card extends GpuHwmonCard {

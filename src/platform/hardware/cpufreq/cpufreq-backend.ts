@@ -8,21 +8,22 @@ import {
 } from "../../../core/control/index.ts";
 import { type Percent, percent } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errorText } from "../host/host-error.ts";
-import { readBack } from "../host/read-back.ts";
-import { writeErrorOutcome } from "../host/write-error.ts";
+import { errorText, writeErrorOutcome } from "../host/host-error.ts";
+import { readBack } from "../host/host-values.ts";
 import type { HostFiles, OriginalReading, ThrottleBackend } from "../port.ts";
-import { CpufreqPolicy, type PolicyOriginal, parseCpufreqOriginals } from "./cpufreq-policy.ts";
 import {
+  CpufreqPolicy,
   combineFailures,
   type FrequencyChange,
   isOfflineError,
   isThermallyLimited,
   nameOf,
+  type PolicyOriginal,
+  parseCpufreqOriginals,
   readableMax,
   restoreChange,
   throttleChange,
-} from "./frequency-change.ts";
+} from "./cpufreq-policy.ts";
 
 export interface CpufreqOptions {
   readonly files: HostFiles;

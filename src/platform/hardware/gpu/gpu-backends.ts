@@ -3,7 +3,7 @@ import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { AmdgpuBackend } from "../amd/amdgpu-backend.ts";
-import { hostFileText } from "../host/host-values.ts";
+import { hostFileText, namesIn } from "../host/host-values.ts";
 import { IntelGpuBackend } from "../intel/intel-gpu.ts";
 import { NvmlBackend } from "../nvidia/nvml-backend.ts";
 import { NvmlCrashGuard } from "../nvidia/nvml-crash-guard.ts";
@@ -15,7 +15,6 @@ import {
   type GpuCapBoard,
   lostBoards,
 } from "./gpu-board.ts";
-import { PciGpuVendors } from "./pci-gpu-vendors.ts";
 
 export interface GpuHost {
   /** HOST_SYS_ROOT and HOST_PROC_ROOT. */
@@ -200,3 +199,39 @@ const withWarnings = (boards: readonly GpuCapBoard[], warnings: readonly string[
       );
 
 const unknown = (id: string): string => `no GPU ${JSON.stringify(id)} on this node`;
+
+const DEVICES = "bus/pci/devices";
+
+const vendors: Readonly<Record<string, GpuBackendVendor>> = { "0x10de": "nvidia", "0x1002": "amd", "0x8086": "intel" };
+
+/** PCI classes of displays and accelerators: a vendor's switches and sound functions are not GPUs. */
+const CLASSES = /^0x(03|12)/;
+
+/** The vendors of the GPUs on the PCI bus, with or without a driver. */
+export class PciGpuVendors {
+  readonly #files: HostFiles;
+  #names = "";
+  #found: ReadonlySet<GpuBackendVendor> = new Set();
+
+  constructor(files: HostFiles) {
+    this.#files = files;
+  }
+
+  /** Cached until the device list changes: a large machine has hundreds of devices. */
+  present(): ReadonlySet<GpuBackendVendor> {
+    const devices = namesIn(this.#files, DEVICES);
+    const names = devices.join();
+    if (names !== this.#names) {
+      this.#names = names;
+      this.#found = new Set(devices.map((device) => this.#vendorOf(device)).filter((vendor) => vendor !== undefined));
+    }
+    return this.#found;
+  }
+
+  #vendorOf(device: string): GpuBackendVendor | undefined {
+    const kind = hostFileText(this.#files, `${DEVICES}/${device}/class`)?.trim() ?? "";
+    return CLASSES.test(kind)
+      ? vendors[hostFileText(this.#files, `${DEVICES}/${device}/vendor`)?.trim() ?? ""]
+      : undefined;
+  }
+}

@@ -17,18 +17,12 @@ export interface GpuHwmonCard {
   readonly model: string | undefined;
 }
 
-/** A card of another driver is searched again after this many scans: a driver may add another hwmon. */
-const SCANS_CACHED = 64;
-
 /** Finds the cards of the given drivers. Skips connectors (`card0-DP-1`) and partitions without a hwmon. */
 export class GpuHwmonScanner {
   readonly #files: HostFiles;
   readonly #vendor: string;
   readonly #drivers: readonly string[];
   readonly #known = new Map<string, GpuHwmonCard>();
-  /** Cards of other drivers: the hwmon name files and their texts. */
-  readonly #others = new Map<string, ReadonlyMap<string, string>>();
-  #scans = 0;
 
   constructor(files: HostFiles, vendor: string, drivers: readonly string[]) {
     this.#files = files;
@@ -38,10 +32,7 @@ export class GpuHwmonScanner {
 
   /** The cards present now. A card whose identifying files are unchanged is not searched again. */
   cards(): readonly GpuHwmonCard[] {
-    if (++this.#scans % SCANS_CACHED === 0) this.#others.clear();
     const names = namesIn(this.#files, "class/drm").filter((name) => /^card\d+$/.test(name));
-    // A card that comes back under the same name may belong to another driver.
-    for (const name of this.#others.keys()) if (!names.includes(name)) this.#others.delete(name);
     const found = names.flatMap((name) => {
       const known = this.#known.get(name);
       const card = known !== undefined && this.#isSame(known) ? known : this.#search(name);
@@ -64,25 +55,13 @@ export class GpuHwmonScanner {
   }
 
   #search(card: string): GpuHwmonCard | undefined {
-    const others = this.#others.get(card);
-    if (others !== undefined && this.#areSame(others)) return undefined;
     const device = `class/drm/${card}/device`;
-    const drivers = new Map<string, string>();
     for (const name of namesIn(this.#files, `${device}/hwmon`)) {
       const hwmon = `${device}/hwmon/${name}`;
       const driver = hostFileText(this.#files, `${hwmon}/name`) ?? "";
       if (this.#drivers.includes(driver)) return this.#cardAt(device, hwmon, driver);
-      drivers.set(`${hwmon}/name`, driver);
     }
-    // A card without a hwmon may get one later.
-    if (drivers.size > 0) this.#others.set(card, drivers);
-    else this.#others.delete(card);
     return undefined;
-  }
-
-  #areSame(drivers: ReadonlyMap<string, string>): boolean {
-    for (const [file, driver] of drivers) if (hostFileText(this.#files, file) !== driver) return false;
-    return true;
   }
 
   #cardAt(device: string, hwmon: string, driver: string): GpuHwmonCard {

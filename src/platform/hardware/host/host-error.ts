@@ -1,3 +1,6 @@
+import type { WriteOutcome } from "../../../core/control/index.ts";
+import type { HostFiles } from "../port.ts";
+
 /** A failed access to a host file, with the kernel's error code and the path. */
 export class HostFileError extends Error {
   override readonly name = "HostFileError";
@@ -25,3 +28,39 @@ export function errorCode(error: unknown): string {
 /** A short description of a thrown value: its errno name, else its message. */
 export const errorText = (error: unknown): string =>
   errorCode(error) || (error instanceof Error ? error.message : String(error));
+
+/** Error codes that the user has to fix, with the remedy. Any other code is a plain error. */
+const BLOCKED: Readonly<Record<string, string>> = {
+  EACCES: "no permission: run the agent as root, with the host's /sys mounted at HOST_SYS_ROOT",
+  EPERM: "no permission: run the agent as root, with the host's /sys mounted at HOST_SYS_ROOT",
+  ESCAPE: "the path leaves HOST_SYS_ROOT: mount the host's whole /sys there",
+};
+
+/** The outcome of a failed write: `blocked` if the user has to fix something, else `error`. */
+export function writeErrorOutcome(
+  error: unknown,
+  what: string,
+  alsoBlocked: Readonly<Record<string, string>> = {},
+): WriteOutcome & { readonly message: string } {
+  const code = errorCode(error);
+  const remedy = alsoBlocked[code] ?? (code === "EROFS" ? readOnly(error) : BLOCKED[code]);
+  return remedy === undefined
+    ? { result: "error", message: `${what}: ${errorText(error)}` }
+    : { result: "blocked", message: `${what}: ${remedy} (${code})` };
+}
+
+/** Names the mount, or the file if /proc does not show the mount. */
+function readOnly(error: unknown): string {
+  const what = error instanceof HostFileError ? (error.mount ?? error.path) : "";
+  return `${what === "" ? "it" : what} is mounted read-only: mount the host's /sys writable at HOST_SYS_ROOT`;
+}
+
+/** Why a file cannot be written, as far as it shows without writing; undefined if a write should succeed. */
+export function whyUnwritable(files: Pick<HostFiles, "checkWritable">, path: string, what: string): string | undefined {
+  try {
+    files.checkWritable(path);
+    return undefined;
+  } catch (error) {
+    return writeErrorOutcome(error, what).message;
+  }
+}

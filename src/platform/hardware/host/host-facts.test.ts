@@ -12,7 +12,7 @@ import {
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
-import { HostFactsReader, hostFacts } from "./host-facts.ts";
+import { hostFacts } from "./host-facts.ts";
 import { HostDirectory } from "./host-files.ts";
 import { cpuList } from "./topology.ts";
 
@@ -113,19 +113,6 @@ describe("hostFacts", () => {
     expect(cpu.warnings.join()).toMatch(/\/proc\/cpuinfo cannot be read.*sockets is unknown/);
     expect(memoryBytes).toBeUndefined();
     expect(warnings.join()).toMatch(/meminfo/);
-  });
-
-  it("reads again only after CPUs or policies changed", () => {
-    const sys = new FakeHost(intelPstate);
-    const reader = new HostFactsReader({ sys, proc: new FakeHost(procTree(xeonCpuinfo)) });
-    const first = reader.read();
-    expect(reader.read()).toBe(first);
-    sys.set("devices/system/cpu/online", "0-1");
-    expect(reader.read().cpu.sockets).toBe(1);
-    sys.remove("devices/system/cpu/cpufreq/policy0");
-    const third = reader.read();
-    sys.remove("devices/system/cpu/cpufreq");
-    expect(reader.read()).not.toBe(third);
   });
 
   it("reads the same from real files", () => {

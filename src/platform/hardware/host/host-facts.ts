@@ -1,7 +1,7 @@
 import type { HostFiles } from "../port.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
 import { type FrequencyLandmarks, readFrequencyFacts } from "./frequency-landmarks.ts";
-import { hostFileText, namesIn } from "./host-values.ts";
+import { hostFileText } from "./host-values.ts";
 import { readTopology } from "./topology.ts";
 
 /** The host's hardware, read from its files. Unknown values are missing, and `warnings` names the important ones. */
@@ -31,28 +31,7 @@ export interface HostRoots {
   readonly proc: HostFiles;
 }
 
-/** Caches the facts until the set of online CPUs or cpufreq policies changes: reading them takes hundreds of files. */
-export class HostFactsReader {
-  readonly #roots: HostRoots;
-  #cacheKey: string | undefined;
-  #facts: HostFacts | undefined;
-
-  constructor(roots: HostRoots) {
-    this.#roots = roots;
-  }
-
-  read(): HostFacts {
-    const { sys } = this.#roots;
-    const online = hostFileText(sys, "devices/system/cpu/online") ?? "";
-    const cacheKey = `${online} ${namesIn(sys, "devices/system/cpu/cpufreq").join(" ")}`;
-    if (this.#facts === undefined || cacheKey !== this.#cacheKey) {
-      this.#facts = hostFacts(this.#roots);
-      this.#cacheKey = cacheKey;
-    }
-    return this.#facts;
-  }
-}
-
+/** Reads hundreds of files. */
 export function hostFacts({ sys, proc }: HostRoots): HostFacts {
   const cpuinfo = hostFileText(proc, "cpuinfo");
   const info = parseCpuinfo(cpuinfo ?? "");

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { errorCode, HostFileError } from "./host-error.ts";
+import { errorCode, HostFileError, writeErrorOutcome } from "./host-error.ts";
 import { mountPointOf, nameReadOnlyMount } from "./host-path.ts";
-import { writeErrorOutcome } from "./write-error.ts";
 
 const MOUNTINFO = `22 1 259:2 / / rw,relatime shared:1 - ext4 /dev/root rw
 24 22 0:22 / /sys rw,nosuid,nodev,noexec shared:7 - sysfs sysfs rw

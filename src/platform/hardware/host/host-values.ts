@@ -1,3 +1,5 @@
+import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
 import type { HostFiles } from "../port.ts";
 
 /** The whole number in a file; undefined if the file cannot be read or holds something else, such as `<unknown>`. */
@@ -38,4 +40,36 @@ export function realPath(files: HostFiles, path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The kernel applies some writes in a work queue: a written value may take this long to appear. */
+const TIMEOUT = milliseconds(100);
+const INTERVAL = milliseconds(10);
+
+/**
+ * Reads until the value matches, for at most a tenth of a second, and returns the last value. Throws the reader's error or the
+ * signal's reason.
+ */
+export async function readBack<Value>(
+  clock: Clock,
+  read: () => Value | Promise<Value>,
+  matches: (value: Value) => boolean,
+  signal?: AbortSignal,
+): Promise<Value> {
+  const deadline = clock.monotonic() + TIMEOUT;
+  let value = await read();
+  while (!matches(value) && clock.monotonic() < deadline) {
+    await clock.sleep(INTERVAL, signal);
+    value = await read();
+  }
+  return value;
+}
+
+/** The resolved hwmon folders of the driver with this name. Their numbers change from boot to boot. */
+export function hwmonsNamed(files: HostFiles, name: string): readonly string[] {
+  const found = namesIn(files, "class/hwmon")
+    .filter((folder) => hostFileText(files, `class/hwmon/${folder}/name`)?.trim() === name)
+    .map((folder) => realPath(files, `class/hwmon/${folder}`))
+    .filter((path) => path !== undefined);
+  return [...new Set(found)].toSorted();
 }

@@ -2,14 +2,11 @@ import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
 import { formatWatts, isPositive, type Watts, watts, wattsFromMicrowatts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { restoreOutcome } from "../gpu/gpu-board.ts";
-import { errorText } from "../host/host-error.ts";
-import { wholeNumber } from "../host/host-values.ts";
-import { readBack } from "../host/read-back.ts";
-import { writeErrorOutcome } from "../host/write-error.ts";
+import { errorText, writeErrorOutcome } from "../host/host-error.ts";
+import { readBack, wholeNumber } from "../host/host-values.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
 import type { HsmpDevice } from "./hsmp-device.ts";
-import { HsmpHwmonSource } from "./hsmp-hwmon.ts";
-import type { HsmpSocket } from "./hsmp-socket.ts";
+import { HsmpHwmonSource, type HsmpSocket } from "./hsmp-hwmon.ts";
 
 export interface HsmpOptions {
   readonly files: HostFiles;

@@ -90,10 +90,6 @@ export class HttpControlClient {
     this.#unanswered = options.unanswered ?? new UnansweredCommands(options.clock);
   }
 
-  get node(): string {
-    return this.#options.node;
-  }
-
   get endpoint(): HttpEndpoint {
     const { endpoint, timeout } = this.#options;
     return { endpoint, timeout };

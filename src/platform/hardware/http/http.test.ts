@@ -4,10 +4,9 @@ import { VirtualClock } from "../../clock/testing/index.ts";
 import { type HttpAnswer, type HttpCall, TelemetryError } from "../../telemetry/index.ts";
 import { powerCapCases } from "../testing/power-cap-contract.ts";
 import { throttleCases } from "../testing/throttle-contract.ts";
-import { HttpCapBackend } from "./http-caps.ts";
+import { HttpCapBackend, HttpThrottleBackend } from "./http-backends.ts";
 import { HttpControlClient } from "./http-control.ts";
 import { readTelemetry } from "./http-readings.ts";
-import { HttpThrottleBackend } from "./http-throttle.ts";
 
 /** An in-memory control service for one node. */
 class Service {

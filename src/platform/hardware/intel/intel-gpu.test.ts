@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 import { VirtualClock } from "../../clock/testing/index.ts";
@@ -104,12 +104,9 @@ describe("Intel GPUs", () => {
     expect(await backend.restore(id(0), original)).toMatchObject({ result: "error" });
   });
 
-  it("does not search another driver's card on every discovery, and finds it after a driver change", async () => {
+  it("finds another driver's card after a driver change", async () => {
     const { host, backend } = gpu(card(0, { name: "amdgpu" }));
-    const searched = vi.spyOn(host, "list");
-    for (let look = 0; look < 10; look++) expect(await backend.discover()).toHaveProperty("absent");
-    const hwmons = searched.mock.calls.filter(([path]) => path.endsWith("/hwmon"));
-    expect(hwmons).toHaveLength(1);
+    expect(await backend.discover()).toHaveProperty("absent");
     host.set(`${hwmon(0)}/name`, "xe");
     expect(await backend.discover()).toMatchObject({ boards: [{ id: id(0) }] });
   });

@@ -21,10 +21,8 @@ import {
   whyInvalidLimit,
 } from "../gpu/gpu-board.ts";
 import { asMicrowatts, type GpuHwmonCard, GpuHwmonScanner, microwattsAt } from "../gpu/gpu-hwmon.ts";
-import { errorText } from "../host/host-error.ts";
-import { numberAt } from "../host/host-values.ts";
-import { readBack } from "../host/read-back.ts";
-import { whyUnwritable, writeErrorOutcome } from "../host/write-error.ts";
+import { errorText, whyUnwritable, writeErrorOutcome } from "../host/host-error.ts";
+import { numberAt, readBack } from "../host/host-values.ts";
 import type { BoardPower, HostFiles, LimitReading, OriginalReading } from "../port.ts";
 
 /** The sustained limit. `power1_cap`, if present, limits short bursts, and Joulie does not write it. */

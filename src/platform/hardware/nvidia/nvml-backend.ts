@@ -23,9 +23,8 @@ import {
 import { errorText } from "../host/host-error.ts";
 import type { BoardPower, LimitReading, OriginalReading } from "../port.ts";
 import { describeBoard, type KnownNvmlBoard, mergeBoards, type NvmlBoardLookup, orUnsupported } from "./nvml-board.ts";
-import { isMissingFeature, isStaleSession, NvmlCode, NvmlError } from "./nvml-codes.ts";
 import type { NvmlCrashGuard } from "./nvml-crash-guard.ts";
-import type { NvmlHandle } from "./nvml-functions.ts";
+import { isMissingFeature, isStaleSession, NvmlCode, NvmlError, type NvmlHandle } from "./nvml-functions.ts";
 import { NvmlPower } from "./nvml-power.ts";
 import { type NvmlCaller, NvmlSession } from "./nvml-session.ts";
 

@@ -7,8 +7,7 @@ import {
 } from "../../../core/units/index.ts";
 import { type GpuCapBoard, rangeWarnings } from "../gpu/gpu-board.ts";
 import { errorText } from "../host/host-error.ts";
-import { isMissingFeature } from "./nvml-codes.ts";
-import type { NvmlHandle } from "./nvml-functions.ts";
+import { isMissingFeature, type NvmlHandle } from "./nvml-functions.ts";
 import type { NvmlCaller } from "./nvml-session.ts";
 
 /** Reads everything about one board. Rejects if the board is lost; unsupported features are left out. */

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type * as Koffi from "koffi";
-import { NvmlCode, NvmlError } from "./nvml-codes.ts";
 import {
   type NvmlArguments,
+  NvmlCode,
+  NvmlError,
   type NvmlFunction,
   type NvmlIn,
   type NvmlName,

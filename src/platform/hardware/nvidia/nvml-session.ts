@@ -2,8 +2,8 @@ import { isMainThread } from "node:worker_threads";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { HungCallGuard } from "../host/hung-call-guard.ts";
-import { isStaleSession } from "./nvml-codes.ts";
 import {
+  isStaleSession,
   type NvmlArguments,
   type NvmlFunction,
   type NvmlName,

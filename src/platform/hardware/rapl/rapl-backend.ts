@@ -8,10 +8,10 @@ import {
   watts,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { errorCode, errorText } from "../host/host-error.ts";
-import { writeErrorOutcome } from "../host/write-error.ts";
+import { errorCode, errorText, writeErrorOutcome } from "../host/host-error.ts";
+import { hostFileText, numberAt } from "../host/host-values.ts";
+import { cpuList } from "../host/topology.ts";
 import type { BackendView, CapBoard, HostFiles, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
-import { offlinePackages } from "./offline-packages.ts";
 import { PowercapZones } from "./powercap-zones.ts";
 import { RaplPackage } from "./rapl-package.ts";
 import { parseRaplOriginal, type RaplOriginal } from "./rapl-zone.ts";
@@ -221,4 +221,19 @@ const SWITCHED_OFF =
 function lowerMmio(found: RaplPackage, limit: Watts): readonly string[] {
   const lower = found.mmioBelow(limit);
   return lower === undefined ? [] : [`the memory-mapped limit of ${formatWatts(lower)} is lower and takes precedence`];
+}
+
+const CPU = "devices/system/cpu";
+
+/**
+ * Returns a test for packages (`package-1`) that have no online CPU. The kernel removes the zone of such a package, with its limits.
+ * False if the topology is unknown. This reads hundreds of files, so callers pass only packages that are missing.
+ */
+export function offlinePackages(files: HostFiles, missing: readonly string[]): (id: string) => boolean {
+  if (missing.length === 0) return () => false;
+  const packages = cpuList(hostFileText(files, `${CPU}/online`) ?? "").map((cpu) =>
+    numberAt(files, `${CPU}/cpu${cpu}/topology/physical_package_id`),
+  );
+  if (packages.length === 0 || packages.includes(undefined)) return () => false;
+  return (id) => !packages.includes(Number(id.replace("package-", "")));
 }

@@ -10,7 +10,7 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { errorText } from "../host/host-error.ts";
-import { readBack } from "../host/read-back.ts";
+import { readBack } from "../host/host-values.ts";
 import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
 import { type RaplOriginal, RaplZone, roundToRegisterStep } from "./rapl-zone.ts";

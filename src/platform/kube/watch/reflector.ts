@@ -1,19 +1,19 @@
 import { apiGroup, type ErrorCode } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Backoff } from "../../backoff/index.ts";
-import type { Clock } from "../../clock/index.ts";
+import type { Clock, Timer } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import type { Selection } from "../client/call-types.ts";
 import type { KubeClient } from "../client/client.ts";
-import { isApiError } from "../client/errors.ts";
+import { ApiError, isApiError } from "../client/errors.ts";
 import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resource.ts";
 import { waitAfterError } from "../client/retry.ts";
-import { IdleWatchdog, type ProbeResult, probeWatch } from "./idle-watchdog.ts";
 import { ListWatchSync } from "./list-watch-sync.ts";
 import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
+import { comesAfter } from "./resource-version.ts";
 
 export interface ReflectorOptions<Value, Index extends string> {
   readonly client: KubeClient;
@@ -34,23 +34,18 @@ export interface ReflectorOptions<Value, Index extends string> {
   readonly onForbidden?: () => void;
   /** Called when the server has no such kind, once until it is installed. */
   readonly onMissing?: () => void;
-  /** Maximum silence of a watch before it is probed; of a new one as well. Default: by how servers send bookmarks. */
+  /** Maximum silence of a watch before it is replaced; of a new one as well. Default: by how servers send bookmarks. */
   readonly idleLimit?: Milliseconds | undefined;
-  /**
-   * Replaces a silent watch at the limit without a probe, which is a list. For limits below the minute between two bookmarks,
-   * where silence is usual: changes of other kinds make almost every probe unsure, and then the watch is replaced anyway.
-   */
-  readonly replaceSilent?: boolean;
   readonly pageSize?: number;
 }
 
-/** Servers send a bookmark every minute, so a longer silence is suspicious. The watchdog asks after three quarters of it. */
+/** Servers send a bookmark every minute: after a longer silence the connection may be dead without an error. */
 const MAX_SILENCE = milliseconds(90_000);
 /**
  * Of a new watch. Servers leave out bookmarks that are not newer than the start of the watch: without a change of the kind in the
- * first minute, the first bookmark comes after two. A probe before that would be a list, and 5,000 agents would send it together.
+ * first minute, the first bookmark comes after two. 5,000 agents would replace their watches together before that.
  */
-const MAX_FIRST_SILENCE = milliseconds(180_000);
+const MAX_FIRST_SILENCE = milliseconds(135_000);
 const BACKOFF: Backoff = { first: milliseconds(250), longest: milliseconds(30_000) };
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 const OBJECT_UNREADABLE: ErrorCode = "JOULIE_E_OBJECT_UNREADABLE";
@@ -59,18 +54,17 @@ const MAX_RETRY_AFTER = milliseconds(120_000);
 const A_GOOD_WHILE = milliseconds(1000);
 /** After this many failed watches from one resourceVersion, the reflector lists again. */
 const FAILURES_UNTIL_LIST = 5;
-const MAX_PROBE = 10_000;
 /** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
 const CALL = { lean: true, urgent: true } as const;
 /**
  * The server ends watches after 20 to 40 minutes, which rebalances them over its replicas. client-go's 5 to 10 minutes would make
- * 5,000 agents renew a watch 67 times per second. The watchdog finds dead connections much sooner.
+ * 5,000 agents renew a watch 67 times per second. Silence shows dead connections much sooner.
  */
 const SERVER_TIMEOUT = milliseconds(1_200_000);
 
 /**
  * Keeps a store in sync with the API server: lists, watches, and restarts as needed.
- * It retries forever and probes silent connections.
+ * It retries forever and replaces silent connections.
  */
 export class Reflector<Value, Index extends string = never> {
   readonly #options: ReflectorOptions<Value, Index>;
@@ -213,61 +207,58 @@ export class Reflector<Value, Index extends string = never> {
     this.#synced.resolve();
   }
 
-  /** Returns when the server ends the watch or the watchdog gives it up. */
+  /** Returns when the server ends the watch, or after too long a silence. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { client, clock, random, resource, selection, idleLimit, replaceSilent = false } = this.#options;
+    const { client, clock, random, resource, selection, idleLimit } = this.#options;
     const abort = new AbortController();
     const stop = () => abort.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
-    const given: { up?: { error: Error | undefined } } = {};
-    const watchdog = new IdleWatchdog({
-      clock,
-      limit: this.#idleLimit,
-      firstLimit: idleLimit ?? MAX_FIRST_SILENCE,
-      probe: async () => (replaceSilent ? "unsure" : this.#probe(abort.signal)),
-      giveUp: (error) => {
-        given.up = { error };
-        abort.abort(error ?? new Error("the watch was silent for too long"));
-      },
+    let isSilent = false;
+    const silence = new SilenceTimer(clock, () => {
+      isSilent = true;
+      abort.abort(new Error("the watch was silent for too long"));
     });
     try {
       const resourceVersion = this.#sync.resourceVersion;
       const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
       const query = { ...selection, resourceVersion, serverTimeout };
       const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
+      silence.restart(idleLimit ?? MAX_FIRST_SILENCE);
       this.#openedAt = clock.monotonic();
       this.#heard();
       // A right or a CRD that came back while the place was still known needs no new list.
       this.#defined();
       this.#isForbidden = false;
-      watchdog.opened();
       for await (const batch of events) {
         if (abort.signal.aborted) break;
         this.#heard();
-        watchdog.heard();
+        silence.restart(this.#idleLimit);
         this.#sync.apply(batch);
       }
     } catch (error) {
-      if (given.up === undefined) throw error;
+      if (!isSilent) throw error;
     } finally {
-      watchdog.stop();
+      silence.stop();
       signal.removeEventListener("abort", stop);
       abort.abort();
     }
-    if (given.up?.error !== undefined) throw given.up.error;
+    if (isSilent) await this.#expectSamePast(signal);
   }
 
-  async #probe(signal: AbortSignal): Promise<ProbeResult> {
+  /** A server that was restored from a backup sends no event until its resourceVersion is that of the watch again. */
+  async #expectSamePast(signal: AbortSignal): Promise<void> {
     const { client, resource, selection } = this.#options;
-    const timeout = milliseconds(Math.min(this.#idleLimit, MAX_PROBE));
-    return probeWatch({
-      ask: async () => {
-        const page = await client.list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL });
-        this.#heard();
-        return page;
-      },
-      at: () => this.#sync.resourceVersion,
-    });
+    const { resourceVersion } = await client.list(
+      resource,
+      { ...selection, limit: 1 },
+      { signal, retries: 0, ...CALL },
+    );
+    this.#heard();
+    if (comesAfter(this.#sync.resourceVersion, resourceVersion) === true)
+      throw new ApiError(
+        "gone",
+        `the server's resourceVersion went back to ${resourceVersion}: it was restored from a backup`,
+      );
   }
 
   /** Logs a missing CRD once until it is installed. */
@@ -307,6 +298,37 @@ export class Reflector<Value, Index extends string = never> {
     if (error === undefined || isApiError(error, "gone") || (failures & (failures - 1)) !== 0) {
       log.debug(facts, "restarting watch");
     } else log.warn(facts, "watch failed; retrying");
+  }
+}
+
+/** Calls back after a silence. A timer that fires early waits for the rest, which is cheaper than a new timer per event. */
+class SilenceTimer {
+  readonly #clock: Clock;
+  readonly #onSilent: () => void;
+  #due = 0;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, onSilent: () => void) {
+    this.#clock = clock;
+    this.#onSilent = onSilent;
+  }
+
+  restart(limit: Milliseconds): void {
+    const before = this.#due;
+    this.#due = this.#clock.monotonic() + limit;
+    if (this.#timer === undefined || this.#due < before) this.#wait();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #wait(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(milliseconds(Math.max(0, this.#due - this.#clock.monotonic())), () => {
+      if (this.#clock.monotonic() < this.#due) this.#wait();
+      else this.#onSilent();
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 // A separate process for the race test: locks a folder on command and reports whether it succeeded.
 import { createInterface } from "node:readline";
-import { type FolderLock, lockFolder } from "../folder-lock.ts";
+import { type FolderLock, lockFolder } from "../index.ts";
 
 const [folder = ""] = process.argv.slice(2);
 let lock: FolderLock | undefined;

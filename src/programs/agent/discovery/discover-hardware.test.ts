@@ -9,8 +9,8 @@ import { celsius, percent, watts } from "../../../core/units/index.ts";
 import {
   CpufreqBackend,
   type GpuCapBoard,
-  HostFactsReader,
   HsmpBackend,
+  hostFacts,
   type PowerCapBackend,
   RaplBackend,
   RaplEnergy,
@@ -51,8 +51,9 @@ function machine(sysTree: HostTree, cpuinfo: string, gpus: readonly PowerCapBack
   const sys = new FakeHost(sysTree);
   const clock = hastyClock();
   emulateRapl(sys);
-  const facts = new HostFactsReader({ sys, proc: new FakeHost(procTree(cpuinfo), "/proc") });
-  const mostPower = () => catalogueLimits(facts.read().cpu.model, builtinCatalogue).max;
+  const proc = new FakeHost(procTree(cpuinfo), "/proc");
+  const facts = () => hostFacts({ sys, proc });
+  const mostPower = () => catalogueLimits(facts().cpu.model, builtinCatalogue).max;
   const sources = {
     facts,
     cpuCaps: [new RaplBackend({ files: sys, clock }), new HsmpBackend({ files: sys, clock, maxPower: mostPower })],

@@ -9,7 +9,7 @@ import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
 /** Where discovery reads a machine's hardware. */
 export interface DiscoverySources {
-  readonly facts: { read(): HostFacts };
+  readonly facts: () => HostFacts;
   /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
@@ -45,7 +45,7 @@ async function readSources(
   ]);
   const { zones, missing } = energy.sample();
   const noEnergy = zones.length > 0 ? undefined : (missing ?? "there are no energy counters");
-  return { facts: facts.read(), cpu, noThrottle, noEnergy, gpu };
+  return { facts: facts(), cpu, noThrottle, noEnergy, gpu };
 }
 
 async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undefined): Promise<DiscoveredBackend> {

@@ -8,11 +8,11 @@ import {
   CpufreqBackend,
   findGpuBackend,
   HostDirectory,
-  HostFactsReader,
   type HostFiles,
   HsmpBackend,
   HsmpDevice,
   type HsmpDeviceOptions,
+  hostFacts,
   type PowerCapBackend,
   RaplBackend,
   RaplEnergy,
@@ -63,10 +63,10 @@ export function openHost(
   catalogue: Catalogue,
   { mayWrite: mayWriteState = true, hsmp = {} }: OpenHostOptions = {},
 ): HostMachine {
-  const facts = new HostFactsReader({ sys, proc });
+  const facts = () => hostFacts({ sys, proc });
   // The CPU model does not change, so its catalogue limits are looked up once.
   let limits: ReturnType<typeof catalogueLimits> | undefined;
-  const known = () => (limits ??= catalogueLimits(facts.read().cpu.model, catalogue));
+  const known = () => (limits ??= catalogueLimits(facts().cpu.model, catalogue));
   const ratedPower = () => known().rated;
   const mostPower = () => known().max;
   const cpuCaps: readonly PowerCapBackend[] = [

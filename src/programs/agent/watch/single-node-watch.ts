@@ -40,7 +40,7 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** How long a watch may be silent before the reflector probes the connection. */
+  /** How long a watch may be silent before the reflector replaces it. */
   readonly idleLimit?: Milliseconds | undefined;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;
   /** Called when the node's target or route may have changed; undefined means all nodes. */

@@ -39,7 +39,7 @@ export interface ClusterCacheOptions {
   /** Set if nodes are ranked by joules. */
   readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
-  /** After this long without watch events the list is read again, so that no data is older while the API responds. */
+  /** After this long without watch events the watch is replaced, so that no data is older while the API responds. */
   readonly cacheTtl: Milliseconds;
   /** A Node was deleted; its slot may be reused from now on. */
   readonly onLeave: (name: string, slot: number) => void;
@@ -91,7 +91,7 @@ export class ClusterCache {
     );
     this.#onLeave = onLeave;
     this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
-    const base = { client, clock, random, log, idleLimit: cacheTtl, replaceSilent: true, pageSize: PAGE_SIZE };
+    const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
     this.#reflectors = {
       nodes: new Reflector({
         ...base,

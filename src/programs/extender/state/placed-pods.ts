@@ -22,7 +22,7 @@ export interface PlacedPodsOptions {
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** Maximum silence of the watch before it is probed. */
+  /** Maximum silence of the watch before it is replaced. */
   readonly idleLimit: Milliseconds;
   /** After this long without contact the pods are too old to place others by. */
   readonly stalenessThreshold: Milliseconds;

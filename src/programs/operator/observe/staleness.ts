@@ -2,7 +2,7 @@ import { milliseconds } from "../../../core/units/index.ts";
 import type { Reflector } from "../../../platform/kube/index.ts";
 
 /**
- * By then a silent watch was probed: a new one after 135 s, because its first bookmark may take two minutes. If not, its data
+ * By then a silent watch was replaced: a new one after 135 s, because its first bookmark may take two minutes. If not, its data
  * may be stale.
  */
 const STALE_AFTER = milliseconds(150_000);

@@ -1,7 +1,14 @@
 import * as z from "zod";
 import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
-import { formatWatts, isPositive, milliseconds, type Watts } from "../../../core/units/index.ts";
-import type { BackendView, DeviceKind, LimitReading, OriginalReading, PowerCapBackend } from "../port.ts";
+import { formatWatts, isPositive, milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
+import type {
+  BackendView,
+  DeviceKind,
+  LimitReading,
+  OriginalReading,
+  PowerCapBackend,
+  ThrottleBackend,
+} from "../port.ts";
 import type { ControlCommand, HttpControlClient, HttpEndpoint } from "./http-control.ts";
 
 /** What the agent knows about the devices behind a control service. The service itself reports nothing about them. */
@@ -29,11 +36,9 @@ const NO_LIMIT: Readonly<Record<DeviceKind, number>> = { cpu: 1000, gpu: 2000 };
 const boardIds = { cpu: "packages", gpu: "gpus" } as const;
 
 /** The original in the journal. It names the endpoint, so that restore works after the route changed or the agent was replaced. */
-const originalSchema = z.object({
-  endpoint: z.string().min(1),
-  timeoutSeconds: z.number().positive().max(300),
-  watts: z.number().positive(),
-});
+const endpointFields = { endpoint: z.string().min(1), timeoutSeconds: z.number().positive().max(300) };
+const capSchema = z.object({ ...endpointFields, watts: z.number().positive() });
+const throttleSchema = z.object(endpointFields);
 
 /**
  * Sets caps through an HTTP control service. One board stands for all packages, or all GPUs, of a node. The service has no original
@@ -87,7 +92,7 @@ export class HttpCapBackend implements PowerCapBackend {
 
   async restore(id: string, original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
-    const parsed = parseHttpOriginal(original, originalSchema);
+    const parsed = parseHttpOriginal(original, capSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
     return this.#options.control.lift(commandOf(this.kind, parsed.watts), httpEndpointOf(parsed), signal);
   }
@@ -106,22 +111,56 @@ const commandOf = (kind: DeviceKind, watts: number): ControlCommand =>
     ? { action: "rapl.set_power_cap_watts", capWatts: watts }
     : { action: "gpu.set_power_cap_watts", capWattsPerGpu: watts };
 
-export const INVALID_ORIGINAL = "the journal entry for restoring over HTTP is invalid";
+const INVALID_ORIGINAL = "the journal entry for restoring over HTTP is invalid";
 
-export const originalEndpoint = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
+const originalEndpoint = ({ endpoint, timeout }: HttpEndpoint) => ({ endpoint, timeoutSeconds: timeout / 1000 });
 
-export const httpEndpointOf = (original: {
-  readonly endpoint: string;
-  readonly timeoutSeconds: number;
-}): HttpEndpoint => ({
+const httpEndpointOf = (original: { readonly endpoint: string; readonly timeoutSeconds: number }): HttpEndpoint => ({
   endpoint: original.endpoint,
   timeout: milliseconds(original.timeoutSeconds * 1000),
 });
 
-export function parseHttpOriginal<Original>(original: string, schema: z.ZodType<Original>): Original | undefined {
+function parseHttpOriginal<Original>(original: string, schema: z.ZodType<Original>): Original | undefined {
   try {
     return schema.safeParse(JSON.parse(original)).data;
   } catch {
     return undefined;
+  }
+}
+
+/** Throttles CPUs through an HTTP control service. Restore sets the throttle to 0 %. */
+export class HttpThrottleBackend implements ThrottleBackend {
+  readonly name = "http";
+  readonly #control: HttpControlClient;
+  /** Whether the node may be throttled. Until then, a throttle of 0 % needs no command. */
+  #throttled = false;
+
+  constructor(control: HttpControlClient) {
+    this.#control = control;
+  }
+
+  async discover(): Promise<{ absent?: string }> {
+    return {};
+  }
+
+  async throttle(requested: Percent, signal?: AbortSignal): Promise<WriteOutcome> {
+    const throttlePct = Math.min(100, Math.max(0, requested || 0));
+    if (throttlePct === 0 && !this.#throttled) return { result: "applied" };
+    this.#throttled = true;
+    return this.#control.send({ action: "dvfs.set_throttle_pct", throttlePct }, signal);
+  }
+
+  adoptOriginals(): void {
+    this.#throttled = true;
+  }
+
+  async original(): Promise<OriginalReading> {
+    return { original: JSON.stringify(originalEndpoint(this.#control.endpoint)) };
+  }
+
+  async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
+    const parsed = parseHttpOriginal(original, throttleSchema);
+    if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
+    return this.#control.lift({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, httpEndpointOf(parsed), signal);
   }
 }
