@@ -6,10 +6,10 @@ import { type JouliePrograms, type Role, roles } from "./cluster-programs.ts";
 import { memoryOf, processorSeconds } from "./operator-process.ts";
 import type { BenchFigure } from "./scenario.ts";
 
-/** The operator refreshes every twin once in this time (TWIN_HEARTBEAT); agents report more often. */
+/** The operator refreshes every twin without an agent once in this time (TWIN_HEARTBEAT); agents report more often. */
 export const REST_MS = 225_000;
-/** A node agent repeats an unchanged report once in this time: 7 ticks. */
-const AGENT_PERIOD_MS = 140_000;
+/** A node agent repeats an unchanged report once in this time: 9 ticks. */
+const AGENT_PERIOD_MS = 180_000;
 /** What one node agent stands for. */
 const DAEMONSET = 5000;
 const BUSY_MS = 10_000;
@@ -33,11 +33,7 @@ export async function measureRest(
   const after = await writes(joulie);
 
   const perMinute = (count: number): BenchFigure => ({ unit: "per min", value: (count * MINUTE_MS) / lasted });
-  for (const [program, own] of Map.groupBy(requests, programOf)) {
-    for (const [verb, same] of Map.groupBy(own, verbOf)) {
-      figures[`${title}: ${program}: ${verb}`] = perMinute(same.length);
-    }
-  }
+  for (const [request, count] of requestCounts(requests)) figures[`${title}: ${request}`] = perMinute(count);
   const ours = requests.filter(({ user }) => isRole(accountOf(user)));
   const perSecond = (count: number, ms: number): BenchFigure => ({ unit: "per s", value: (count * 1000) / ms });
   figures[`${title}: Joulie's requests`] = perSecond(ours.length, lasted);
@@ -65,6 +61,15 @@ export async function measureRest(
     figures[`${title}: memory of ${server}`] = { unit: "MiB", value: memoryOf(pidOf(plane, server), "VmRSS") };
   }
 }
+
+/** How often each program sent each kind of request. */
+export const requestCounts = (requests: readonly AuditedRequest[]): Map<string, number> =>
+  new Map(
+    Array.from(
+      Map.groupBy(requests, (request) => `${programOf(request)}: ${verbOf(request)}`),
+      ([request, { length }]) => [request, length],
+    ),
+  );
 
 /** Processor seconds so far. Replicas count together. */
 function processorByProgram(plane: ControlPlane, joulie: JouliePrograms): Map<string, number> {

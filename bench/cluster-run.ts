@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { labels, type NodeTwinStatus } from "../src/core/api/index.ts";
 import { systemClock } from "../src/platform/clock/index.ts";
-import { KubeClient, Reflector, resources } from "../src/platform/kube/index.ts";
+import { KubeClient, type KubeObject, Reflector, type Resource, resources } from "../src/platform/kube/index.ts";
 import { createLogger } from "../src/platform/log/index.ts";
 import { seededRandom } from "../src/platform/random/index.ts";
 import { schedulerConfigText } from "../src/programs/cli/scheduler-config.ts";
@@ -12,7 +12,7 @@ import { type ControlPlane, startControlPlane } from "../test/controlplane/harne
 import { numbered } from "../test/controlplane/objects.ts";
 import type { SchedulerConfig } from "../test/controlplane/programs.ts";
 import { JouliePrograms, poolLabel, singleNode } from "./cluster-programs.ts";
-import { measureRest } from "./cluster-rest.ts";
+import { measureRest, requestCounts } from "./cluster-rest.ts";
 import type { BenchFigure } from "./scenario.ts";
 import { bucketsOf, quantileOf } from "./scheduler-histogram.ts";
 import { BoundPods } from "./scheduling-run.ts";
@@ -44,9 +44,13 @@ export async function measureCluster(nodes: number, main: string): Promise<Recor
     joulie = await JouliePrograms.start(plane, main, pool);
     await plane.schedule(schedulerConfig(joulie.extenderPort));
     await converge(figures, title, plane, { begun, joulie, nodes });
-    const watches = plane.audited(from).filter(({ user, verb }) => user.endsWith(":joulie-agent") && verb === "watch");
+    const started = plane.audited(from);
+    for (const [request, count] of requestCounts(started))
+      figures[`${title} at the start: ${request}`] = { unit: "per node", value: count / nodes };
+    const watches = started.filter(({ user, verb }) => user.endsWith(":joulie-agent") && verb === "watch");
     figures[`${title}: watches of one node agent`] = { unit: "", value: watches.length };
 
+    await hardwarePublished(plane, nodes);
     await measureRest(figures, `${title} at rest`, plane, joulie);
 
     const withJoulie = await schedulePods(plane, "with", scheduled, schedulerConfig(joulie.extenderPort));
@@ -69,7 +73,9 @@ async function converge(
   plane: ControlPlane,
   { begun, joulie, nodes }: { readonly begun: number; readonly joulie: JouliePrograms; readonly nodes: number },
 ): Promise<void> {
-  const twins = new WatchedTwins(plane);
+  const twins = new Watched(plane, resources.nodeTwins, (object) =>
+    progressOf((object as { status?: NodeTwinStatus }).status),
+  );
   try {
     await joulie.ready();
     figures[`${title}: all programs ready after`] = secondsSince(begun);
@@ -79,6 +85,16 @@ async function converge(
     figures[`${title}: all caps applied and twins measured after`] = secondsSince(begun);
   } finally {
     await twins.stop();
+  }
+}
+
+/** Pools publish it at a bounded rate, so the last objects come after the caps. */
+async function hardwarePublished(plane: ControlPlane, nodes: number): Promise<void> {
+  const hardware = new Watched(plane, resources.nodeHardwares, () => true);
+  try {
+    await hardware.until(nodes, () => true);
+  } finally {
+    await hardware.stop();
   }
 }
 
@@ -163,30 +179,30 @@ interface TwinProgress {
   readonly isMeasured: boolean;
 }
 
-/** Follows the twins while the cluster converges. */
-class WatchedTwins {
+/** Follows the objects of a kind while the cluster converges. */
+class Watched<Value> {
   readonly #transport;
-  readonly #reflector: Reflector<TwinProgress>;
+  readonly #reflector: Reflector<Value>;
 
-  constructor({ admin }: ControlPlane) {
+  constructor({ admin }: ControlPlane, resource: Resource, project: (object: KubeObject) => Value) {
     this.#transport = reach(admin.server, admin.token, admin.ca);
     const base = { clock: systemClock, random: seededRandom(1) };
     this.#reflector = new Reflector({
       ...base,
       client: new KubeClient({ ...base, transport: this.#transport, fieldManager: "bench" }),
       log: createLogger({ level: "fatal", program: "bench" }),
-      resource: resources.nodeTwins,
-      project: (object) => progressOf((object as { status?: NodeTwinStatus }).status),
+      resource,
+      project,
     });
     this.#reflector.start();
   }
 
-  async until(count: number, holds: (twin: TwinProgress) => boolean): Promise<void> {
+  async until(count: number, holds: (value: Value) => boolean): Promise<void> {
     const deadline = performance.now() + CONVERGE_LIMIT_MS;
     for (;;) {
       const reached = [...this.#reflector.store.values()].filter(holds).length;
       if (reached >= count) return;
-      if (performance.now() > deadline) throw new Error(`${reached} of ${count} twins after ${CONVERGE_LIMIT_MS} ms`);
+      if (performance.now() > deadline) throw new Error(`${reached} of ${count} objects after ${CONVERGE_LIMIT_MS} ms`);
       await sleep(250);
     }
   }

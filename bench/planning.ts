@@ -12,7 +12,7 @@ import {
   statusToPublish,
 } from "../src/core/planning/index.ts";
 import { ArrivalHistory, capLimits } from "../src/core/policy/index.ts";
-import { agentHeartbeat, linearCoolingModel } from "../src/core/twin/index.ts";
+import { linearCoolingModel } from "../src/core/twin/index.ts";
 import { instant, milliseconds, percent, watts } from "../src/core/units/index.ts";
 import type { BenchFigure, Scenario } from "./scenario.ts";
 
@@ -52,7 +52,6 @@ const settings: PlanningSettings = {
   catalogue: builtinCatalogue,
   twin: { cooling: linearCoolingModel() },
   powerSource: "auto",
-  agentHeartbeat,
   readingsFreshFor: milliseconds(300_000),
 };
 

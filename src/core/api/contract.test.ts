@@ -196,6 +196,7 @@ describe("the names of the contract", () => {
       apiVersionName: "v1alpha1",
       apiVersion: "joulie.io/v1alpha1",
       arrivalsConfigMap: "joulie-arrivals",
+      operatorConfigMap: "joulie-operator-state",
       fieldManagers: { operator: "joulie-operator", agent: "joulie-agent", power: "joulie-power" },
       labels: {
         managed: "joulie.io/managed",

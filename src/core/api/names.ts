@@ -118,3 +118,6 @@ export const gpuResources: Readonly<Record<GpuVendor, string>> = {
 
 /** Where the operator keeps the arrivals of the last day, in its namespace, for the reserve of sleeping nodes. */
 export const arrivalsConfigMap = "joulie-arrivals";
+
+/** What the operator tells agents and extenders, in its namespace. */
+export const operatorConfigMap = "joulie-operator-state";

@@ -13,7 +13,7 @@ import { PodShapes, type PodSummary, podSummaryOf } from "../demand/index.ts";
 import { ArrivalHistory } from "../fit/index.ts";
 import { builtinCatalogue } from "../inventory/index.ts";
 import { capLimits } from "../policy/index.ts";
-import { agentHeartbeat, linearCoolingModel, type MeterReading } from "../twin/index.ts";
+import { linearCoolingModel, type MeterReading } from "../twin/index.ts";
 import { type Instant, instant, milliseconds, percent, seconds, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
 import { statusToPublish } from "./node-plan.ts";
@@ -54,7 +54,6 @@ const settings: PlanningSettings = {
   catalogue: builtinCatalogue,
   twin: { cooling: linearCoolingModel() },
   powerSource: "auto",
-  agentHeartbeat,
   readingsFreshFor: milliseconds(300_000),
 };
 

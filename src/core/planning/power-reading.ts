@@ -52,11 +52,8 @@ function meterReading(target: NodeTarget, input: PlanningInput): PowerReading | 
   );
 }
 
-const readingOfAgent = (
-  { twin, managed: { shape } }: NodeTarget,
-  { settings, now }: PlanningInput,
-): PowerReading | undefined =>
-  agentReading(twin?.status?.controlStatus, shape.hardware.gpu !== undefined, now, settings.agentHeartbeat);
+const readingOfAgent = ({ twin, managed: { shape } }: NodeTarget, { now }: PlanningInput): PowerReading | undefined =>
+  agentReading(twin?.status?.controlStatus, shape.hardware.gpu !== undefined, now);
 
 function staticReading(target: NodeTarget, input: PlanningInput): PowerReading | undefined {
   const power = staticEstimate(target.managed.shape.hardware, podWattsOn(target, input).total, target.budget);

@@ -19,7 +19,6 @@ export interface PlanningSettings {
   readonly sleep?: SleepSettings | undefined;
   readonly twin: TwinModel;
   readonly powerSource: PowerSourceMode;
-  readonly agentHeartbeat: Milliseconds;
   /** A reading from outside the cluster is ignored when it is older. */
   readonly readingsFreshFor: Milliseconds;
 }

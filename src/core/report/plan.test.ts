@@ -4,7 +4,7 @@ import { builtinCatalogue } from "../inventory/index.ts";
 import type { NodePlan, PlanningSettings } from "../planning/index.ts";
 import { capLimits } from "../policy/index.ts";
 import type { SleepDecision } from "../sleep/index.ts";
-import { agentHeartbeat, linearCoolingModel } from "../twin/index.ts";
+import { linearCoolingModel } from "../twin/index.ts";
 import { milliseconds, percent, watts } from "../units/index.ts";
 import type { ClusterObjectsWithPods } from "./cluster-objects.ts";
 import { planReport } from "./plan-changes.ts";
@@ -39,7 +39,6 @@ const settings: PlanningSettings = {
   catalogue: builtinCatalogue,
   twin: { cooling: linearCoolingModel() },
   powerSource: "auto",
-  agentHeartbeat,
   readingsFreshFor: milliseconds(300_000),
 };
 

@@ -1,13 +1,5 @@
 import type { NodeTwinStatus, PowerSource, TwinControlReport } from "../api/index.ts";
-import {
-  type Instant,
-  instant,
-  isNonNegative,
-  type Milliseconds,
-  milliseconds,
-  type Watts,
-  watts,
-} from "../units/index.ts";
+import { type Instant, instant, isNonNegative, milliseconds, type Watts, watts } from "../units/index.ts";
 import { isBeyondClockSkew } from "./trend.ts";
 
 export interface PowerReading {
@@ -52,35 +44,28 @@ export function choosePowerReading(mode: PowerSourceMode, readings: PowerReading
 }
 
 /**
- * The longest interval between two power reports of an agent, even if nothing changed. Agent and operator share this value.
- * docs/design/0005-twin-readings.md explains why it is not a number of agent ticks.
+ * The longest interval between two power reports of an agent, even if nothing changed.
+ * docs/design/0014-heartbeats-at-rest.md explains the value.
  */
-export const agentHeartbeat = milliseconds(150_000);
-
-/** One report may be lost before a reading is stale. */
-const FRESH_HEARTBEATS = 2;
+export const agentHeartbeat = milliseconds(190_000);
 
 /** How long the operator uses an agent's reading. With a longer agent interval the node is not measured in between. */
-export const agentReadingFreshFor = milliseconds(FRESH_HEARTBEATS * agentHeartbeat);
+export const agentReadingFreshFor = milliseconds(300_000);
 
 /**
  * The power that the agent last reported for the node: CPUs and GPUs together, as old as the older of the two. If the agent
  * of a GPU node reports only one of them, the node is not measured, because a partial sum is not the node's power.
- *
- * `heartbeat` is the longest interval between two reports. It is not the agent's tick: within its deadband a healthy agent
- * reports nothing for many ticks. The operator cannot read the interval from the agent, so both use `agentHeartbeat`.
  */
 export function agentReading(
   status: NodeTwinStatus["controlStatus"],
   hasGpu: boolean,
   now: Instant,
-  heartbeat: Milliseconds,
 ): PowerReading | undefined {
   const reports = hasGpu ? [status?.cpu, status?.gpu] : [status?.cpu];
   let power = 0;
   let oldest = Number.POSITIVE_INFINITY;
   for (const report of reports) {
-    const at = freshSince(report, now, heartbeat);
+    const at = freshSince(report, now);
     const part = report?.observedPowerWatts;
     if (at === undefined || !isNonNegative(part)) return undefined;
     power += part;
@@ -90,7 +75,7 @@ export function agentReading(
 }
 
 /** A report from the future is as unreliable as an old one. */
-function freshSince(report: TwinControlReport | undefined, now: Instant, heartbeat: Milliseconds): Instant | undefined {
+function freshSince(report: TwinControlReport | undefined, now: Instant): Instant | undefined {
   const at = instant(Date.parse(report?.updatedAt ?? ""));
-  return now - at <= FRESH_HEARTBEATS * heartbeat && !isBeyondClockSkew(at, now) ? at : undefined;
+  return now - at <= agentReadingFreshFor && !isBeyondClockSkew(at, now) ? at : undefined;
 }

@@ -7,6 +7,7 @@ export {
   type TokenVerdict,
   tokenReviewRules,
 } from "./auth/token-authorizer.ts";
+export { CallLimit } from "./client/call-limit.ts";
 export type {
   DeleteOptions,
   ListQuery,
@@ -36,6 +37,12 @@ export { EventRecorder, type EventRecorderOptions } from "./events/event-recorde
 export { LeaderElector, type LeaderElectorOptions } from "./leader/leader-elector.ts";
 export { type Lease, microTime } from "./leader/lease.ts";
 export type { Change, ChangeListener, IndexFunctions, StoreView } from "./watch/object-store.ts";
+export {
+  type OperatorState,
+  OperatorStateWatch,
+  type OperatorStateWatchOptions,
+  operatorStateRule,
+} from "./watch/operator-state.ts";
 export { Reflector, type ReflectorOptions, unreadOf } from "./watch/reflector.ts";
 export { comesAfter } from "./watch/resource-version.ts";
 export { StopSwitch, type StopSwitchOptions, stoppedBy, stopSwitchRule } from "./watch/stop-switch.ts";

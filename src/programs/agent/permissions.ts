@@ -1,5 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
-import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
+import { operatorStateRule, type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 const WATCHED = ["list", "watch"] as const;
 
@@ -13,6 +13,7 @@ export const agentPermissions = (
   namespace = "joulie-system",
 ): readonly PermissionRule[] => [
   stopSwitchRule(namespace),
+  operatorStateRule(namespace),
   { apiGroups: [""], resources: ["nodes"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["nodetwins"], verbs: WATCHED },
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },

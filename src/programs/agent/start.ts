@@ -7,7 +7,15 @@ import { formatDuration, milliseconds, type RandomSource } from "../../core/unit
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
-import { EventRecorder, KubeClient, StopSwitch, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
+import {
+  CallLimit,
+  EventRecorder,
+  KubeClient,
+  OperatorStateWatch,
+  StopSwitch,
+  TokenAuthorizer,
+  type Transport,
+} from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
@@ -54,6 +62,11 @@ export interface AgentWorld {
 
 /** Sized for a pool of thousands of nodes: one report per node and minute, and all of them at once at a cold start. */
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
+/**
+ * At a cold start the first NodeHardware of a pool's nodes comes after targets and reports, which nodes wait for. What a pool
+ * publishes the operator knows from the same labels.
+ */
+const FIRST_HARDWARE = { perSecond: 8, burst: 100, queue: 0 };
 /** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;
 /** From this TARGET_LEASE on, the usual limits of a silent watch are short enough. */
@@ -131,6 +144,7 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
   });
   const prometheus = new PrometheusClients({ clock: ioClock, ...credentials });
 
+  const firstWrites = new CallLimit({ clock: ioClock, ...FIRST_HARDWARE });
   const runnerOf = (name: string, discover: Discover): NodeRunner =>
     new NodeRunner({
       name,
@@ -147,8 +161,15 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
         onThrottle: (kind) => agentMetrics.recordThrottleAction(name, kind),
         onFirstGpuAnswer: () => own?.request(),
       }),
-      reporter: new StatusReporter({ node: name, client, clock, interval: settings.interval, changes }),
-      hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool }),
+      reporter: new StatusReporter({
+        node: name,
+        client,
+        clock,
+        interval: settings.interval,
+        changes,
+        aliveAt: () => operatorState.state.aliveAt,
+      }),
+      hardware: new HardwareReporter({ node: name, client, clock, random, changes, watched: isPool, firstWrites }),
       discover,
       settings,
       clock,
@@ -166,6 +187,13 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     ...watchOptions,
     namespace: config.POD_NAMESPACE,
     onChange: () => requestTick(undefined),
+  });
+  const operatorState = new OperatorStateWatch({
+    client,
+    clock: ioClock,
+    random,
+    log,
+    namespace: config.POD_NAMESPACE,
   });
   const watching: WatchOptions = { ...watchOptions, stopSwitch, onSpecChange: requestTick };
   const shard = isPool
@@ -249,10 +277,13 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     start: async () => {
       await pages.start?.();
       stopSwitch.start();
+      operatorState.start();
       view.start();
     },
     stop: async () => {
-      const stopped = [pages, view, stopSwitch, recorder].map(async (service: Service) => service.stop?.());
+      const stopped = [pages, view, stopSwitch, operatorState, recorder].map(async (service: Service) =>
+        service.stop?.(),
+      );
       const closed = connections.map(async (connection) => connection.close());
       await endsWithin(ioClock, shutdownTimes.close, Promise.all([...stopped, ...closed]));
     },

@@ -1,4 +1,4 @@
-import { apiGroup, arrivalsConfigMap } from "../../core/api/index.ts";
+import { apiGroup, arrivalsConfigMap, operatorConfigMap } from "../../core/api/index.ts";
 import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 const WATCHED = ["list", "watch"] as const;
@@ -18,6 +18,9 @@ export const operatorPermissions = (
   { apiGroups: [apiGroup], resources: ["nodetwins/status"], verbs: ["patch"] },
   { apiGroups: [apiGroup], resources: ["nodehardwares"], verbs: [...WATCHED, "delete"] },
   { apiGroups: [apiGroup], resources: ["nodepowerprofiles"], verbs: [...WATCHED, "create", "patch", "delete"] },
+  { namespace, apiGroups: [""], resources: ["configmaps"], resourceNames: [operatorConfigMap], verbs: ["patch"] },
+  // A name cannot limit `create`.
+  { namespace, apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
   ...(options.sleep === true ? sleepPermissions(namespace) : []),
   { apiGroups: ["metrics.k8s.io"], resources: ["nodes"], verbs: ["list"] },
   { apiGroups: ["events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
@@ -37,6 +40,4 @@ const sleepPermissions = (namespace: string): readonly PermissionRule[] => [
     resourceNames: [arrivalsConfigMap],
     verbs: ["get", "patch"],
   },
-  // A name cannot limit `create`.
-  { namespace, apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
 ];

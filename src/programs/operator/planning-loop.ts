@@ -65,6 +65,7 @@ export class PlanningLoop {
   #urgent = Promise.withResolvers<void>();
   #plan: ClusterPlan | undefined;
   #lastPass: MonotonicInstant | undefined;
+  #lastPassFailed = false;
   /** Wall-clock time minus monotonic time. It changes when the clock is set. */
   #clockOffset: number | undefined;
 
@@ -150,6 +151,7 @@ export class PlanningLoop {
     try {
       for (;;) {
         await clock.sleep(pause, signal);
+        if (!this.#lastPassFailed && this.stalled === undefined) reconciler.publishAlive();
         reconciler.refreshDueTwins();
       }
     } catch (error) {
@@ -180,7 +182,9 @@ export class PlanningLoop {
       sleepEvents.report(next, this.#plan, (name) => state.node(name));
       this.#plan = next;
       reconciler.submit(next);
+      this.#lastPassFailed = false;
     } catch (err) {
+      this.#lastPassFailed = true;
       // The loop goes on after an error, because the state that caused it may change.
       log.error({ err }, "planning pass failed; the next pass retries");
     }

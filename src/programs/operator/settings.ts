@@ -2,7 +2,7 @@ import type { Catalogue } from "../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../core/planning/index.ts";
 import { capLimits } from "../../core/policy/index.ts";
 import type { SleepSettings } from "../../core/sleep/index.ts";
-import { agentHeartbeat, type CoolingModel, linearCoolingModel } from "../../core/twin/index.ts";
+import { type CoolingModel, linearCoolingModel } from "../../core/twin/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
@@ -12,6 +12,8 @@ export interface OperatorSettings extends PlanningSettings {
   readonly sleep: SleepSettings;
   /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
+  /** The same, of a twin that an agent refreshes: halfway from there to the age at which extenders take it for stale. */
+  readonly heartbeatWithAgent: Milliseconds;
   /** Whether plans need the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
   /** Whether targets are mirrored to NodePowerProfiles. */
@@ -68,7 +70,7 @@ export const settingsOf = (
   },
   powerSource: config.OPERATOR_NODE_POWER_SOURCE,
   heartbeat: config.TWIN_HEARTBEAT,
-  agentHeartbeat,
+  heartbeatWithAgent: milliseconds((config.TWIN_HEARTBEAT + config.TWIN_STALENESS_THRESHOLD) / 2),
   readingsFreshFor: readingsFreshFor(config),
   readsShapes:
     config.POLICY_TYPE === "fit_aware_v1" || config.ECO_MAX_SLOWDOWN_PCT !== undefined || config.SLEEP_MODE !== "off",

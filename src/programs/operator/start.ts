@@ -151,6 +151,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         metrics,
         events,
         pending,
+        namespace: config.POD_NAMESPACE,
         mayWrite,
         requestPass: () => loop.request(),
       });

@@ -1,4 +1,4 @@
-import { apiGroup, arrivalsConfigMap } from "../../core/api/index.ts";
+import { apiGroup, arrivalsConfigMap, operatorConfigMap } from "../../core/api/index.ts";
 
 /** RBAC rules of `joulie uninstall`; a rule without a namespace is cluster-wide. */
 export const uninstallPermissions = (namespace: string, leases: readonly string[]) => [
@@ -12,7 +12,13 @@ export const uninstallPermissions = (namespace: string, leases: readonly string[
   { apiGroups: [apiGroup], resources: ["powerendpoints"], verbs: ["list"] },
   { namespace, apiGroups: [""], resources: ["pods"], verbs: ["list"] },
   { namespace, apiGroups: ["coordination.k8s.io"], resources: ["leases"], resourceNames: leases, verbs: ["delete"] },
-  { namespace, apiGroups: [""], resources: ["configmaps"], resourceNames: [arrivalsConfigMap], verbs: ["delete"] },
+  {
+    namespace,
+    apiGroups: [""],
+    resources: ["configmaps"],
+    resourceNames: [arrivalsConfigMap, operatorConfigMap],
+    verbs: ["delete"],
+  },
 ];
 
 /** With a simulated fleet, which has to stop while it still has its own rights. */

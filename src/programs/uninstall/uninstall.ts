@@ -1,4 +1,11 @@
-import { annotations, arrivalsConfigMap, asleepTaint, labels, managedByOperator } from "../../core/api/index.ts";
+import {
+  annotations,
+  arrivalsConfigMap,
+  asleepTaint,
+  labels,
+  managedByOperator,
+  operatorConfigMap,
+} from "../../core/api/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -125,7 +132,8 @@ export async function clearStop({
     return `pods of ${selector} still run after ${formatDuration(timeout)}; remove the annotation ${annotations.stop} from namespace ${namespace} when they are gone`;
   await annotateStop(client, namespace, null);
   for (const name of leases) await deleteIfPresent(client, resources.leases, { name, namespace });
-  await deleteIfPresent(client, resources.configMaps, { name: arrivalsConfigMap, namespace });
+  for (const name of [arrivalsConfigMap, operatorConfigMap])
+    await deleteIfPresent(client, resources.configMaps, { name, namespace });
   return undefined;
 }
 

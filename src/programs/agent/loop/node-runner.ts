@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeHardwareStatus, PowerTarget } from "../../../core/api/index.ts";
+import type { NodeHardwareStatus, NodeTwin, PowerTarget } from "../../../core/api/index.ts";
 import type { HardwareView } from "../../../core/inventory/index.ts";
 import { elapsed, inSeconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -51,8 +51,6 @@ export class NodeRunner {
   #view: HardwareView | undefined;
   /** The newest target that was carried out. */
   #receipt: Receipt | undefined;
-  /** The NodeTwin that got a first report. */
-  #announced: string | undefined;
 
   constructor(options: NodeRunnerOptions) {
     this.name = options.name;
@@ -97,7 +95,9 @@ export class NodeRunner {
     this.#view = found.view;
     const power = facts.twin?.status?.power?.state;
     const mayBeSilent = power === "waking" || power === "stopping";
-    const isAnnounced = intent.kind !== "enforce" || settings.simulateOnly || (await this.#isAnnounced(facts));
+    const lowersCaps =
+      intent.kind === "enforce" && !(isOfTwin(intent) && facts.twin?.spec.caps?.profile === "performance");
+    const isAnnounced = !lowersCaps || settings.simulateOnly || (await this.#isAnnounced(facts));
     const isCurrent = (kind: DeviceKind) => isAnnounced && wantsSameCaps(kind, view.facts(name), facts);
     const tick = await control.tick({ intent, route: routing.route, view: found.view, mayBeSilent, isCurrent }, signal);
     // What stopped the writes of this tick was a newer target, for which the next tick is due at once, or the report that failed.
@@ -141,9 +141,7 @@ export class NodeRunner {
    */
   async #isAnnounced({ twin }: NodeFacts): Promise<boolean> {
     const { uid } = twin?.metadata ?? {};
-    if (uid === undefined || twin?.status?.controlStatus?.observedGeneration !== undefined) return true;
-    if (uid !== this.#announced && (await this.#options.reporter.announce())) this.#announced = uid;
-    return uid === this.#announced;
+    return uid === undefined || (await this.#options.reporter.announce(uid));
   }
 
   #report(tick: NodeTick, facts: NodeFacts, routing: Routing, found: NodeHardwareStatus | undefined): void {
@@ -185,7 +183,16 @@ const wantsSameCaps = (kind: DeviceKind, { twin: newest }: NodeFacts, { twin: fo
 function reportedTwin({ twin }: NodeFacts): ReportedTwin | undefined {
   const { uid } = twin?.metadata ?? {};
   const { state, since = "" } = twin?.status?.power ?? {};
-  return uid === undefined ? undefined : { uid, wake: state === "waking" ? since : undefined };
+  if (twin === undefined || uid === undefined) return undefined;
+  return { uid, wake: state === "waking" ? since : undefined, refreshedAt: refreshedAt(twin) };
+}
+
+/**
+ * When a twin that the agent may refresh was refreshed last. Readings of the operator's own meters age with its writes, and a
+ * target without `caps` is one of an older operator, which waits for the newer one's heartbeat.
+ */
+function refreshedAt({ spec, status }: NodeTwin): string | undefined {
+  return spec.caps !== undefined && status?.powerMeasurement?.source === "agent" ? status.lastUpdated : undefined;
 }
 
 /** The status of a node whose agent has stopped. */

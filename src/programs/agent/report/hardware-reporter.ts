@@ -13,7 +13,7 @@ import {
   type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
+import { type CallLimit, isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
 import type { ProjectedNode } from "../watch/node-facts.ts";
@@ -26,6 +26,8 @@ export interface HardwareReporterOptions {
   readonly changes: ChangeLog;
   /** Whether NodeHardware is watched, so that no GET is needed. */
   readonly watched: boolean;
+  /** Whether an object may be published for the first time now. */
+  readonly firstWrites: Pick<CallLimit, "tryTake">;
 }
 
 /** Hardware rarely changes; a slow heartbeat shows that the agent still looks at it. */
@@ -50,7 +52,7 @@ export class HardwareReporter {
 
   /** Returns at once. While a write is in progress the next tick reports again. */
   report(node: ProjectedNode, status: NodeHardwareStatus, known?: NodeHardware): void {
-    const { clock, changes, node: name } = this.#options;
+    const { clock, changes, node: name, firstWrites } = this.#options;
     const now = clock.monotonic();
     if (this.#writing !== undefined) return;
     if (this.#failedAt !== undefined && elapsed(this.#failedAt, now) < RETRY_AFTER) return;
@@ -58,6 +60,7 @@ export class HardwareReporter {
     const text = textOf(status);
     const published = this.#published;
     if (published?.uid === uid && published.text === text && now < published.until) return;
+    if (published?.uid !== uid && !firstWrites.tryTake()) return;
     this.#writing = this.#write(uid, status, text, known)
       .then(() => {
         this.#failedAt = undefined;
@@ -65,6 +68,8 @@ export class HardwareReporter {
       })
       .catch((error: unknown) => {
         this.#failedAt = now;
+        // The object was deleted: it is created again.
+        if (isApiError(error, "notFound")) this.#published = undefined;
         changes.observe("NodeHardware", name, `not written: ${isApiError(error) ? error.kind : String(error)}`);
       })
       .finally(() => {
@@ -95,12 +100,14 @@ export class HardwareReporter {
         return;
       }
     }
-    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
-    const object = validateForWrite(nodeHardwareKind, {
-      metadata: { name, ownerReferences },
-      spec: { nodeName: name },
-    });
-    await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
+    if (this.#published?.uid !== uid) {
+      const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
+      const object = validateForWrite(nodeHardwareKind, {
+        metadata: { name, ownerReferences },
+        spec: { nodeName: name },
+      });
+      await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
+    }
     const updatedAt = new Date(clock.now()).toISOString();
     const { metadata: _, ...found } = validateForWrite(nodeHardwareKind, {
       metadata: { name },

@@ -10,7 +10,7 @@ import {
 import { fnv1a32 } from "../../../core/control/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient, type Resource, resources } from "../../../platform/kube/index.ts";
+import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { Routing } from "../routing/routing.ts";
 import { type DeviceStatus, isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
@@ -21,10 +21,12 @@ export interface StatusReporterOptions {
   readonly clock: Clock;
   readonly interval: Milliseconds;
   readonly changes: ChangeLog;
+  /** When all twins were last as the operator has decided, by its clock. */
+  readonly aliveAt: () => string | undefined;
 }
 
 /** One short attempt without retries: the next tick has a newer status. */
-const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true, force: true, subresource: "status" } as const;
+const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true, subresource: "status" } as const;
 /** No controller waits for a profile's status, so its heartbeat is this many times slower than the twin's. */
 const PROFILE_HEARTBEATS = 10;
 /** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
@@ -41,17 +43,23 @@ export interface ReportedTwin {
   readonly uid: string;
   /** While the node wakes: since when. */
   readonly wake?: string | undefined;
+  /** If the agent may refresh it: its `lastUpdated`. */
+  readonly refreshedAt?: string | undefined;
 }
 
 /** Writes a node's status on change and as a heartbeat, with the agent's fields only. Ticks do not wait for it. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   #twin: WrittenStatus | undefined;
+  /** The NodeTwin that was told that the agent is there. */
+  #announced: string | undefined;
   /** The wake after which the status was written. */
   #wake: string | undefined;
   #profile: WrittenStatus | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();
   readonly #writing = new Map<string, Promise<void>>();
+  /** An admission policy of an older chart refuses it. */
+  #mayRefresh = true;
 
   constructor(options: StatusReporterOptions) {
     this.#options = options;
@@ -63,10 +71,9 @@ export class StatusReporter {
    */
   report(status: NodeStatus, twin: ReportedTwin | undefined, routing: Routing): void {
     const { node, interval } = this.#options;
-    const { uid, wake } = twin ?? {};
-    const isAwaited = wake !== undefined && wake !== this.#wake;
-    if (uid !== undefined && (isAwaited || twinNeedsWrite(node, this.#twin, uid, status, interval)))
-      this.#writeTwin(status, uid, wake);
+    const isAwaited = twin?.wake !== undefined && twin.wake !== this.#wake;
+    if (twin !== undefined && (isAwaited || twinNeedsWrite(node, this.#twin, twin.uid, status, interval)))
+      this.#writeTwin(status, twin);
     const { nodeProfile } = routing;
     const slow = milliseconds(interval * PROFILE_HEARTBEATS);
     const profileUid = nodeProfile?.metadata.uid ?? "";
@@ -78,16 +85,19 @@ export class StatusReporter {
     this.#markSuperseded(routing);
   }
 
-  /** The first report: an agent is there, and has carried out no target yet. Returns whether it was written. */
-  async announce(): Promise<boolean> {
+  /**
+   * Makes sure that the NodeTwin has a report of this agent: if there is none, that it is there and has carried out no target
+   * yet. Returns whether there is one.
+   */
+  async announce(uid: string): Promise<boolean> {
     await this.stop();
-    const controlStatus = { observedGeneration: 0 };
-    let isWritten = false;
-    this.#write("NodeTwin", resources.nodeTwins, this.#options.node, { status: { controlStatus } }, () => {
-      isWritten = true;
+    if (uid === this.#announced || uid === this.#twin?.uid) return true;
+    this.#write("NodeTwin", this.#options.node, async () => {
+      await this.#patchTwin({ controlStatus: { observedGeneration: 0, cpu: null, gpu: null } });
+      this.#announced = uid;
     });
     await this.stop();
-    return isWritten;
+    return uid === this.#announced;
   }
 
   /** Waits for writes in progress. */
@@ -95,21 +105,54 @@ export class StatusReporter {
     await Promise.all(this.#writing.values());
   }
 
-  #writeTwin(status: NodeStatus, uid: string, wake: string | undefined): void {
+  #writeTwin(status: NodeStatus, { uid, wake, refreshedAt }: ReportedTwin): void {
     const { node } = this.#options;
+    const { generation } = status;
+    const cpu = twinReport(status.cpu, status);
+    const gpu = status.gpu && twinReport(status.gpu, status);
     const controlStatus = {
-      ...(status.generation !== undefined && { observedGeneration: status.generation }),
-      cpu: twinReport(status.cpu, status),
-      ...(status.gpu && { gpu: twinReport(status.gpu, status) }),
+      ...(generation !== undefined && { observedGeneration: generation }),
+      cpu,
+      ...(gpu && { gpu }),
     };
-    const { metadata: _, ...twin } = validateForWrite(nodeTwinKind, {
-      metadata: { name: node },
-      status: { controlStatus },
-    });
-    this.#write("NodeTwin", resources.nodeTwins, node, twin, () => {
+    validateForWrite(nodeTwinKind, { metadata: { name: node }, status: { controlStatus } });
+    const lastUpdated = this.#newerThan(refreshedAt);
+    this.#write("NodeTwin", node, async () => {
+      try {
+        await this.#patchTwin({
+          ...(lastUpdated !== undefined && { lastUpdated }),
+          controlStatus: {
+            observedGeneration: generation ?? null,
+            cpu: reportPatch(cpu),
+            gpu: gpu ? reportPatch(gpu) : null,
+          },
+        });
+      } catch (error) {
+        if (lastUpdated !== undefined && isApiError(error, "forbidden")) this.#mayRefresh = false;
+        throw error;
+      }
       this.#twin = { uid, status };
       this.#wake = wake;
     });
+  }
+
+  /**
+   * The time to write to `lastUpdated` for the operator; undefined if the twin has a newer one. It may be late and set the time
+   * back a little: then it is still a time at which the twin was current.
+   */
+  #newerThan(refreshedAt: string | undefined): string | undefined {
+    const aliveAt = this.#options.aliveAt();
+    if (!this.#mayRefresh || aliveAt === undefined || refreshedAt === undefined) return undefined;
+    return Date.parse(aliveAt) > Date.parse(refreshedAt) ? aliveAt : undefined;
+  }
+
+  /**
+   * A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. What a report leaves
+   * out of its own fields is null.
+   */
+  async #patchTwin(status: Readonly<Record<string, unknown>>): Promise<void> {
+    const { client, node: name } = this.#options;
+    await client.mergePatch(resources.nodeTwins, { name }, { status }, CALL);
   }
 
   #writeProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
@@ -121,13 +164,10 @@ export class StatusReporter {
       metadata: { name },
       status: { control },
     });
-    this.#write(
-      "TelemetryProfile",
-      resources.telemetryProfiles,
-      name,
-      profile,
-      () => (this.#profile = { uid, status }),
-    );
+    this.#write("TelemetryProfile", name, async () => {
+      await this.#applyProfile(name, profile);
+      this.#profile = { uid, status };
+    });
   }
 
   /** Sets the condition Superseded on ignored profiles. */
@@ -146,23 +186,27 @@ export class StatusReporter {
         metadata: { name },
         status: { conditions: [supersededBy(by, profile)] },
       });
-      this.#write("TelemetryProfile", resources.telemetryProfiles, name, manifest, () => undefined);
+      this.#write("TelemetryProfile", name, async () => this.#applyProfile(name, manifest));
     }
   }
 
+  async #applyProfile(name: string, manifest: object): Promise<void> {
+    const { client } = this.#options;
+    await client.apply(resources.telemetryProfiles, { name }, { ...manifest }, { ...CALL, force: true });
+  }
+
   /** One write per object at a time; the next tick writes a status that came meanwhile. */
-  #write(kind: string, resource: Resource, name: string, manifest: object, done: () => void): void {
+  #write(kind: string, name: string, send: () => Promise<void>): void {
     const key = `${kind} ${name}`;
     if (this.#writing.has(key)) return;
-    const write = this.#apply(kind, resource, name, manifest, done).finally(() => this.#writing.delete(key));
+    const write = this.#send(kind, send).finally(() => this.#writing.delete(key));
     this.#writing.set(key, write);
   }
 
-  async #apply(kind: string, resource: Resource, name: string, manifest: object, done: () => void): Promise<void> {
-    const { client, changes, node } = this.#options;
+  async #send(kind: string, send: () => Promise<void>): Promise<void> {
+    const { changes, node } = this.#options;
     try {
-      await client.apply(resource, { name }, { ...manifest }, CALL);
-      done();
+      await send();
       changes.observe(`status of ${kind}`, node, "written");
     } catch (error) {
       // The object was deleted meanwhile; a new one with the same name has another uid.
@@ -212,6 +256,9 @@ const twinReport = (device: DeviceStatus, status: NodeStatus): TwinControlReport
   ...outcome(device, status),
   ...(device.power !== undefined && { observedPowerWatts: device.power }),
 });
+
+/** A merge patch keeps what it does not mention: the power of an earlier report. */
+const reportPatch = (report: TwinControlReport) => ({ observedPowerWatts: null, ...report });
 
 const profileReport = (device: DeviceStatus, status: NodeStatus): ProfileControlReport => ({
   ...outcome(device, status),

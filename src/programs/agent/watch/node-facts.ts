@@ -57,6 +57,7 @@ export function projectNode(object: KubeObject): ProjectedNode {
 /** A NodeTwin without most of the status, which only the operator and the extender read. */
 export function projectTwin(twin: NodeTwin): NodeTwin {
   const { name, uid, resourceVersion, generation, ownerReferences } = twin.metadata;
+  const { lastUpdated, power, powerMeasurement } = twin.status ?? {};
   return {
     metadata: {
       name,
@@ -66,8 +67,12 @@ export function projectTwin(twin: NodeTwin): NodeTwin {
       ...(ownerReferences !== undefined && { ownerReferences }),
     },
     spec: twin.spec,
-    // In pool mode: a machine that is switched off is not asked.
-    ...(twin.status?.power && { status: { power: twin.status.power } }),
+    status: {
+      ...(lastUpdated !== undefined && { lastUpdated }),
+      // In pool mode: a machine that is switched off is not asked.
+      ...(power && { power }),
+      ...(powerMeasurement?.source && { powerMeasurement: { source: powerMeasurement.source } }),
+    },
   };
 }
 

@@ -8,7 +8,13 @@ const CHECK = 5;
 const at = (seconds: number) => instant(NOW + seconds * 1000);
 const iso = (seconds: number) => new Date(at(seconds)).toISOString();
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
-const heartbeats = () => new Heartbeats(milliseconds(INTERVAL * 1000));
+const AGENT_INTERVAL = 262;
+const heartbeats = (fromAgents: ReadonlySet<string> = new Set()) =>
+  new Heartbeats({
+    interval: milliseconds(INTERVAL * 1000),
+    agentInterval: milliseconds(AGENT_INTERVAL * 1000),
+    isFromAgent: (lastUpdated) => fromAgents.has(lastUpdated),
+  });
 
 /** Twins that are written two seconds after they were chosen. */
 const DELAY = 2;
@@ -121,6 +127,23 @@ describe("Heartbeats", () => {
       expect(own.isDue("n", wrong, at(0))).toBe(true);
       expect(heartbeats().choose([{ name: "n", lastUpdated: wrong }], at(0))).toEqual(["n"]);
     }
+  });
+
+  it("X-220 leave twins that agents refresh to them, until an agent is late", () => {
+    const own = heartbeats(new Set([iso(0)]));
+    const twins = names(NODES).map((name) => ({ name, lastUpdated: iso(0) }));
+    for (let second = 0; second < AGENT_INTERVAL; second += CHECK) expect(own.choose(twins, at(second))).toEqual([]);
+    expect(own.isDue("node-0", iso(0), at(AGENT_INTERVAL - 1))).toBe(false);
+    expect(own.isDue("node-0", iso(0), at(AGENT_INTERVAL))).toBe(true);
+    expect(own.choose(twins, at(AGENT_INTERVAL))).toHaveLength(NODES);
+  });
+
+  it("X-220 come at the even rate for twins whose agents do not refresh them", () => {
+    const own = heartbeats(new Set([iso(0)]));
+    const twins = names(NODES).map((name, index) => ({ name, lastUpdated: iso(index % 2) }));
+    const chosen = own.choose(twins, at(CHECK));
+    expect(chosen.length).toBeGreaterThan(0);
+    expect(chosen.every((name) => Number(name.replace("node-", "")) % 2 === 1)).toBe(true);
   });
 
   it("forget nodes that are gone", () => {

@@ -27,26 +27,36 @@ const RETRY_AFTER = 0.1;
 export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
   milliseconds(Math.min(MAX_CHECK, interval / 10));
 
+export interface HeartbeatOptions {
+  readonly interval: Milliseconds;
+  /** For twins whose agents refresh them: the operator steps in when an agent is late. */
+  readonly agentInterval: Milliseconds;
+  /** Whether an agent wrote this time. */
+  readonly isFromAgent: (lastUpdated: string) => boolean;
+}
+
 /**
  * Decides when unchanged twins are refreshed: after the interval, or earlier if too many would come due together. So 5,000
  * twins that were all written at once are refreshed one after the other from then on, and none more than once per interval.
+ * Twins that their agents refresh are left to them, until an agent is late.
  */
 export class Heartbeats {
-  readonly #interval: Milliseconds;
+  readonly #options: HeartbeatOptions;
   /** How often `choose` is called. */
   readonly #checkInterval: Milliseconds;
   readonly #known = new Map<string, Known>();
 
-  constructor(interval: Milliseconds) {
-    this.#interval = interval;
-    this.#checkInterval = heartbeatCheck(interval);
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+    this.#checkInterval = heartbeatCheck(options.interval);
   }
 
   /** Whether this version of the twin must be written again although nothing changed. */
   isDue(name: string, lastUpdated: string, now: Instant): boolean {
     const known = this.#known.get(name);
-    if (known?.lastUpdated !== lastUpdated) return this.#isOverdue(instant(Date.parse(lastUpdated)), now);
-    return known.chosenAt !== undefined || this.#isOverdue(known.at, now);
+    const at = instant(Date.parse(lastUpdated));
+    const isChosen = known?.lastUpdated === lastUpdated && known.chosenAt !== undefined;
+    return isChosen || this.#isOverdue({ lastUpdated, at }, now);
   }
 
   /** Names the twins to refresh now. */
@@ -62,9 +72,10 @@ export class Heartbeats {
       if (!this.#isRequested(known, now)) candidates.push(known);
     }
     // A time that is invalid or far in the future counts as overdue.
-    const overdue = candidates.filter(({ at }) => this.#isOverdue(at, now));
+    const overdue = candidates.filter((twin) => this.#isOverdue(twin, now));
     const later = candidates
-      .filter(({ at, changes }) => changes < CHANGES_OF_A_BUSY_NODE && !this.#isOverdue(at, now))
+      .filter((twin) => twin.changes < CHANGES_OF_A_BUSY_NODE && !this.#isOverdue(twin, now))
+      .filter(({ lastUpdated }) => !this.#options.isFromAgent(lastUpdated))
       .toSorted((one, other) => one.at - other.at);
     const early = later.slice(0, this.#earlyRefreshes(later, overdue.length, now));
     return [...overdue, ...early].map((known) => {
@@ -78,7 +89,7 @@ export class Heartbeats {
     let perMs = 0;
     // The rate at which the first n twins are refreshed by the check after their interval, for every n.
     for (const [index, { at }] of later.entries()) {
-      const left = at + this.#interval + this.#checkInterval - now;
+      const left = at + this.#options.interval + this.#checkInterval - now;
       perMs = Math.max(perMs, (overdue + index + 1) / left);
     }
     return Math.max(0, Math.floor(perMs * this.#checkInterval) - overdue);
@@ -90,11 +101,13 @@ export class Heartbeats {
 
   /** Whether its refresh was requested a short time ago. A clock that was set back far makes no request last longer. */
   #isRequested({ chosenAt }: Known, now: Instant): boolean {
-    return chosenAt !== undefined && Math.abs(now - chosenAt) < RETRY_AFTER * this.#interval;
+    return chosenAt !== undefined && Math.abs(now - chosenAt) < RETRY_AFTER * this.#options.interval;
   }
 
   /** A time that is invalid, or so far in the future that the clock of its writer was wrong, counts as overdue. */
-  #isOverdue(at: Instant, now: Instant): boolean {
-    return !(now > at - this.#interval && now < at + this.#interval);
+  #isOverdue({ lastUpdated, at }: Pick<Known, "lastUpdated" | "at">, now: Instant): boolean {
+    const { interval, agentInterval, isFromAgent } = this.#options;
+    const limit = isFromAgent(lastUpdated) ? agentInterval : interval;
+    return !(now > at - limit && now < at + limit);
   }
 }

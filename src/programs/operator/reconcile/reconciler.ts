@@ -7,6 +7,7 @@ import type { EventPublisher } from "../events/event-publisher.ts";
 import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
 import type { ClusterState } from "../observe/cluster-state.ts";
 import type { OperatorSettings } from "../settings.ts";
+import { AlivePublisher } from "./alive-publisher.ts";
 import { ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
 import { Heartbeats, type PublishedTwin } from "./heartbeats.ts";
 import { NodeDiffer } from "./node-differ.ts";
@@ -25,6 +26,8 @@ export interface ReconcilerOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
+  /** Namespace of the installation. */
+  readonly namespace: string;
   /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;
   /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
@@ -47,6 +50,7 @@ export class Reconciler {
   readonly #planWriter: PlanWriter;
   readonly #failures: WriteFailures;
   readonly #heartbeats: Heartbeats;
+  readonly #alive: AlivePublisher;
   #plan: ClusterPlan | undefined;
   /** The first node differs in each pass and in each term. Otherwise short terms would always write the same nodes. */
   #start: number;
@@ -57,7 +61,12 @@ export class Reconciler {
     this.#start = Math.floor(random.next() * 2 ** 20);
     this.#api = new ApiWriter(options);
     this.#failures = new WriteFailures(options);
-    this.#heartbeats = new Heartbeats(settings.heartbeat);
+    this.#alive = new AlivePublisher(options);
+    this.#heartbeats = new Heartbeats({
+      interval: settings.heartbeat,
+      agentInterval: settings.heartbeatWithAgent,
+      isFromAgent: (lastUpdated) => this.#alive.has(lastUpdated),
+    });
     this.#differ = new NodeDiffer({ ...options, heartbeats: this.#heartbeats, failures: this.#failures });
     this.#planWriter = new PlanWriter({ ...options, api: this.#api, differ: this.#differ });
     this.#queue = new WorkQueue({
@@ -106,8 +115,13 @@ export class Reconciler {
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
+  /** Tells agents that all twins are as decided, if they are. The planning loop calls it while its passes succeed. */
+  publishAlive(): void {
+    if (this.#plan !== undefined && this.#queue.size === 0 && this.#options.mayWrite()) this.#alive.publish();
+  }
+
   async stop(): Promise<void> {
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#alive.stop()]);
   }
 
   #needsWork(name: string, plan: ClusterPlan): boolean {

@@ -262,7 +262,7 @@ export class Operator {
 
   /** Writes to Nodes and Joulie's kinds since the last call. */
   written(): RecordedWrite[] {
-    return this.writes.splice(0).filter(({ path }) => !/leases|events/.test(path));
+    return this.writes.splice(0).filter(({ path }) => !/leases|events|configmaps/.test(path));
   }
 
   async stop(): Promise<void> {

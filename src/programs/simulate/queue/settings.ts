@@ -3,7 +3,7 @@ import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
 import { capLimits, type PolicySettings } from "../../../core/policy/index.ts";
 import type { SleepSettings } from "../../../core/sleep/index.ts";
-import { agentHeartbeat, linearCoolingModel } from "../../../core/twin/index.ts";
+import { linearCoolingModel } from "../../../core/twin/index.ts";
 import { type Instant, instant, milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { SleepOptions } from "../experiment.ts";
@@ -62,7 +62,6 @@ export const planningSettings = (
   catalogue: builtinCatalogue,
   twin: { cooling: linearCoolingModel() },
   powerSource: "prometheus",
-  agentHeartbeat,
   readingsFreshFor: milliseconds(300_000),
 });
 

@@ -1,0 +1,61 @@
+import { operatorConfigMap } from "../../../core/api/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Logger } from "../../log/index.ts";
+import type { RandomSource } from "../../random/index.ts";
+import type { KubeClient } from "../client/client.ts";
+import type { KubeObject } from "../client/object.ts";
+import { resources } from "../client/resources.ts";
+import { Reflector } from "./reflector.ts";
+
+/** The data of the ConfigMap by which the operator tells the other programs about itself. */
+export interface OperatorState {
+  /** When every NodeTwin was last known to hold what the operator has decided, by its clock. */
+  readonly aliveAt?: string;
+}
+
+export interface OperatorStateWatchOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly log: Logger;
+  /** Namespace of the installation. */
+  readonly namespace: string;
+}
+
+/** The RBAC rule for readers: this one ConfigMap. */
+export const operatorStateRule = (namespace: string) => ({
+  namespace,
+  apiGroups: [""],
+  resources: ["configmaps"],
+  resourceNames: [operatorConfigMap],
+  verbs: ["list", "watch"],
+});
+
+/** The newest state that the operator published. It is empty without an operator, and without the permission to read it. */
+export class OperatorStateWatch {
+  readonly #reflector: Reflector<OperatorState>;
+
+  constructor({ namespace, log, ...options }: OperatorStateWatchOptions) {
+    this.#reflector = new Reflector({
+      ...options,
+      log,
+      resource: resources.configMaps,
+      selection: { namespace, fieldSelector: `metadata.name=${operatorConfigMap}` },
+      project: (object) => (object as KubeObject & { readonly data?: OperatorState }).data ?? {},
+      onForbidden: () => log.info(`may not read ConfigMap ${namespace}/${operatorConfigMap}: going without it`),
+    });
+  }
+
+  get state(): OperatorState {
+    const [state] = this.#reflector.store.values();
+    return state ?? {};
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#reflector.stop();
+  }
+}

@@ -1,0 +1,75 @@
+import { operatorConfigMap } from "../../../core/api/index.ts";
+import { elapsed, isoTime, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type KubeClient, type OperatorState, resources } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+
+export interface AlivePublisherOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly namespace: string;
+  /** Checked right before each write. */
+  readonly mayWrite: () => boolean;
+}
+
+const INTERVAL = milliseconds(60_000);
+const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const;
+/** Agents write a time at most five minutes after it was published. */
+const REMEMBERED = 10;
+
+/**
+ * Publishes when all twins were as decided. Agents copy that time to their twins with their own heartbeats, so the operator
+ * needs none for these twins (docs/design/0014-heartbeats-at-rest.md).
+ */
+export class AlivePublisher {
+  readonly #options: AlivePublisherOptions;
+  readonly #published: string[] = [];
+  #sentAt: MonotonicInstant | undefined;
+  #writing: Promise<void> | undefined;
+  #hasFailed = false;
+
+  constructor(options: AlivePublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the time is one that this leader published: then an agent wrote it. */
+  has(lastUpdated: string): boolean {
+    return this.#published.includes(lastUpdated);
+  }
+
+  /** Publishes the present time, at most once per minute. Call it only if all twins are as decided. */
+  publish(): void {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    if (this.#writing !== undefined || (this.#sentAt !== undefined && elapsed(this.#sentAt, now) < INTERVAL)) return;
+    this.#sentAt = now;
+    this.#writing = this.#write(isoTime(clock.now())).finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(aliveAt: string): Promise<void> {
+    const { client, log, namespace, mayWrite } = this.#options;
+    // An agent may read it before the response arrives here.
+    this.#published.push(aliveAt);
+    if (this.#published.length > REMEMBERED) this.#published.shift();
+    const data: OperatorState = { aliveAt };
+    const beforeSending = () => {
+      if (!mayWrite()) throw new Error("no longer the leader, or stopped");
+    };
+    try {
+      const at = { name: operatorConfigMap, namespace };
+      await client.apply(resources.configMaps, at, { data }, { ...CALL, beforeSending });
+      this.#hasFailed = false;
+    } catch (err) {
+      if (this.#hasFailed || !mayWrite()) return;
+      this.#hasFailed = true;
+      log.warn({ err }, "the operator's state is not written: agents do not refresh NodeTwins, so the operator does");
+    }
+  }
+}
