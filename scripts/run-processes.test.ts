@@ -46,13 +46,13 @@ it.skipIf(process.platform !== "linux")(
   async () => {
     const name = randomUUID();
     // At the first signal it becomes a program without the variable, as a process that ends has none.
-    const child = spawn("sh", ["-c", "trap 'exec env -i sleep 1' TERM; echo ready; while read line; do :; done"], {
+    const child = spawn("sh", ["-c", "trap 'exec env -i cat' TERM; echo ready; while read line; do :; done"], {
       env: { ...process.env, JOULIE_TEST_RUN: name },
       stdio: ["pipe", "pipe", "inherit"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     await once(child.stdout, "data");
-    await endRun(name, (pid) => process.kill(pid, "SIGTERM"));
+    await endRun(name, (pid) => process.kill(pid, processesOfRun(name).length > 0 ? "SIGTERM" : "SIGKILL"));
     expect(isAlive(child.pid ?? 0)).toBe(false);
   },
 );

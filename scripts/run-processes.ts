@@ -31,15 +31,15 @@ export function processesOfRun(name: string): number[] {
 
 /**
  * Ends all processes of a run, also those that its processes start meanwhile. A process that is being ended has no
- * environment any more, but still holds files: it is waited for by its pid and start time.
+ * environment any more, but still holds files: it is known by its pid and start time.
  */
 export async function endRun(name: string, end: (pid: number) => void = endIfThere): Promise<void> {
-  const marks = new Set<string>();
+  const marks = new Map<number, string>();
   for (let look = 0; look < MAX_LOOKS; look++) {
-    const processes = processesOfRun(name);
-    for (const pid of processes) marks.add(ownerMark(pid));
-    if (processes.length === 0 && [...marks].every((mark) => isGone(mark) !== false)) return;
-    for (const pid of processes) end(pid);
+    for (const pid of processesOfRun(name)) marks.set(pid, ownerMark(pid));
+    const alive = [...marks].filter(([, mark]) => isGone(mark) === false);
+    if (alive.length === 0) return;
+    for (const [pid] of alive) end(pid);
     await pause(100);
   }
 }
