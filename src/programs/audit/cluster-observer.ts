@@ -5,7 +5,6 @@ import {
   type MonotonicInstant,
   milliseconds,
   type RandomSource,
-  type Seconds,
 } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, StopSwitch } from "../../platform/kube/index.ts";
@@ -25,7 +24,6 @@ import {
   twinOf,
 } from "./observed-objects.ts";
 import { PlacementAudit } from "./placement-audit.ts";
-import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
 import { SleepAudit, SleepHistory } from "./sleep-audit.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
@@ -87,7 +85,6 @@ export class ClusterObserver {
   readonly sleepBindings = new SleepAudit();
   readonly sleeps = new SleepHistory();
   readonly wakeWaits: WakeWaits;
-  readonly energy = new SampledEnergyMeter();
   readonly caps: CapAudit;
   readonly #options: ClusterObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
@@ -154,10 +151,6 @@ export class ClusterObserver {
     this.placements.judge();
     this.sleepBindings.judge();
     this.wakeWaits.judge(clock.now());
-  }
-
-  sampleEnergy(maxGap: Seconds): void {
-    this.energy.add(this.#options.datacenter.totals, maxGap);
   }
 
   get twins(): TwinCounts {
@@ -228,8 +221,7 @@ export class ClusterObserver {
 
   /** The verdict of every check. */
   checks(expected: CheckInputs["expected"]): readonly ClusterCheck[] {
-    const { offences, totals } = this.#options.datacenter;
-    const { pods, podSeconds, first } = offences;
+    const { pods, podSeconds, first } = this.#options.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     return evaluateChecks({
       expected,
@@ -241,11 +233,6 @@ export class ClusterObserver {
       sleepBindings: this.sleepBindings.figures,
       offences: { pods, podSeconds, examples },
       caps: this.caps.figures,
-      energy: {
-        integralJoules: totals.joules,
-        sampledJoules: totals.sampledJoules,
-        meter: this.energy.figures,
-      },
     });
   }
 

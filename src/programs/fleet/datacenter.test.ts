@@ -1,4 +1,3 @@
-import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultFacility, inletAt, outsideAt } from "../../core/physics/index.ts";
 import {
@@ -90,32 +89,6 @@ describe("the always-on model", () => {
 });
 
 describe("energy", () => {
-  it("matches between exact integration and power samples, for any sequence of events and reads", () => {
-    const step = fc.record({
-      wait: fc.double({ min: 0, max: 900, noNaN: true }),
-      node: fc.integer({ min: 0, max: 4 }),
-      act: fc.constantFrom("run", "cap", "uncap", "look"),
-      share: fc.double({ min: 0.3, max: 1, noNaN: true }),
-    });
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-        const { datacenter, pass, machine, run, cap } = begin(5);
-        for (const [index, { wait, node, act, share }] of steps.entries()) {
-          pass(wait);
-          const on = machine(`sim-00${node}`);
-          if (act === "run") run({ id: String(index), work: seconds(1000 * share), cores: 100 * share }, on);
-          else if (act === "look") void datacenter.totals;
-          else cap(act === "cap" ? share : 1, on);
-        }
-        pass(60);
-        const { joules, sampledJoules, watts: now } = datacenter.totals;
-        expect(sampledJoules / joules).toBeCloseTo(1, 9);
-        expect(now).toBeGreaterThan(0);
-      }),
-      { numRuns: 50 },
-    );
-  });
-
   it("is that of one point in time, however long the sum over all nodes takes", () => {
     const { clock } = begin(1);
     // Later the machine is so busy that a second passes with every look at the clock.

@@ -45,8 +45,6 @@ export interface DatacenterTotals {
   readonly watts: Watts;
   /** Exact: power is constant between events. */
   readonly joules: Joules;
-  /** The same energy computed from power samples and their durations. */
-  readonly sampledJoules: Joules;
   /** Of whole servers. */
   readonly wall: { readonly watts: Watts; readonly joules: Joules };
   /** Modelled, of whole servers: the same jobs on the same nodes, without caps and with every node always on. */
@@ -171,7 +169,7 @@ export class Datacenter {
   }
 
   get totals(): DatacenterTotals {
-    const sum = { watts: 0, joules: 0, sampledJoules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
+    const sum = { watts: 0, joules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
     const wall = { watts: 0, joules: 0 };
     const alwaysOn = { watts: 0, joules: 0 };
     // One point in time for all: on a busy machine this loop may take a while.
@@ -180,7 +178,6 @@ export class Datacenter {
       this.#bring(machine, now);
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
-      sum.sampledJoules += machine.sampledJoules;
       if (machine.power !== "on") sum.notOn++;
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
@@ -197,7 +194,6 @@ export class Datacenter {
       seconds: now,
       watts: watts(sum.watts),
       joules: joules(sum.joules),
-      sampledJoules: joules(sum.sampledJoules),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { NodePowerState } from "../../core/api/index.ts";
 import { type Caps, SimulatedNode, type SimulatedNodeEvent } from "../../core/physics/index.ts";
-import { type Celsius, type Joules, joules, type Percent, type Seconds, type Watts } from "../../core/units/index.ts";
+import type { Celsius, Percent, Seconds, Watts } from "../../core/units/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 import type { PodJob } from "./pod-job.ts";
 
@@ -39,8 +39,7 @@ const TOLERANCE = 0.5;
 const NONE: readonly PodJob[] = [];
 
 /**
- * A simulated node with records: cap changes, energy from power samples, and performance pods under caps below the
- * performance level. Callers advance it to the present before they read or change it.
+ * A simulated node with records: cap changes, and performance pods under caps below the performance level. Callers advance it to the present before they read or change it.
  */
 export class SimulatedMachine {
   readonly spec: MachineSpec;
@@ -54,8 +53,7 @@ export class SimulatedMachine {
   readonly #offenders = new Set<string>();
   #capChanges = 0;
   #performanceJobs = 0;
-  #sampledJoules = 0;
-  #sampledAt: Seconds;
+  #bookedAt: Seconds;
   #heldSeconds = 0;
 
   constructor(
@@ -67,7 +65,7 @@ export class SimulatedMachine {
     this.#events = events;
     this.#physics = new SimulatedNode(spec.model, beginning);
     this.#alwaysOn = new SimulatedNode(spec.model, beginning);
-    this.#sampledAt = beginning.at;
+    this.#bookedAt = beginning.at;
   }
 
   /** Read-only; changes go through this class. */
@@ -84,10 +82,9 @@ export class SimulatedMachine {
   advance(to: Seconds): void {
     while (this.#alwaysOn.advance(to) !== undefined);
     for (;;) {
-      const before = this.#physics.watts;
       const held = this.#held();
       const happening = this.#physics.advance(to);
-      this.#book(before, held);
+      this.#book(held);
       if (happening === undefined) return;
       this.#happened(happening);
     }
@@ -164,11 +161,6 @@ export class SimulatedMachine {
     return this.#physics.watts;
   }
 
-  /** Power samples multiplied by their durations: what an ideal meter would count. */
-  get sampledJoules(): Joules {
-    return joules(this.#sampledJoules);
-  }
-
   /** The last caps, oldest first. */
   get capLog(): readonly CapChange[] {
     return this.#capLog;
@@ -187,12 +179,11 @@ export class SimulatedMachine {
     return this.#performanceJobs;
   }
 
-  #book(watts: Watts, held: readonly PodJob[]): void {
+  #book(held: readonly PodJob[]): void {
     const { now } = this.#physics;
-    const passed = now - this.#sampledAt;
+    const passed = now - this.#bookedAt;
     if (passed <= 0) return;
-    this.#sampledAt = now;
-    this.#sampledJoules += watts * passed;
+    this.#bookedAt = now;
     this.#heldSeconds += passed * held.length;
     for (const job of held) this.#offended(job);
   }

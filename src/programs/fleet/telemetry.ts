@@ -46,7 +46,7 @@ export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Inst
 
 /** Body of GET /state/{node}: the complete state, for users and checks. */
 export function stateOf(machine: SimulatedMachine, at: Instant) {
-  const { spec, physics, capLog, capChanges, sampledJoules, heldSeconds, performanceJobs } = machine;
+  const { spec, physics, capLog, capChanges, heldSeconds, performanceJobs } = machine;
   const { cpu, gpu } = spec.hardware;
   return {
     node: spec.name,
@@ -71,7 +71,6 @@ export function stateOf(machine: SimulatedMachine, at: Instant) {
     joules: physics.joules,
     cpuJoules: physics.cpuJoules,
     gpuJoules: physics.gpuJoules,
-    sampledJoules,
     wallJoules: physics.wallJoules,
     performancePods: performanceJobs,
     heldPodSeconds: heldSeconds,
