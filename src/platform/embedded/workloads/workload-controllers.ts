@@ -6,9 +6,8 @@ import { type ServedResource, servedApiVersionOf } from "../kinds/served-resourc
 import { countAt, deployments, endOf, jobs, replicaSets } from "../kinds/workload-kinds.ts";
 import { storageKeyOf } from "../storage/collection.ts";
 import { at, equal, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
-import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import { type ApiObject, kubeTimestamp, type StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import type { ApiWriteOptions } from "../write/admission.ts";
 import { create } from "../write/create.ts";
 import { remove } from "../write/deletion.ts";
