@@ -26,7 +26,7 @@ const podOf = ({ annotations = {}, requests = { cpu: "8" }, restartPolicy = "Nev
       containers: [{ name: "c", image: "i", command, resources: { requests } }],
     },
   }) as KubeObject;
-const jobIn = (output: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(output), false), spec);
+const jobIn = (output: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(output), "sim"), spec);
 
 describe("jobOf", () => {
   it.each([

@@ -5,7 +5,7 @@ import { type SimulatedJob, WORK_KINDS } from "../../core/physics/index.ts";
 import { type Instant, instant, parseNumber, type Seconds, seconds } from "../../core/units/index.ts";
 import type { KubeObject } from "../../platform/kube/index.ts";
 import type { MachineSpec } from "./machine-specs.ts";
-import { fleetAnnotations } from "./names.ts";
+import { fleetAnnotations, fleetLabels } from "./names.ts";
 
 /** The fields of a pod that the kubelet needs. */
 export interface FleetPod {
@@ -73,7 +73,8 @@ const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
 /** Typical exit time after SIGTERM of a process without state. */
 const DEFAULT_STOP = 1;
 
-export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
+/** `prefix`: the node prefix that identifies the pods of this fleet. */
+export function fleetPodOf(object: KubeObject, prefix: string): FleetPod {
   const pod = object as unknown as FullPod;
   const { name, namespace = "default", uid = "", deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
   return {
@@ -85,7 +86,7 @@ export function fleetPodOf(object: KubeObject, own: boolean): FleetPod {
     phase: pod.status?.phase ?? "Pending",
     conditions: pod.status?.conditions ?? [],
     startTime: instantIn(pod.status?.startTime),
-    submittedHere: own,
+    submittedHere: object.metadata.labels?.[fleetLabels.submitter] === prefix,
     grace: deletionTimestamp === undefined ? undefined : seconds(deletionGracePeriodSeconds),
     containers: (pod.spec.containers ?? []).map((one) => ({ name: one.name, image: one.image ?? "" })),
     workloadClass: workloadClassOf(object as unknown as Pod).workloadClass,
