@@ -7,21 +7,21 @@ import { seededRandom } from "../../platform/random/index.ts";
 
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
-import { type JobArrival, jobArrivals } from "./arrivals.ts";
 import { cleanUpFleet } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
-import { Datacenter } from "./datacenter.ts";
-import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./fleet-metrics.ts";
-import { JobSubmitter } from "./job-submitter.ts";
-import { SimulatedKubelet } from "./kubelet.ts";
-import { generateMachines, type MachineSpec } from "./machine-specs.ts";
+import { Datacenter } from "./machines/datacenter.ts";
+import { generateMachines, type MachineSpec } from "./machines/machine-specs.ts";
 import { FIELD_MANAGER } from "./names.ts";
-import { NodeRegistrar } from "./node-registrar.ts";
-import { type FleetPod, fleetPodOf } from "./pod-job.ts";
-import { PowerEndpoints } from "./power-endpoints.ts";
-import { RedfishService } from "./redfish.ts";
-import { NodeRoutes } from "./routes.ts";
-import { type NodeServer, serveNodes } from "./server.ts";
+import { NodeRegistrar } from "./nodes/node-registrar.ts";
+import { PowerEndpoints } from "./nodes/power-endpoints.ts";
+import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./pages/fleet-metrics.ts";
+import { RedfishService } from "./pages/redfish.ts";
+import { NodeRoutes } from "./pages/routes.ts";
+import { type NodeServer, serveNodes } from "./pages/server.ts";
+import { SimulatedKubelet } from "./pods/kubelet.ts";
+import { type FleetPod, fleetPodOf } from "./pods/pod-job.ts";
+import { type JobArrival, jobArrivals } from "./workload/arrivals.ts";
+import { JobSubmitter } from "./workload/job-submitter.ts";
 
 /** Dependencies of the fleet. */
 export interface FleetEnvironment {
