@@ -1,7 +1,6 @@
 import type { Milliseconds } from "../../core/units/index.ts";
 import type { CapAuditResult } from "./cap-audit.ts";
-import type { ClassHistory } from "./class-history.ts";
-import type { PlacementAuditResult } from "./placement-audit.ts";
+import type { ClassHistory, PlacementAuditResult } from "./placement-audit.ts";
 import type { SleepAuditResult, SleepCounts } from "./sleep-audit.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";
 

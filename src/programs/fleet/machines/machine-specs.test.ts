@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../../../core/inventory/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { nodeManifest } from "../nodes/node-object.ts";
+import { nodeManifest } from "../nodes/node-writer.ts";
 import { generateMachines } from "./machine-specs.ts";
 
 const fleet = (count: number, seed = 1) => generateMachines(count, "sim", seededRandom(seed));
