@@ -1,10 +1,9 @@
 import { seededRandom } from "../../src/platform/random/index.ts";
 import type { Contender } from "../../src/programs/simulate/contenders.ts";
 import type { Experiment, ExperimentOptions } from "../../src/programs/simulate/experiment.ts";
-import { expectedJobs, generateTrace } from "../../src/programs/simulate/trace/generate.ts";
+import { expectedJobs, generateTrace, workloadOfLoad } from "../../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../../src/programs/simulate/trace/mix.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
-import { workloadOfLoad } from "../../src/programs/simulate/workload.ts";
 import type { Arm } from "./arms.ts";
 import { exp04Cluster, publishedWorkload, STEP_SEC } from "./cluster.ts";
 import { dropFigures, runDrop } from "./run.ts";

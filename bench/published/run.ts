@@ -1,7 +1,12 @@
 import type { Contender } from "../../src/programs/simulate/contenders.ts";
+import {
+  type ExperimentRun,
+  type ReportFigure,
+  ratio,
+  withoutUndefined,
+} from "../../src/programs/simulate/experiment.ts";
 import { placementRandom } from "../../src/programs/simulate/placement/kube-candidates.ts";
 import { quantile } from "../../src/programs/simulate/report/interval.ts";
-import { type ExperimentRun, type ReportFigure, ratio, withoutUndefined } from "../../src/programs/simulate/run.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Arm } from "./arms.ts";
 import { type Cluster, STEP_SEC } from "./cluster.ts";

@@ -80,7 +80,7 @@ export const programs: readonly Program[] = [
     name: "fleet",
     summary: "Puts simulated nodes into a cluster and serves their telemetry, control and facility metrics.",
     config: async () => (await import("./fleet/config.ts")).fleetConfig,
-    metrics: async () => (await import("./fleet/metrics.ts")).definitions,
+    metrics: async () => (await import("./fleet/pages/metrics.ts")).definitions,
     start: async (config) => (await import("./fleet/start.ts")).start(config),
   }),
   program({

@@ -13,7 +13,7 @@ import { agentConfig } from "../../src/programs/agent/config.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { runAgent } from "../../src/programs/agent/start.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
-import type { PowerAction } from "../../src/programs/fleet/datacenter.ts";
+import type { PowerAction } from "../../src/programs/fleet/machines/datacenter.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";

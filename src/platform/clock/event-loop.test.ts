@@ -1,6 +1,5 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { threadLoad } from "./event-loop.ts";
 import { type EventLoopDelay, eventLoopDelay, systemClock } from "./index.ts";
 
 let watch: EventLoopDelay | undefined;
@@ -52,22 +51,5 @@ describe("eventLoopDelay", () => {
 
   it.each([0, -1, Number.NaN, 1e308])("rejects a period of %d ms", (period) => {
     expect(() => eventLoopDelay(milliseconds(period))).toThrow(RangeError);
-  });
-});
-
-describe("the load of a thread", () => {
-  it("covers the time since the last call", async () => {
-    const load = threadLoad();
-    await systemClock.sleep(milliseconds(50));
-    load();
-    const until = systemClock.monotonic() + 50;
-    while (systemClock.monotonic() < until);
-    await systemClock.sleep(milliseconds(0));
-    const busy = load();
-    // A thread that another process kept from running may not have waited at all.
-    await vi.waitFor(async () => {
-      await systemClock.sleep(milliseconds(50));
-      expect(load()).toBeLessThan(busy);
-    });
   });
 });

@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay, type Performance, performance } from "node:perf_hooks";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
 /** Event-loop delay since the last reset. */
@@ -37,19 +37,5 @@ export function eventLoopDelay(resolution: Milliseconds): EventLoopDelay {
         : { p50: late(histogram.percentile(50)), p99: late(histogram.percentile(99)), longest: late(histogram.max) },
     reset: () => histogram.reset(),
     stop: () => void histogram.disable(),
-  };
-}
-
-/** The share of time (0–1) that a thread was busy since the last call. Waiting for a CPU core counts as busy. */
-export type ThreadLoad = () => number;
-
-/** For this thread, or for another one by its `performance` object. */
-export function threadLoad(thread: Pick<Performance, "eventLoopUtilization"> = performance): ThreadLoad {
-  let last = thread.eventLoopUtilization();
-  return () => {
-    const now = thread.eventLoopUtilization();
-    const { utilization } = thread.eventLoopUtilization(now, last);
-    last = now;
-    return utilization;
   };
 }

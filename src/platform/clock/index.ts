@@ -1,13 +1,7 @@
 export { clockWithCalendar } from "./calendar.ts";
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
 export { Deadline, type DeadlineOptions, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
-export {
-  type EventLoopDelay,
-  type EventLoopDelayStats,
-  eventLoopDelay,
-  type ThreadLoad,
-  threadLoad,
-} from "./event-loop.ts";
+export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { repeatEvery, waitUntil } from "./repeat.ts";
 export { ScaledClock } from "./scaled.ts";
 export { systemClock } from "./system.ts";

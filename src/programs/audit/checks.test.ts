@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { joules, milliseconds, seconds } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { type CheckInputs, evaluateChecks } from "./checks.ts";
 
 const good: CheckInputs = {
@@ -12,17 +12,6 @@ const good: CheckInputs = {
   sleepBindings: { pods: 200, violations: 0, examples: [] },
   offences: { pods: 0, podSeconds: 0, examples: [] },
   caps: { compared: 400, eco: 150, different: 0, examples: [] },
-  energy: {
-    integralJoules: joules(1e8),
-    sampledJoules: joules(1e8),
-    meter: {
-      samples: 500,
-      seconds: seconds(1000),
-      meteredJoules: joules(9.008e7),
-      integralJoules: joules(9e7),
-      missedJoules: joules(0),
-    },
-  },
 };
 const failedOf = (change: Partial<CheckInputs>) =>
   evaluateChecks({ ...good, ...change })
@@ -45,15 +34,6 @@ describe("evaluateChecks", () => {
     ["no pod was bound to a sleeping node", { sleepBindings: { ...good.sleepBindings, violations: 1 } }],
     ["no performance pod waited longer for a wake than stated", { wakeWaits: { ...good.wakeWaits, late: 1 } }],
     ["caps in force are the published ones", { caps: { ...good.caps, different: 1, examples: ["a"] } }],
-    ["energy agrees with power samples", { energy: { ...good.energy, sampledJoules: joules(1.002e8) } }],
-    [
-      "energy agrees with power samples",
-      { energy: { ...good.energy, meter: { ...good.energy.meter, meteredJoules: joules(9.01e7) } } },
-    ],
-    [
-      "energy agrees with power samples",
-      { energy: { ...good.energy, integralJoules: joules(0), sampledJoules: joules(0) } },
-    ],
   ])("reports a failed check: %s", (name, change) => {
     expect(failedOf(change)).toEqual([name]);
   });
@@ -82,19 +62,6 @@ describe("evaluateChecks", () => {
     expect(names(undefined)).toHaveLength(names(true).length - 1);
   });
 
-  it("allows the meter what it cannot see between two samples, and no more", () => {
-    const metered = (meteredJoules: number) => ({
-      energy: {
-        ...good.energy,
-        meter: { ...good.energy.meter, meteredJoules: joules(meteredJoules), missedJoules: joules(2e5) },
-      },
-    });
-    expect(failedOf(metered(9.028e7))).toEqual([]);
-    expect(failedOf(metered(8.972e7))).toEqual([]);
-    expect(failedOf(metered(9.03e7))).toHaveLength(1);
-    expect(failedOf(metered(8.97e7))).toHaveLength(1);
-  });
-
   it("requires twins, unless the run was interrupted before they existed", () => {
     const twins = { nodes: 40, twins: 3, fresh: 3, oldest: milliseconds(0) };
     expect(failedOf({ twins })).toEqual(["every node has a fresh twin"]);
@@ -109,16 +76,11 @@ describe("evaluateChecks", () => {
       sleeps: { sleeps: 0, wakes: 0, failedWakes: 0 },
       placements: { ...good.placements, performancePods: 0 },
       caps: { compared: 0, eco: 0, different: 0, examples: [] },
-      energy: {
-        ...good.energy,
-        meter: { ...good.energy.meter, samples: 0, meteredJoules: joules(0), integralJoules: joules(0) },
-      },
     };
     const expected = { twins: true, drains: false, figures: false, sleep: false };
     expect(failedOf({ ...nothing, expected: { ...expected, any: true } })).toEqual([
       "no performance pod was placed on a node published as eco or draining",
       "caps in force are the published ones",
-      "energy agrees with power samples",
     ]);
     expect(failedOf({ ...nothing, expected: { ...expected, any: false } })).toEqual([]);
   });
@@ -130,15 +92,6 @@ describe("evaluateChecks", () => {
     };
     expect(failedOf({ ...short, caps: { compared: 3, eco: 0, different: 0, examples: [] } })).toEqual([]);
     expect(failedOf({ ...short, caps: { compared: 1, eco: 0, different: 1, examples: ["a"] } })).toHaveLength(1);
-    const metered = (meteredJoules: number) => ({
-      ...short,
-      energy: {
-        ...good.energy,
-        meter: { ...good.energy.meter, seconds: seconds(60), meteredJoules: joules(meteredJoules) },
-      },
-    });
-    expect(failedOf(metered(9.05e7))).toEqual([]);
-    expect(failedOf(metered(9.1e7))).toHaveLength(1);
     const [, drains] = evaluateChecks({ ...good, ...short });
     expect(drains).toMatchObject({
       ok: true,

@@ -1,8 +1,6 @@
-import type { Joules, Milliseconds } from "../../core/units/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { CapAuditResult } from "./cap-audit.ts";
-import type { ClassHistory } from "./class-history.ts";
-import type { PlacementAuditResult } from "./placement-audit.ts";
-import { type EnergyMeterTotals, relativeDifference } from "./sampled-energy-meter.ts";
+import type { ClassHistory, PlacementAuditResult } from "./placement-audit.ts";
 import type { SleepAuditResult, SleepCounts } from "./sleep-audit.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";
 
@@ -44,19 +42,7 @@ export interface CheckInputs {
   readonly placements: PlacementAuditResult;
   readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
   readonly caps: CapAuditResult;
-  readonly energy: {
-    readonly integralJoules: Joules;
-    /** Simulated power before each event, multiplied by the time until that event. */
-    readonly sampledJoules: Joules;
-    readonly meter: EnergyMeterTotals;
-  };
 }
-
-const ENERGY_TOLERANCE = 0.001;
-/** A sampling meter misses changes between samples. The error averages out in long runs. */
-const SHORT_METER_TOLERANCE = 0.01;
-/** In simulated seconds. */
-const LONG_RUN = 900;
 
 export const evaluateChecks = (found: CheckInputs): readonly ClusterCheck[] => [
   twinsCheck(found),
@@ -76,7 +62,6 @@ export const evaluateChecks = (found: CheckInputs): readonly ClusterCheck[] => [
     happened: found.caps.eco > 0,
     expected: found.expected.figures || (found.expected.any && found.caps.compared === 0),
   }),
-  energyCheck(found),
   ...sleepChecks(found),
 ];
 
@@ -125,19 +110,4 @@ function twinsCheck({ twins, expected }: CheckInputs): ClusterCheck {
   const all = twins.fresh === twins.nodes;
   const occasion = { happened: all || expected.twins, expected: expected.twins };
   return check("every node has a fresh twin", all || !expected.twins, twins, occasion);
-}
-
-function energyCheck({ energy: { integralJoules, sampledJoules, meter }, expected }: CheckInputs): ClusterCheck {
-  const difference = relativeDifference(sampledJoules, integralJoules);
-  const metered = relativeDifference(meter.meteredJoules, meter.integralJoules);
-  const allowed = meter.seconds >= LONG_RUN ? ENERGY_TOLERANCE : SHORT_METER_TOLERANCE;
-  const isMetered =
-    Math.abs(meter.meteredJoules - meter.integralJoules) <= allowed * meter.integralJoules + meter.missedJoules;
-  const holds = (difference ?? 0) <= ENERGY_TOLERANCE && isMetered;
-  const figures = { integralJoules, sampledJoules, difference, meter: { ...meter, difference: metered } };
-  const happened = difference !== undefined && metered !== undefined;
-  return check("energy agrees with power samples", holds, figures, {
-    happened,
-    expected: expected.figures || expected.any,
-  });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SchedulableClass } from "../../core/api/index.ts";
 import { instant } from "../../core/units/index.ts";
-import { ClassHistory } from "./class-history.ts";
+import { ClassHistory } from "./placement-audit.ts";
 
 const reported = (...classes: readonly (SchedulableClass | undefined)[]): ClassHistory => {
   const history = new ClassHistory();

@@ -1,31 +1,33 @@
-import { type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
+import {
+  type NodeTwin,
+  type Pod,
+  type PowerEndpoint,
+  type PowerEndpointStatus,
+  type SchedulableClass,
+  schedulableClasses,
+} from "../../core/api/index.ts";
+import { workloadClassOf } from "../../core/demand/index.ts";
 import {
   type Instant,
   type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   type RandomSource,
-  type Seconds,
 } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources, StopSwitch } from "../../platform/kube/index.ts";
+import {
+  type Change,
+  type KubeClient,
+  type KubeObject,
+  Reflector,
+  resources,
+  StopSwitch,
+} from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
-import { ClassHistory } from "./class-history.ts";
-import {
-  eventOf,
-  type ObservedEndpoint,
-  type ObservedEvent,
-  type ObservedPod,
-  type ObservedTwin,
-  observedEndpointOf,
-  podOf,
-  twinOf,
-} from "./observed-objects.ts";
-import { PlacementAudit } from "./placement-audit.ts";
-import { SampledEnergyMeter } from "./sampled-energy-meter.ts";
+import { ClassHistory, PlacementAudit } from "./placement-audit.ts";
 import { SleepAudit, SleepHistory } from "./sleep-audit.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
@@ -87,7 +89,6 @@ export class ClusterObserver {
   readonly sleepBindings = new SleepAudit();
   readonly sleeps = new SleepHistory();
   readonly wakeWaits: WakeWaits;
-  readonly energy = new SampledEnergyMeter();
   readonly caps: CapAudit;
   readonly #options: ClusterObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
@@ -154,10 +155,6 @@ export class ClusterObserver {
     this.placements.judge();
     this.sleepBindings.judge();
     this.wakeWaits.judge(clock.now());
-  }
-
-  sampleEnergy(maxGap: Seconds): void {
-    this.energy.add(this.#options.datacenter.totals, maxGap);
   }
 
   get twins(): TwinCounts {
@@ -228,8 +225,7 @@ export class ClusterObserver {
 
   /** The verdict of every check. */
   checks(expected: CheckInputs["expected"]): readonly ClusterCheck[] {
-    const { offences, totals } = this.#options.datacenter;
-    const { pods, podSeconds, first } = offences;
+    const { pods, podSeconds, first } = this.#options.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
     return evaluateChecks({
       expected,
@@ -241,11 +237,6 @@ export class ClusterObserver {
       sleepBindings: this.sleepBindings.figures,
       offences: { pods, podSeconds, examples },
       caps: this.caps.figures,
-      energy: {
-        integralJoules: totals.joules,
-        sampledJoules: totals.sampledJoules,
-        meter: this.energy.figures,
-      },
     });
   }
 
@@ -314,3 +305,77 @@ export class ClusterObserver {
 }
 
 const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";
+
+/** A NodeTwin with its resource version as a number. */
+export interface ObservedTwin {
+  readonly node: string;
+  readonly version: number;
+  readonly spec: NodeTwin["spec"];
+  readonly status: NodeTwin["status"];
+}
+
+export interface ObservedEndpoint {
+  readonly node: string;
+  readonly version: number;
+  readonly status: PowerEndpointStatus | undefined;
+}
+
+export interface ObservedPod {
+  readonly key: string;
+  readonly node: string | undefined;
+  readonly phase: string;
+  readonly performance: boolean;
+  /** Whether the scheduler has tried to place it. */
+  readonly judged: boolean;
+  readonly version: number;
+}
+
+/** An Event of the operator on a pod that waits for a node. */
+export interface ObservedEvent {
+  readonly pod: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** Needs no validation: the server has checked the object against the schema. */
+export function twinOf(object: KubeObject): ObservedTwin {
+  const { spec, status } = object as unknown as NodeTwin;
+  return { node: object.metadata.name, version: versionOf(object), spec, status };
+}
+
+export function observedEndpointOf(object: KubeObject): ObservedEndpoint {
+  const { status } = object as unknown as PowerEndpoint;
+  return { node: object.metadata.name, version: versionOf(object), status };
+}
+
+export function podOf(object: KubeObject): ObservedPod {
+  const pod = object as unknown as Pod;
+  const { name, namespace = "default" } = object.metadata;
+  return {
+    key: `${namespace}/${name}`,
+    node: pod.spec.nodeName,
+    phase: pod.status?.phase ?? "Pending",
+    performance: workloadClassOf(pod).workloadClass === "performance",
+    judged: conditionsOf(object).some(({ type }) => type === "PodScheduled"),
+    version: versionOf(object),
+  };
+}
+
+const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[] =>
+  (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
+    ?.conditions ?? [];
+
+/** Returns undefined for other objects and other reporters. */
+export function eventOf(object: KubeObject): ObservedEvent | undefined {
+  const { reportingController, regarding, reason, note } = object as unknown as {
+    readonly reportingController?: string;
+    readonly regarding?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };
+    readonly reason?: string;
+    readonly note?: string;
+  };
+  if (reportingController !== "joulie.io/operator" || regarding?.kind !== "Pod") return undefined;
+  const { name = "", namespace = "default" } = regarding;
+  return { pod: `${namespace}/${name}`, reason: reason ?? "", note: note ?? "" };
+}
+
+const versionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
-import { ClassHistory } from "./class-history.ts";
-import { PlacementAudit } from "./placement-audit.ts";
+import { ClassHistory, PlacementAudit } from "./placement-audit.ts";
 
 function world(asked: Instant | undefined) {
   const history = new ClassHistory();

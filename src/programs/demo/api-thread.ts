@@ -1,14 +1,7 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { type Instant, instant, type Milliseconds } from "../../core/units/index.ts";
-import {
-  type Clock,
-  clockWithCalendar,
-  ScaledClock,
-  systemClock,
-  type ThreadLoad,
-  threadLoad,
-} from "../../platform/clock/index.ts";
+import { type Clock, clockWithCalendar, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
@@ -24,7 +17,6 @@ interface Serving {
 export interface ApiThread extends Serving {
   /** Rejects when the thread ends unexpectedly. */
   readonly failed: Promise<never>;
-  readonly load: ThreadLoad;
   /** Objects get timestamps of this time from now on. */
   setTime(time: SimulatedTime): void;
   close(): Promise<void>;
@@ -60,7 +52,7 @@ export async function startApiThread(): Promise<ApiThread> {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread, not a window
     worker.postMessage(time);
   };
-  return { ...found, failed: failed.promise, load: threadLoad(worker.performance), setTime, close };
+  return { ...found, failed: failed.promise, setTime, close };
 }
 
 async function serveIn(port: NonNullable<typeof parentPort>): Promise<void> {

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock, type ThreadLoad } from "../../platform/clock/index.ts";
+import { systemClock } from "../../platform/clock/index.ts";
 import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } from "../../platform/kube/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
@@ -19,8 +19,6 @@ export interface DemoCluster {
   connect(): Promise<Transport>;
   /** Rejects when the embedded API fails; absent for a real cluster. */
   readonly failed?: Promise<never>;
-  /** Load of the API thread; absent for a real cluster. */
-  readonly load?: ThreadLoad;
   /** Sets the time of the timestamps of objects; absent for a real cluster. */
   readonly setTime?: ApiThread["setTime"];
   /** Removes what the demo created. The signal limits the time this may take. */
@@ -65,7 +63,6 @@ async function planeIn(folder: string, api: ApiThread): Promise<DemoCluster> {
     workload: { namespace: "default", scheduler: "default-scheduler" },
     connect: async () => connectTo(plain),
     failed: api.failed,
-    load: api.load,
     setTime: (time) => api.setTime(time),
     close: async () => api.close(),
   };

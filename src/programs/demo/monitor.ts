@@ -2,7 +2,6 @@ import process from "node:process";
 import {
   elapsed,
   inSeconds,
-  type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   type Seconds,
@@ -15,8 +14,6 @@ import {
   repeatEvery,
   type ScaledClock,
   systemClock,
-  type ThreadLoad,
-  threadLoad,
 } from "../../platform/clock/index.ts";
 import type { Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -26,7 +23,7 @@ import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
 import { isEnergy } from "./settings.ts";
-import { EvaluatedTime, SpeedLimiter } from "./speed-limiter.ts";
+import { SpeedLimiter } from "./speed-limiter.ts";
 import { type DemoStatus, SavingsPage } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
 
@@ -38,17 +35,10 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly began: MonotonicInstant;
   /** Whether nodes may sleep. */
   readonly sleeps: boolean;
-  /** Load of the API server. */
-  readonly planeLoad: ThreadLoad;
   readonly askedAt: ClusterObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
 
-/** Sampling period of power in simulated seconds, and its minimum in real time. */
-const SAMPLE = seconds(1);
-const SAMPLE_AT_MOST = milliseconds(20);
-/** The meter ignores longer gaps between samples, because it would have missed too much. */
-const MAX_GAP = seconds(4 * SAMPLE);
 const POLL_INTERVAL = milliseconds(1000);
 /** Simulated seconds after which at least one drain should have completed: jobs take about a quarter of an hour. */
 const LONG = 1800;
@@ -61,8 +51,6 @@ const MANY = 20;
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
-/** Share of the speed below which this machine slows the run down. */
-const SLOWED = 0.9;
 /** Watches deliver a change at different times: tolerance in real time for a busy process. */
 const HEARING = milliseconds(500);
 /** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound; as the operator reckons. */
@@ -78,8 +66,6 @@ export class DemoMonitor {
   readonly #options: DemoMonitorOptions;
   readonly #savings: SavingsPage;
   readonly #pace: SpeedLimiter;
-  readonly #judgedTime = new EvaluatedTime();
-  readonly #load = threadLoad();
   readonly #eventLoop: EventLoopDelay = eventLoopDelay(milliseconds(20));
   readonly #notices: string[] = [];
   /** Tolerances in real time last longest in simulated time at the highest speed of the run. */
@@ -137,7 +123,6 @@ export class DemoMonitor {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
     await Promise.all([
-      repeatEvery(this.#samplePeriod, systemClock, signal, () => this.observer.sampleEnergy(MAX_GAP)),
       repeatEvery(POLL_INTERVAL, systemClock, signal, () => this.observer.runPeriodicChecks()),
       // Separate loops, so that a slow task does not delay the others.
       repeatEvery(POLL_INTERVAL, systemClock, signal, async () => this.#savings.read()),
@@ -217,10 +202,7 @@ export class DemoMonitor {
   /** Simulated time since the initial jobs had their first scheduling attempt. */
   get #worked(): Seconds {
     if (this.#placed === undefined) return seconds(0);
-    const { at, seconds: from } = this.#placed;
-    const passed = seconds(this.#options.simulator.datacenter.now - from);
-    const real = inSeconds(elapsed(at, systemClock.monotonic()));
-    return this.#judgedTime.of(passed, seconds(real * this.#firstSpeed));
+    return seconds(this.#options.simulator.datacenter.now - this.#placed.seconds);
   }
 
   /** Seconds from the start of the demo to a point in time. */
@@ -232,10 +214,6 @@ export class DemoMonitor {
     if (this.#placed === undefined) return undefined;
     const { user, system } = process.cpuUsage(this.#placed.cpu);
     return (user + system) / 1000 / elapsed(this.#placed.at, systemClock.monotonic());
-  }
-
-  get #samplePeriod(): Milliseconds {
-    return milliseconds(Math.max(SAMPLE_AT_MOST, (1000 * SAMPLE) / this.#options.clock.speed));
   }
 
   #firstJobsPlaced(): boolean {
@@ -250,7 +228,6 @@ export class DemoMonitor {
   #observePace(): void {
     const delay = this.#eventLoop.read();
     this.#eventLoop.reset();
-    const load = Math.max(this.#load(), this.#options.planeLoad());
     if (delay === undefined) return;
     // While everything starts at once, only twins say whether the speed is too high.
     const isStarting = this.#begun === undefined || !this.#firstJobsPlaced();
@@ -258,7 +235,6 @@ export class DemoMonitor {
     const { oldest } = this.observer.twins;
     const { clock, intervals } = this.#options;
     this.#readSpeed();
-    const before = clock.speed;
     this.#pace.observe({
       // What waits while time stands still does not fall behind.
       delay: isStarting ? 0 : delay.p50 * this.#reached,
@@ -268,7 +244,6 @@ export class DemoMonitor {
       reached: this.#reached,
     });
     this.#fastest = Math.max(this.#fastest, clock.speed);
-    this.#judgedTime.observe(load, clock.speed < before || this.#reached < SLOWED);
   }
 
   /** Which share of the clock's speed was reached since the last reading. */

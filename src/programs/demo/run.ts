@@ -91,8 +91,6 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
       log: log("demo"),
       began,
       sleeps: sleeps(config, cluster),
-      // The load of a real cluster is unknown from here.
-      planeLoad: cluster.load ?? (() => 1),
       askedAt: (pod) => programs.lastFilteredAt(pod),
       onNotice: (text) => terminal ?? say(printableLine(`${text}\n`)),
     });

@@ -5,10 +5,10 @@ import { forEachConcurrently } from "../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { jittered } from "../../platform/random/index.ts";
-import { deleteIfUnchanged } from "./deletion.ts";
 import { fleetLabels } from "./names.ts";
-import type { NodeRegistrar } from "./node-registrar.ts";
-import type { PowerEndpoints } from "./power-endpoints.ts";
+import type { NodeRegistrar } from "./nodes/node-registrar.ts";
+import type { PowerEndpoints } from "./nodes/power-endpoints.ts";
+import { deleteIfUnchanged } from "./pods/deletion.ts";
 
 export interface CleanupOptions {
   readonly client: KubeClient;

@@ -1,5 +1,5 @@
 export { fleetConfig } from "./config.ts";
-export { lastDayArrivals } from "./last-day-arrivals.ts";
 export { SIMULATED } from "./names.ts";
+export { recordWakeProofs } from "./nodes/wake-proofs.ts";
 export { type RunningFleet, runFleet } from "./start.ts";
-export { recordWakeProofs } from "./wake-proofs.ts";
+export { lastDayArrivals } from "./workload/last-day-arrivals.ts";

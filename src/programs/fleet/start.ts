@@ -1,27 +1,27 @@
 import { inSeconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
 import { type Clock, ScaledClock } from "../../platform/clock/index.ts";
-import { KubeClient, type Transport } from "../../platform/kube/index.ts";
+import { KubeClient, Reflector, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
-import { type JobArrival, jobArrivals } from "./arrivals.ts";
 import { cleanUpFleet } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
-import { Datacenter } from "./datacenter.ts";
-import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./fleet-metrics.ts";
-import { JobSubmitter } from "./job-submitter.ts";
-import { SimulatedKubelet } from "./kubelet.ts";
-import { generateMachines, type MachineSpec } from "./machine-specs.ts";
+import { Datacenter } from "./machines/datacenter.ts";
+import { generateMachines, type MachineSpec } from "./machines/machine-specs.ts";
 import { FIELD_MANAGER } from "./names.ts";
-import { NodeRegistrar } from "./node-registrar.ts";
-import { PodWatch } from "./pod-watch.ts";
-import { PowerEndpoints } from "./power-endpoints.ts";
-import { RedfishService } from "./redfish.ts";
-import { NodeRoutes } from "./routes.ts";
-import { type NodeServer, serveNodes } from "./server.ts";
+import { NodeRegistrar } from "./nodes/node-registrar.ts";
+import { PowerEndpoints } from "./nodes/power-endpoints.ts";
+import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./pages/fleet-metrics.ts";
+import { RedfishService } from "./pages/redfish.ts";
+import { NodeRoutes } from "./pages/routes.ts";
+import { type NodeServer, serveNodes } from "./pages/server.ts";
+import { SimulatedKubelet } from "./pods/kubelet.ts";
+import { type FleetPod, fleetPodOf } from "./pods/pod-job.ts";
+import { type JobArrival, jobArrivals } from "./workload/arrivals.ts";
+import { JobSubmitter } from "./workload/job-submitter.ts";
 
 /** Dependencies of the fleet. */
 export interface FleetEnvironment {
@@ -93,7 +93,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     bootFails: () => boots.next() < config.FAILED_BOOTS,
     onSwitched: (node, power) => {
       registrar.switched(node, power);
-      if (power === "on") kubelet.startMachine(watch.on(node));
+      if (power === "on") kubelet.startMachine(Array.from(watch.store.values()).filter((pod) => pod.node === node));
       else kubelet.forgetMachine(node);
     },
   });
@@ -101,7 +101,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     ...io,
     datacenter,
     podStart: config.POD_START,
-    pod: (key) => watch.get(key),
+    pod: (key) => watch.store.getByKey(key),
     owns: (node) => registrar.owns(node),
     onWritten: (what) => figures.wrote(what),
     onFailed: onFailed("pod"),
@@ -116,16 +116,22 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     finishedPodRetention: config.FINISHED_PODS_KEPT,
     onFailed: onFailed("job"),
   });
-  const watch: PodWatch = new PodWatch({
+  // Pods on our nodes and pods submitted by this fleet.
+  const watch: Reflector<FleetPod> = new Reflector({
     client,
     clock: ioClock,
     random,
     log,
-    prefix,
-    isOurs: (node) => datacenter.has(node),
-    onChange: (change) => {
-      kubelet.observe(change);
-      submitter.observe(change);
+    resource: resources.pods,
+    project: (object) => {
+      const pod = fleetPodOf(object, prefix);
+      return pod.submittedHere || (pod.node !== undefined && datacenter.has(pod.node)) ? pod : undefined;
+    },
+    onChange: (changes) => {
+      for (const change of changes) {
+        kubelet.observe(change);
+        submitter.observe(change);
+      }
     },
   });
   const registrar: NodeRegistrar = new NodeRegistrar({

@@ -5,12 +5,11 @@ import type { Clock } from "../../platform/clock/index.ts";
 import { printable, printableLine } from "../../platform/log/index.ts";
 import { contendersFrom, type SimulateConfig } from "./config.ts";
 import { type Contender, contenderName } from "./contenders.ts";
-import type { Experiment, SleepOptions } from "./experiment.ts";
+import type { Experiment, ExperimentRun, SleepOptions } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compareArms } from "./report/compare.ts";
 import { Progress, type ProgressOutput } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
-import type { ExperimentRun } from "./run.ts";
 import { openTrace } from "./trace/read.ts";
 import { MAX_JOBS } from "./trace/trace.ts";
 

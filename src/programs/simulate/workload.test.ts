@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../platform/random/index.ts";
-import { generateTrace } from "./trace/generate.ts";
-import { workloadOfLoad } from "./workload.ts";
+import { generateTrace, workloadOfLoad } from "./trace/generate.ts";
 
 const HOURS = 200;
 

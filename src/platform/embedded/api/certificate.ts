@@ -37,7 +37,7 @@ const pem = (label: string, bytes: Uint8Array): string => {
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
 };
 
-export interface KeyPair {
+interface KeyPair {
   readonly key: string;
   readonly cert: string;
 }

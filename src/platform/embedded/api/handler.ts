@@ -1,8 +1,8 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
 import { storageKeyOf } from "../storage/collection.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import type { WriteResult } from "../write/admission.ts";
 import { bind } from "../write/binding.ts";
 import { create } from "../write/create.ts";

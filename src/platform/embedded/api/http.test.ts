@@ -1,5 +1,4 @@
 import { X509Certificate } from "node:crypto";
-import { EventEmitter, getEventListeners } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../clock/index.ts";
@@ -7,7 +6,6 @@ import { VirtualClock } from "../../clock/testing/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { EmbeddedApi } from "../embedded-api.ts";
 import { selfSigned } from "./certificate.ts";
-import { drained } from "./http.ts";
 
 const open: EmbeddedApi[] = [];
 afterEach(async () => {
@@ -20,15 +18,8 @@ function embedded(clock: Clock = systemClock) {
 }
 
 describe("listening", () => {
-  it.each(["0.0.0.0", "::", "192.168.1.1", "example.org", "127.0.0.1.example.org", ""])(
-    "rejects the address %j",
-    async (host) => {
-      await expect(embedded().listen({ host })).rejects.toThrow("loopback addresses only");
-    },
-  );
-
   it("accepts only requests with the token", async () => {
-    const { url, token } = await embedded().listen({ host: "localhost" });
+    const { url, token } = await embedded().listen();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const status = async (headers: Record<string, string>) => (await fetch(`${url}/api/v1/nodes`, { headers })).status;
     expect(await status({ authorization: `Bearer ${token}` })).toBe(200);
@@ -84,37 +75,6 @@ describe("listening", () => {
     const ended = watch.text().catch(() => "broken off");
     await api.close();
     expect(["", "broken off"]).toContain(await ended);
-  });
-});
-
-describe("drained", () => {
-  function waiting() {
-    const response = new EventEmitter();
-    const abort = new AbortController();
-    const listeners = () => response.listenerCount("drain") + getEventListeners(abort.signal, "abort").length;
-    return { response, abort, listeners, wait: async () => drained(response as never, abort.signal) };
-  }
-
-  it("leaves no listener behind, however it ends", async () => {
-    const { response, abort, listeners, wait } = waiting();
-    for (let round = 0; round < 3; round++) {
-      const done = wait();
-      expect(listeners()).toBe(2);
-      response.emit("drain");
-      await done;
-      expect(listeners()).toBe(0);
-    }
-    const broken = wait();
-    abort.abort(new Error("gone"));
-    await expect(broken).rejects.toThrow("gone");
-    expect(listeners()).toBe(0);
-  });
-
-  it("does not wait on a closed connection", async () => {
-    const { abort, listeners, wait } = waiting();
-    abort.abort(new Error("gone"));
-    await expect(wait()).rejects.toThrow("gone");
-    expect(listeners()).toBe(0);
   });
 });
 

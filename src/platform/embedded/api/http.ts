@@ -2,21 +2,18 @@ import { timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream/promises";
 import type { Clock } from "../../clock/index.ts";
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
-import { type KeyPair, selfSigned } from "./certificate.ts";
+import { selfSigned } from "./certificate.ts";
 import { jsonFromProtobuf, PROTOBUF } from "./protobuf.ts";
 import { errorReply } from "./reply.ts";
 import { MAX_BODY_BYTES } from "./request.ts";
 import { StatusError, tooLarge, unauthorized } from "./status.ts";
 
 export interface ListenOptions {
-  /** A loopback address; default: 127.0.0.1. */
-  readonly host?: string;
-  /** Default 0: the operating system picks a free port. */
-  readonly port?: number;
-  /** Serves TLS with a generated certificate or the given one. kubectl sends its token only over TLS. */
-  readonly tls?: "self-signed" | KeyPair;
+  /** Serves TLS with a generated certificate. kubectl sends its token only over TLS. */
+  readonly tls?: "self-signed";
 }
 
 export interface ListeningServer {
@@ -37,16 +34,12 @@ export interface ServedApi {
   readonly clock: Pick<Clock, "now">;
 }
 
-const LOOPBACK = /^(localhost|::1|127(\.\d{1,3}){3})$/;
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
+/** Listens on a free port of 127.0.0.1. */
 export async function serveApi(api: ServedApi, options: ListenOptions = {}): Promise<ListeningServer> {
   const { token } = api;
-  const host = options.host ?? "127.0.0.1";
-  if (!LOOPBACK.test(host)) {
-    throw new RangeError(`the embedded API listens on loopback addresses only, not on ${host}; use 127.0.0.1 or ::1`);
-  }
-  const pair = options.tls === "self-signed" ? selfSigned() : options.tls;
+  const pair = options.tls === undefined ? undefined : selfSigned();
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     serveOne(api, request, response).catch(() => response.destroy());
   };
@@ -54,10 +47,10 @@ export async function serveApi(api: ServedApi, options: ListenOptions = {}): Pro
   server.keepAliveTimeout = 0;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.port ?? 0, host === "localhost" ? "127.0.0.1" : host, resolve);
+    server.listen(0, "127.0.0.1", resolve);
   });
-  const { port, address } = server.address() as AddressInfo;
-  const url = `${pair === undefined ? "http" : "https"}://${address.includes(":") ? `[${address}]` : address}:${port}`;
+  const { port } = server.address() as AddressInfo;
+  const url = `${pair === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   return {
     url,
     token,
@@ -116,10 +109,7 @@ async function serveOne(
     response.writeHead(status, headers);
     // A watch client waits for the headers, and the first event may come much later. Other responses send headers and body together.
     if (isWatch) response.flushHeaders();
-    for await (const chunk of body) {
-      if (!response.write(chunk)) await drained(response, abort.signal);
-    }
-    response.end();
+    await pipeline(body, response);
   };
   try {
     if (!isAllowed(request, token)) throw unauthorized();
@@ -135,21 +125,5 @@ async function serveOne(
   } catch (error) {
     if (error instanceof StatusError && !response.headersSent) await send(errorReply(error));
     else response.destroy();
-  }
-}
-
-/** Waits until the response accepts more data; rejects when the connection closes. */
-export async function drained(response: Pick<ServerResponse, "once" | "off">, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const stop = () => reject(signal.reason as Error);
-  response.once("drain", resolve);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await promise;
-  } finally {
-    // A long response drains thousands of times on one signal, so each wait removes its listeners.
-    response.off("drain", resolve);
-    signal.removeEventListener("abort", stop);
   }
 }

@@ -39,8 +39,6 @@ describe("Protobuf of Kubernetes", () => {
       apiVersion: "v1",
       kind: "Namespace",
       metadata: { name: "team-é", labels: { a: "1", b: "2" } },
-      spec: {},
-      status: {},
     });
   });
 
@@ -54,8 +52,6 @@ describe("Protobuf of Kubernetes", () => {
       deleteOptions: {
         gracePeriodSeconds: 300,
         preconditions: { uid: "u-1" },
-        propagationPolicy: "Background",
-        dryRun: ["All"],
       },
     });
   });

@@ -7,7 +7,7 @@ import { badRequest, StatusError } from "./status.ts";
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const MAGIC = Buffer.from("k8s\0");
 
-type FieldType = "text" | "number" | "flag" | "labels" | Message;
+type FieldType = "text" | "number" | "labels" | Message;
 interface Field {
   readonly name: string;
   readonly type: FieldType;
@@ -18,24 +18,11 @@ interface Message {
   readonly [number: number]: Field;
 }
 
-const ownerReference: Message = {
-  1: { name: "kind", type: "text" },
-  3: { name: "name", type: "text" },
-  4: { name: "uid", type: "text" },
-  5: { name: "apiVersion", type: "text" },
-  6: { name: "controller", type: "flag" },
-  7: { name: "blockOwnerDeletion", type: "flag" },
-};
 const metadata: Message = {
   1: { name: "name", type: "text" },
-  2: { name: "generateName", type: "text" },
   3: { name: "namespace", type: "text" },
-  5: { name: "uid", type: "text" },
-  6: { name: "resourceVersion", type: "text" },
   11: { name: "labels", type: "labels" },
   12: { name: "annotations", type: "labels" },
-  13: { name: "ownerReferences", type: ownerReference, repeated: true },
-  14: { name: "finalizers", type: "text", repeated: true },
 };
 const preconditions: Message = {
   1: { name: "uid", type: "text" },
@@ -44,24 +31,12 @@ const preconditions: Message = {
 const deleteOptions: Message = {
   1: { name: "gracePeriodSeconds", type: "number" },
   2: { name: "preconditions", type: preconditions },
-  3: { name: "orphanDependents", type: "flag" },
-  4: { name: "propagationPolicy", type: "text" },
-  5: { name: "dryRun", type: "text", repeated: true },
 };
 const container: Message = {
   1: { name: "name", type: "text" },
   2: { name: "image", type: "text" },
   3: { name: "command", type: "text", repeated: true },
   4: { name: "args", type: "text", repeated: true },
-  6: {
-    name: "ports",
-    type: {
-      1: { name: "name", type: "text" },
-      3: { name: "containerPort", type: "number" },
-      4: { name: "protocol", type: "text" },
-    },
-    repeated: true,
-  },
 };
 const podTemplate: Message = {
   1: { name: "metadata", type: metadata },
@@ -99,11 +74,7 @@ const kinds: Readonly<Record<string, Message>> = {
       },
     },
   },
-  Namespace: {
-    1: { name: "metadata", type: metadata },
-    2: { name: "spec", type: { 1: { name: "finalizers", type: "text", repeated: true } } },
-    3: { name: "status", type: { 1: { name: "phase", type: "text" } } },
-  },
+  Namespace: { 1: { name: "metadata", type: metadata } },
   Eviction: { 1: { name: "metadata", type: metadata }, 2: { name: "deleteOptions", type: deleteOptions } },
   DeleteOptions: deleteOptions,
 };
@@ -158,8 +129,6 @@ function read(type: FieldType, value: Buffer | bigint): unknown {
       return contentOf(value).toString();
     case "number":
       return Number(BigInt.asIntN(64, numberOf(value)));
-    case "flag":
-      return numberOf(value) !== 0n;
     case "labels": {
       const { key = "", value: text = "" } = decoded(contentOf(value), { 1: textField("key"), 2: textField("value") });
       return { [String(key)]: text };

@@ -1,8 +1,8 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import { partsReply, streamReply, textResponse } from "./reply.ts";
 import { listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
 import { indexedTerm, selectorOf } from "./selectors.ts";

@@ -1,7 +1,7 @@
 import type { Instant } from "../../../core/units/index.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { JsonObject } from "../storage/json.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/kube-object.ts";
 import { tableOf } from "./table.ts";
 
 /** The representation that a client requested. */

@@ -1,7 +1,6 @@
 import type { Instant } from "../../../core/units/index.ts";
 import type { Column } from "../kinds/served-resource.ts";
-import type { JsonObject } from "../storage/json.ts";
-import { at, stringAt } from "../storage/json.ts";
+import { at, type JsonObject, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 
 const SECOND = 1;

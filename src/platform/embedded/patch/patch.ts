@@ -1,8 +1,8 @@
 import { badRequest, conflict, invalid, modified, nameMismatch, unsupportedMediaType } from "../api/status.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import { isJsonObject, type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import type { StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import {
   type ApiWriteOptions,
   serverMetadata,

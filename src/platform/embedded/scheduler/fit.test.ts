@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { explain, unfitReason } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf } from "./cluster-view.ts";
-import { explain, unfitReason } from "./fit.ts";
 import { Occupancy } from "./occupancy.ts";
 
 const pod = (requests: object, name = "p") =>

@@ -1,6 +1,5 @@
 import { expired } from "../api/status.ts";
-import type { ApiObject } from "./kube-object.ts";
-import type { StoredChange, StoredObject } from "./stored-object.ts";
+import type { ApiObject, StoredChange, StoredObject } from "./kube-object.ts";
 
 export const storageKeyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;

@@ -1,6 +1,8 @@
+import type { RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../clock/index.ts";
+import type { Registry } from "../kinds/registry.ts";
 import { Collection, storageKeyOf } from "./collection.ts";
-import type { ApiObject } from "./kube-object.ts";
-import { type StoredChange, StoredObject } from "./stored-object.ts";
+import { type ApiObject, type StoredChange, StoredObject } from "./kube-object.ts";
 
 export type StoreListener = (change: StoredChange, collection: Collection) => void;
 
@@ -67,4 +69,12 @@ export class EmbeddedStore {
     for (const listener of this.#listeners) listener(change, collection);
     return current;
   }
+}
+
+/** The shared state of the API server. */
+export interface Server {
+  readonly store: EmbeddedStore;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: RandomSource;
 }

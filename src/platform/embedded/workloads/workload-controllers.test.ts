@@ -166,18 +166,6 @@ describe("a Deployment", () => {
     expect(await all(podsPath)).toHaveLength(2);
     expect(JSON.stringify((await get(`${deployments}/web`)).status)).not.toContain("ReplicaFailure");
   });
-
-  it("X-164 keeps as many empty old ReplicaSets as it says", async () => {
-    const { send, all, makeReady } = cluster();
-    await send("POST", deployments, { ...web(1), spec: { ...web(1).spec, revisionHistoryLimit: 2 } });
-    for (const image of ["two", "three", "four", "five"]) {
-      await makeReady();
-      await send("PATCH", `${deployments}/web`, { spec: { template: template(image) } }, merge);
-    }
-    await makeReady();
-    expect(await all(replicaSets)).toHaveLength(3);
-    expect(await all(podsPath)).toHaveLength(1);
-  });
 });
 
 describe("a Job", () => {

@@ -6,9 +6,8 @@ import { type ServedResource, servedApiVersionOf } from "../kinds/served-resourc
 import { countAt, deployments, endOf, jobs, replicaSets } from "../kinds/workload-kinds.ts";
 import { storageKeyOf } from "../storage/collection.ts";
 import { at, equal, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
-import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import { type ApiObject, kubeTimestamp, type StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import type { ApiWriteOptions } from "../write/admission.ts";
 import { create } from "../write/create.ts";
 import { remove } from "../write/deletion.ts";
@@ -16,10 +15,6 @@ import { update } from "../write/update.ts";
 
 const itself: ApiWriteOptions = { manager: "joulie-embedded-controllers", strict: false };
 const HASH = "pod-template-hash";
-/** Pods that one owner creates before others get their turn, and requests their answers. */
-const BURST = 500;
-/** Empty old ReplicaSets that are kept by default, as in a cluster. */
-const HISTORY = 10;
 const FAILURE = "ReplicaFailure";
 
 /**
@@ -129,9 +124,7 @@ export class WorkloadControllers {
       ({ object }) =>
         !isNew(object) && countAt(object, "spec", "replicas") === 0 && countAt(object, "status", "replicas") === 0,
     );
-    const kept = Number(at(deployment, "spec", "revisionHistoryLimit") ?? HISTORY);
-    const oldest = empty.toSorted((a, b) => a.version - b.version);
-    for (const stored of oldest.slice(0, Math.max(0, oldest.length - kept))) this.#delete(replicaSets, stored);
+    for (const stored of empty) this.#delete(replicaSets, stored);
     const total = (field: string) => owned.reduce((sum, { object }) => sum + countAt(object, "status", field), 0);
     const readyReplicas = total("readyReplicas");
     const updated = current === undefined ? 0 : countAt(current, "status", "replicas");
@@ -156,7 +149,7 @@ export class WorkloadControllers {
   #replicate(set: ApiObject): void {
     const wanted = countAt(set, "spec", "replicas");
     const running = this.#dependants(pods, set).filter(({ object }) => isActive(object));
-    for (let count = running.length; count < Math.min(wanted, running.length + BURST); count++) this.#createPod(set);
+    for (let count = running.length; count < wanted; count++) this.#createPod(set);
     // Pods that wait for a node go first, then the youngest.
     const rank = ({ object }: StoredObject) => Number(stringAt(object, "spec", "nodeName") !== "");
     const surplus = running.toSorted((a, b) => rank(a) - rank(b) || b.version - a.version);
@@ -187,7 +180,7 @@ export class WorkloadControllers {
     const room = Math.min(countAt(job, "spec", "parallelism"), completions - succeeded);
     const wanted = isComplete || isFailed || isSuspended ? 0 : room;
     for (const stored of active.slice(wanted)) this.#delete(pods, stored);
-    for (let count = active.length; count < Math.min(wanted, active.length + BURST); count++) this.#createPod(job);
+    for (let count = active.length; count < wanted; count++) this.#createPod(job);
     const now = kubeTimestamp(this.#server.clock.now());
     this.#writeStatus(jobs, job, {
       startTime: stringAt(job, "status", "startTime") || now,

@@ -2,12 +2,9 @@ import { badRequest, invalid, notFound, StatusError } from "../api/status.ts";
 import { type ServedResource, servedApiVersionOf } from "../kinds/served-resource.ts";
 import type { FieldManager } from "../patch/managed-fields.ts";
 import { type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
-import { kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
-import { metadataProblems } from "./metadata-rules.ts";
-import { pruned } from "./pruning.ts";
-import { validateValue } from "./validate.ts";
+import { kubeTimestamp, type StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
+import { metadataProblems, pruned, validateValue } from "./validate.ts";
 
 /** The options of a write request. */
 export interface ApiWriteOptions {

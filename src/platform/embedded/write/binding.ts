@@ -3,7 +3,7 @@ import { pods } from "../kinds/pods.ts";
 import { storageKeyOf } from "../storage/collection.ts";
 import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import { kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
+import type { Server } from "../storage/store.ts";
 
 const BINDINGS = { group: "", plural: "pods/binding" };
 

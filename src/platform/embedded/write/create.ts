@@ -5,7 +5,7 @@ import { ownersAfterUpdate } from "../patch/managed-fields.ts";
 import { storageKeyOf } from "../storage/collection.ts";
 import { type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
 import { type ApiObject, type ApiObjectMetadata, kubeTimestamp, type ManagedFields } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
+import type { Server } from "../storage/store.ts";
 import {
   type ApiWriteOptions,
   checkNamespace,

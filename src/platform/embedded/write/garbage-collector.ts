@@ -1,8 +1,7 @@
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { type Collection, storageKeyOf } from "../storage/collection.ts";
-import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredChange } from "../storage/stored-object.ts";
+import { type ApiObject, kubeTimestamp, type StoredChange } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 
 /**
  * Deletes the dependents of a deleted object. Kubernetes does this asynchronously; here it happens before the deletion

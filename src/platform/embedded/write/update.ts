@@ -2,9 +2,8 @@ import { conflict, modified, nameMismatch } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate, sameOwners } from "../patch/managed-fields.ts";
 import { equal, type JsonObject, jsonObjectOr, stringAt, withField, without } from "../storage/json.ts";
-import type { ApiObject, ApiObjectMetadata, ManagedFields } from "../storage/kube-object.ts";
-import type { Server } from "../storage/server.ts";
-import type { StoredObject } from "../storage/stored-object.ts";
+import type { ApiObject, ApiObjectMetadata, ManagedFields, StoredObject } from "../storage/kube-object.ts";
+import type { Server } from "../storage/store.ts";
 import {
   type ApiWriteOptions,
   serverMetadata,

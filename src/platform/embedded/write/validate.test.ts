@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../../core/api/index.ts";
 import type { Schema } from "../kinds/schema.ts";
-import { pruned } from "./pruning.ts";
-import { validateValue } from "./validate.ts";
+import { pruned, validateValue } from "./validate.ts";
 
 describe("validateValue", () => {
   const wrong: [says: string, value: unknown, schema: object, message: string][] = [

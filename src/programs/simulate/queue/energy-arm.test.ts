@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { generateTrace } from "../trace/generate.ts";
+import { generateTrace, workloadOfLoad } from "../trace/generate.ts";
 import { ANY_BOARD, type JobRow, type Trace, TraceBuilder } from "../trace/trace.ts";
-import { workloadOfLoad } from "../workload.ts";
 import { boundToBoards, withPerformanceShare } from "./jobs.ts";
 import { machinesOf } from "./machines.ts";
 import { queueRunFigures } from "./queue-figures.ts";

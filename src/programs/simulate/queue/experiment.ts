@@ -1,10 +1,8 @@
 import { WORK_KINDS } from "../../../core/physics/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { Experiment, ExperimentOptions } from "../experiment.ts";
-import type { ExperimentRun } from "../run.ts";
-import { expectedJobs, generateTrace } from "../trace/generate.ts";
+import type { Experiment, ExperimentOptions, ExperimentRun } from "../experiment.ts";
+import { expectedJobs, generateTrace, workloadOfLoad } from "../trace/generate.ts";
 import { type Trace, truncateTrace } from "../trace/trace.ts";
-import { workloadOfLoad } from "../workload.ts";
 import { boundToBoards, withPerformanceShare } from "./jobs.ts";
 import { type ClusterMachine, machinesOf } from "./machines.ts";
 import { queueFigures } from "./queue-figures.ts";

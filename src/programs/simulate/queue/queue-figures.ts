@@ -1,6 +1,6 @@
 import type { Need } from "../../../core/sleep/index.ts";
+import { type ReportFigure, ratio, withoutUndefined } from "../experiment.ts";
 import { quantile } from "../report/interval.ts";
-import { type ReportFigure, ratio, withoutUndefined } from "../run.ts";
 import type { Trace } from "../trace/trace.ts";
 import type { IdleShares } from "./idle-account.ts";
 import type { ClusterEnergy, SimulatedNodeState } from "./simulated-cluster.ts";

@@ -1,6 +1,6 @@
 import { seededRandom } from "../../../platform/random/index.ts";
 import { contenderName } from "../contenders.ts";
-import type { ExperimentRun, ReportFigure } from "../run.ts";
+import type { ExperimentRun, ReportFigure } from "../experiment.ts";
 import { type Estimate, estimateOf } from "./interval.ts";
 
 interface ComparedArm {

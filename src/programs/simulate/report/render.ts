@@ -1,6 +1,6 @@
 import { renderTable, type TextTableRows } from "../../../core/units/index.ts";
 import { contenderName } from "../contenders.ts";
-import type { ExperimentRun, ReportFigure } from "../run.ts";
+import type { ExperimentRun, ReportFigure } from "../experiment.ts";
 import type { ArmComparison } from "./compare.ts";
 import type { Estimate } from "./interval.ts";
 

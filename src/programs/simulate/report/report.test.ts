@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { ExperimentRun } from "../run.ts";
+import type { ExperimentRun } from "../experiment.ts";
 import { compareArms } from "./compare.ts";
 import { estimateOf } from "./interval.ts";
 import { Progress } from "./progress.ts";

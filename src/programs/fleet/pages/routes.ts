@@ -1,0 +1,165 @@
+import { packageCapFloor } from "../../../core/inventory/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import type { Reply } from "../../../platform/serve/index.ts";
+import { applyControlCommand } from "../machines/control.ts";
+import type { Datacenter } from "../machines/datacenter.ts";
+import type { SimulatedMachine } from "../machines/simulated-machine.ts";
+import { queryableMetrics } from "./facility.ts";
+import { QueryError, runQuery, type Selected } from "./query.ts";
+
+const json = (status: number, value: unknown): Reply => ({
+  status,
+  type: "application/json",
+  body: `${JSON.stringify(value)}\n`,
+});
+
+/** A machine that is not on answers nothing; in its place the network answers. */
+const unreachable = ({ spec, power }: SimulatedMachine): Reply =>
+  json(503, { error: `the node ${spec.name} does not answer: it is ${power}` });
+
+const unknownNode = (node: string): string => `there is no simulated node ${JSON.stringify(node)} here`;
+
+/** HTTP routes of simulated nodes. `ts` in responses is simulated time. */
+export class NodeRoutes {
+  readonly #datacenter: Datacenter;
+  readonly #clock: Clock;
+  readonly #families;
+
+  constructor(datacenter: Datacenter, clock: Clock) {
+    this.#datacenter = datacenter;
+    this.#clock = clock;
+    this.#families = queryableMetrics(datacenter);
+  }
+
+  telemetry(node: string): Reply {
+    const machine = this.#datacenter.machine(node);
+    if (machine === undefined) return json(404, { error: unknownNode(node) });
+    if (machine.power !== "on") return unreachable(machine);
+    return json(200, telemetryOf(machine, this.#clock.now()));
+  }
+
+  state(node: string): Reply {
+    const machine = this.#datacenter.machine(node);
+    if (machine === undefined) return json(404, { error: unknownNode(node) });
+    return json(200, stateOf(machine, this.#clock.now()));
+  }
+
+  control(node: string, body: string): Reply {
+    const machine = this.#datacenter.machine(node);
+    if (machine === undefined) return json(404, { result: "error", message: unknownNode(node) });
+    if (machine.power !== "on") return unreachable(machine);
+    const outcome = this.#datacenter.change(machine, () => applyControlCommand(machine, parsed(body)));
+    const status = outcome.result === "error" ? (outcome.newest === undefined ? 400 : 409) : 200;
+    return json(status, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
+  }
+
+  /** Responds as Prometheus does to an instant query. */
+  query(expression: string | null): Reply {
+    try {
+      if (expression === null || expression.trim() === "") throw new QueryError("the query is missing");
+      const at = this.#clock.now() / 1000;
+      const result = runQuery(expression, this.#families).map((one) => elementOf(one, at));
+      return json(200, { status: "success", data: { resultType: "vector", result } });
+    } catch (error) {
+      if (!(error instanceof QueryError)) throw error;
+      return json(400, { status: "error", errorType: "bad_data", error: error.message });
+    }
+  }
+}
+
+const elementOf = ({ name, labels, value }: Selected, at: number) => ({
+  metric: { __name__: name, ...labels },
+  value: [at, String(value)],
+});
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+const iso = (at: Instant): string => new Date(at).toISOString();
+
+/**
+ * Body of GET /telemetry/{node}. The top-level power is the node's including GPUs. Caps are per package or board, and
+ * absent if unset.
+ */
+export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
+  const { operation, caps, temperature, throttled } = physics;
+  const { gpus, model, hardware } = spec;
+  return {
+    node: spec.name,
+    ts: iso(at),
+    packagePowerWatts: watts,
+    instantPackagePowerWatts: watts,
+    cpu: {
+      packagePowerWatts: operation.cpuWatts,
+      instantPowerWatts: operation.cpuWatts,
+      utilization: operation.cpuLoad,
+      freqScale: operation.cpuClock,
+      temperatureC: temperature,
+      thermalThrottlePct: throttled ? 100 * (1 - model.thermal.hotClock) : 0,
+      throttlePct: caps.throttlePct ?? 0,
+      capWatts: caps.cpuWattsPerPackage,
+    },
+    gpu:
+      gpus === undefined
+        ? { present: false, count: 0 }
+        : {
+            present: true,
+            vendor: gpus.vendor,
+            product: gpus.product,
+            count: gpus.count,
+            powerWattsTotal: operation.gpuWatts,
+            avgPowerWattsTotal: operation.gpuWatts,
+            utilization: operation.gpuLoad,
+            capWattsPerGpuApplied: caps.gpuWattsPerBoard ?? hardware.gpu?.defaultWatts,
+            capWattsPerGpuTarget: caps.gpuWattsPerBoard,
+          },
+    pods: physics.jobCount,
+  };
+}
+
+/** Body of GET /state/{node}: the complete state, for users and checks. */
+export function stateOf(machine: SimulatedMachine, at: Instant) {
+  const { spec, physics, capLog, capChanges, heldSeconds, performanceJobs } = machine;
+  const { cpu, gpu } = spec.hardware;
+  return {
+    node: spec.name,
+    ts: iso(at),
+    seconds: physics.now,
+    power: physics.power,
+    rack: spec.rack,
+    zone: spec.zone,
+    caps: physics.caps,
+    capRanges: {
+      cpuWattsPerPackage: { min: packageCapFloor(cpu), max: cpu.maxWattsPerSocket },
+      ...(gpu && { gpuWattsPerBoard: { min: gpu.minWatts, max: gpu.maxWatts } }),
+    },
+    capChanges,
+    capLog,
+    watts: machine.watts,
+    wallWatts: physics.wallWatts,
+    operation: physics.operation,
+    temperatureC: physics.temperature,
+    ambientC: physics.ambient,
+    throttled: physics.throttled,
+    joules: physics.joules,
+    cpuJoules: physics.cpuJoules,
+    gpuJoules: physics.gpuJoules,
+    wallJoules: physics.wallJoules,
+    performancePods: performanceJobs,
+    heldPodSeconds: heldSeconds,
+    pods: Array.from(physics.jobs(), ({ id, key, performance, cores, gpus, work }) => ({
+      pod: key,
+      performance,
+      cores,
+      gpus,
+      rate: physics.rateOf(id),
+      ...(Number.isFinite(work) && { workSeconds: work, leftSeconds: physics.leftOf(id) }),
+    })),
+  };
+}
