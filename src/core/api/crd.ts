@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { AnyKind } from "./kinds.ts";
 import { apiGroup, apiVersionName } from "./names.ts";
-import { isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isPlainObject, type PlainObject } from "./object-shape.ts";
 import { rulesOf } from "./rules.ts";
 
 /** Kubernetes' structural subset of OpenAPI v3.0. */

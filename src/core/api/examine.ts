@@ -2,7 +2,7 @@ import * as z from "zod";
 import { abridged } from "../units/index.ts";
 import { expectations, listBounds, readFallbacks, stringMap } from "./fields.ts";
 import { objectMetadata } from "./metadata.ts";
-import { isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isPlainObject, type PlainObject } from "./object-shape.ts";
 import { rulesOf } from "./rules.ts";
 
 /** One problem of an object: the path of the field, a description of its value, and what the schema expects. */

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
-import { dnsSubdomain, maxObjectName, objectNamePattern } from "./object-name.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { dnsSubdomain, isPlainObject, maxObjectName, objectNamePattern } from "./object-shape.ts";
 
 /**
  * Constructors for the field types of the schemas. Each one takes the description that `kubectl explain` and the reference

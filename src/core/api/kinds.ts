@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { type NodeHardware, nodeHardwareSchema } from "./node-hardware.ts";
-import { type NodePowerProfile, nodePowerProfileSchema } from "./node-power-profile.ts";
 import { type NodeTwin, nodeTwinSchema } from "./node-twin.ts";
 import { type PowerEndpoint, powerEndpointSchema } from "./power-endpoint.ts";
+import { type NodePowerProfile, nodePowerProfileSchema } from "./power-target.ts";
 import { type TelemetryProfile, telemetryProfileSchema } from "./telemetry-profile.ts";
 
 interface PrinterColumn {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { objectNameField } from "./fields.ts";
 import { nodeTwinKind } from "./kinds.ts";
-import { isObjectName } from "./object-name.ts";
+import { isObjectName } from "./object-shape.ts";
 import { readObject } from "./read.ts";
 import { isLabelKey } from "./selector.ts";
 import { validateForWrite } from "./write.ts";

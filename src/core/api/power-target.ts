@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import * as z from "zod";
 import {
   block,
   capPercent,
@@ -9,7 +9,8 @@ import {
   textField,
   withReadFallback,
 } from "./fields.ts";
-import { needsOneOf, withRules } from "./rules.ts";
+import { header } from "./metadata.ts";
+import { namedAfterNode, needsOneOf, withRules } from "./rules.ts";
 
 export const profiles = ["performance", "eco"] as const;
 export type Profile = (typeof profiles)[number];
@@ -52,3 +53,11 @@ export const powerTarget = () =>
 export type PowerTarget = z.infer<ReturnType<typeof powerTarget>>;
 export type CpuCap = z.infer<typeof cpuCap>;
 export type GpuPowerCap = z.infer<typeof gpuPowerCap>;
+
+export const nodePowerProfileSchema = withRules(
+  z.object({ ...header("NodePowerProfile"), spec: powerTarget() }),
+  namedAfterNode,
+);
+
+export type NodePowerProfile = z.infer<typeof nodePowerProfileSchema>;
+export type NodePowerProfileSpec = PowerTarget;

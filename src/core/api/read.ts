@@ -3,7 +3,7 @@ import { describeValue, examine, expectationOf, type ObjectProblem, ProblemColle
 import type { ResourceKind } from "./kinds.ts";
 import { objectMetadata } from "./metadata.ts";
 import { apiGroup, apiVersion } from "./names.ts";
-import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isNotNullish, isPlainObject, type PlainObject } from "./object-shape.ts";
 
 export interface ReadObject<Object> {
   readonly object: Object;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { isNotNullish, isPlainObject, type PlainObject } from "./plain-object.ts";
+import { isNotNullish, isPlainObject, type PlainObject } from "./object-shape.ts";
 
 /**
  * A validation that involves several fields: the check in this process, and the CEL expression for the API server. Rules

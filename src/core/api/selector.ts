@@ -1,5 +1,5 @@
 import { abridged, type BadText, badText, ok, type Result } from "../units/index.ts";
-import { isObjectName } from "./object-name.ts";
+import { isObjectName } from "./object-shape.ts";
 
 /** One condition on one label, with the operators of Kubernetes' matchExpressions. */
 export interface LabelRequirement {

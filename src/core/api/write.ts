@@ -3,7 +3,7 @@ import { JoulieError } from "./errors.ts";
 import { describeProblem, describeValue, examine, ProblemCollector } from "./examine.ts";
 import type { ResourceKind } from "./kinds.ts";
 import { apiVersion } from "./names.ts";
-import { isPlainObject } from "./plain-object.ts";
+import { isPlainObject } from "./object-shape.ts";
 import { rulesOf, withRules } from "./rules.ts";
 
 /** An object to write: complete, or the part that one field manager applies (spec only, status only). */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../api/index.ts";
-import { expectedDurationOf } from "./expected-duration.ts";
+import { expectedDurationOf } from "./pod-annotations.ts";
 
 const podWith = (value: unknown): Pod =>
   ({ metadata: { name: "p", annotations: { "joulie.io/expected-duration": value } }, spec: {} }) as unknown as Pod;

@@ -8,7 +8,6 @@ export {
   type QueuedPools,
   queuedPools,
 } from "./demand-view.ts";
-export { type ExpectedDuration, expectedDurationOf } from "./expected-duration.ts";
 export { type FitRequests, fitRequests, type ResourceTotals, type UnreadableQuantity } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
@@ -32,7 +31,8 @@ export {
   selectedNodeOf,
   wouldBeLost,
 } from "./occupied-nodes.ts";
+export * from "./pod-annotations.ts";
+export { type ExpectedDuration, expectedDurationOf } from "./pod-annotations.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";
-export * from "./workload-class.ts";

@@ -1,5 +1,5 @@
 import { type Watts, watts } from "../units/index.ts";
-import type { WorkloadClass } from "./workload-class.ts";
+import type { WorkloadClass } from "./pod-annotations.ts";
 
 /** The share of the requested devices' power that a pod is expected to draw. */
 export interface MarginalCoefficients {

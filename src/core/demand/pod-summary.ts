@@ -3,10 +3,10 @@ import { type Instant, instant, milliseconds } from "../units/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 import type { NodeConstraint } from "./node-constraint.ts";
 import { isControlPlanePod, isFinished, isOfNode, type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
+import { type WorkloadClass, workloadClassOf } from "./pod-annotations.ts";
 import { demandOf, type PodDemand } from "./pod-demand.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 import type { PodRequests, PodShapes } from "./pod-shapes.ts";
-import { type WorkloadClass, workloadClassOf } from "./workload-class.ts";
 
 /**
  * Everything that planning needs to know about a pod. It is computed once per version of the pod, because parsing

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { workloadClassOf } from "./workload-class.ts";
+import { workloadClassOf } from "./pod-annotations.ts";
 
 const podWith = (annotations?: Record<string, string>) => ({
   metadata: { name: "p", ...(annotations && { annotations }) },

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { gpuVendors } from "../api/index.ts";
 import { watts } from "../units/index.ts";
 import { FALLBACK_GPU_IDLE_SHARE } from "./builtin.ts";
-import type { CpuEntry, GpuEntry, LoadCurve } from "./entry.ts";
+import type { CpuEntry, GpuEntry, LoadCurve } from "./catalogue-entry.ts";
 
 /** The bounds catch unit errors, such as milliwatts or megahertz. */
 const power = z.number().positive().max(100_000).transform(watts);

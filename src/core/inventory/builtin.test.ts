@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCpuAddition, readGpuAddition } from "./additions.ts";
 import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
 import models from "./builtin-models.json" with { type: "json" };
-import type { CpuEntry } from "./entry.ts";
+import type { CpuEntry } from "./catalogue-entry.ts";
 import { NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts } from "./normalise.ts";
 

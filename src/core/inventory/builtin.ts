@@ -1,7 +1,7 @@
 import type { GpuVendor } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import models from "./builtin-models.json" with { type: "json" };
-import type { CpuEntry, CpuFamily, GpuEntry, Proxy } from "./entry.ts";
+import type { CpuEntry, CpuFamily, GpuEntry, Proxy } from "./catalogue-entry.ts";
 
 /**
  * The built-in models of Joulie, without the additions of a site. The file has the format of HARDWARE_CATALOG_PATH, and

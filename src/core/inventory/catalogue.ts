@@ -1,6 +1,6 @@
 import { type AdditionReader, readCpuAddition, readGpuAddition } from "./additions.ts";
 import { BUILTIN_CPUS, BUILTIN_GPUS, CPU_FAMILIES, CPU_PROXIES, GPU_PROXIES } from "./builtin.ts";
-import type { CpuEntry, GpuEntry } from "./entry.ts";
+import type { CpuEntry, GpuEntry } from "./catalogue-entry.ts";
 import { type CatalogueMatch, matchCpu, matchGpu } from "./match.ts";
 import { indexFamilies, indexNames, type NameClash, type Named, NameHolders } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, MAX_NAME_LENGTH } from "./normalise.ts";

@@ -1,9 +1,8 @@
 import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./builtin.ts";
-import { plausibleSocketWatts } from "./cap-floor.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { CpuEntry, LoadCurve } from "./entry.ts";
+import { type CpuEntry, type LoadCurve, plausibleSocketWatts } from "./catalogue-entry.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 

@@ -1,9 +1,8 @@
 import type { GpuHardware, GpuVendor, NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import { BUILTIN_GPUS, FALLBACK_GPU_IDLE_SHARE, fallbackGpuWatts } from "./builtin.ts";
-import { plausibleBoardWatts } from "./cap-floor.ts";
 import type { Catalogue } from "./catalogue.ts";
-import type { GpuEntry } from "./entry.ts";
+import { type GpuEntry, plausibleBoardWatts } from "./catalogue-entry.ts";
 import { boardsOf, partsPerBoard } from "./gpu-devices.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";

@@ -10,8 +10,15 @@ import {
   nfdCpuLabels,
   nfdGpuLabels,
 } from "../api/index.ts";
-import { allocatableGpus, type GpuDevices, numberIn, quantityIn, wholeAbove } from "./gpu-devices.ts";
-import { migProfileOf, migSlicesPerBoard } from "./mig.ts";
+import {
+  allocatableGpus,
+  type GpuDevices,
+  migProfileOf,
+  migSlicesPerBoard,
+  numberIn,
+  quantityIn,
+  wholeAbove,
+} from "./gpu-devices.ts";
 import type { VendorClaim } from "./resolution.ts";
 
 /** The identity of a node's hardware before the catalogue lookup. Unknown fields are undefined. */

@@ -1,13 +1,12 @@
 export { fallbackCpuWatts, fallbackGpuWatts } from "./builtin.ts";
-export { LOWEST_CAP_SHARE, packageCapFloor } from "./cap-floor.ts";
 export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading } from "./catalogue.ts";
+export type { LoadCurve } from "./catalogue-entry.ts";
+export { LOWEST_CAP_SHARE, packageCapFloor } from "./catalogue-entry.ts";
 export type { CpuView } from "./cpu-view.ts";
 export { byDensity, type ComputeShape, type Density, densityOf } from "./density.ts";
-export type { LoadCurve } from "./entry.ts";
-export { gpuDeviceResources } from "./gpu-devices.ts";
+export { gpuDeviceResources, type MigProfile, migProfileOf, migSlicesPerBoard } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
 export { type CatalogueMatch, GENERIC_KEY } from "./match.ts";
-export { type MigProfile, migProfileOf, migSlicesPerBoard } from "./mig.ts";
 export { gpuNameParts } from "./normalise.ts";
 export type { Origin } from "./resolution.ts";

@@ -1,5 +1,5 @@
 import type { Exactness } from "../api/index.ts";
-import type { CpuEntry, GpuEntry } from "./entry.ts";
+import type { CpuEntry, GpuEntry } from "./catalogue-entry.ts";
 import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, ModelNameIndex } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 

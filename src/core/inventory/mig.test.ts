@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { migDevicesPerBoard, migProfileOf, migSlicesPerBoard } from "./mig.ts";
+import { migDevicesPerBoard, migProfileOf, migSlicesPerBoard } from "./gpu-devices.ts";
 
 describe("a MIG profile", () => {
   it.each([

@@ -1,4 +1,4 @@
-import type { CpuEntry, CpuFamily, GpuEntry, Proxy } from "./entry.ts";
+import type { CpuEntry, CpuFamily, GpuEntry, Proxy } from "./catalogue-entry.ts";
 import type { NameParts } from "./normalise.ts";
 
 export interface Named {

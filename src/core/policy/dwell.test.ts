@@ -3,8 +3,7 @@ import type { NodeTwin, SchedulableClass } from "../api/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
 import { lastTransitionTime, performanceHeldUntil } from "./dwell.ts";
 import { planProfiles } from "./plan.ts";
-import type { PlanNode } from "./plan-node.ts";
-import type { PolicyType } from "./settings.ts";
+import type { PlanNode, PolicyType } from "./plan-node.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 const DWELL = milliseconds(300_000);

@@ -5,8 +5,7 @@ import { admitsNode, type NodeConstraint, type PodReference, type PodSummary, po
 import { ArrivalHistory } from "../fit/index.ts";
 import { instant, milliseconds, watts } from "../units/index.ts";
 import { type Plan, planProfiles } from "./plan.ts";
-import type { PlanNode } from "./plan-node.ts";
-import type { PolicySettings } from "./settings.ts";
+import type { PlanNode, PolicySettings } from "./plan-node.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 const settings: PolicySettings = {

@@ -22,8 +22,8 @@ export {
 } from "./observed-state.ts";
 export { type Plan, type PlanInput, planProfiles } from "./plan.ts";
 export type { NodeFit, PlanNode, PlannedNode } from "./plan-node.ts";
+export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./plan-node.ts";
 export type { FitResult } from "./promotions.ts";
-export { type PolicySettings, type PolicyType, policyTypes, type QueueSettings } from "./settings.ts";
 export { capsIn, pinFrom, pinnedUntil, targetOf } from "./target.ts";
 export {
   type NodeState,

@@ -4,8 +4,7 @@ import type { Profile } from "../api/index.ts";
 import { densityOf, hardwareView } from "../inventory/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
 import { type Plan, planProfiles } from "./plan.ts";
-import type { PlanNode } from "./plan-node.ts";
-import type { PolicySettings } from "./settings.ts";
+import type { PlanNode, PolicySettings } from "./plan-node.ts";
 
 const settings: PolicySettings = {
   type: "static_partition",

@@ -1,10 +1,16 @@
 import type { Instant } from "../units/index.ts";
 import { type FitDemand, planFit } from "./fit-aware.ts";
-import { queueAware, staticPartition } from "./hp-count.ts";
-import { asHeld, asPinned, inDensityOrder, type PlanNode, type PlannedNode } from "./plan-node.ts";
+import { queueAware, ruleSwap, staticPartition, swapPhase } from "./hp-count.ts";
+import {
+  asHeld,
+  asPinned,
+  inDensityOrder,
+  type PlanNode,
+  type PlannedNode,
+  type PolicySettings,
+  type PolicyType,
+} from "./plan-node.ts";
 import type { FitResult } from "./promotions.ts";
-import { ruleSwap, swapPhase } from "./rule-swap.ts";
-import type { PolicySettings, PolicyType } from "./settings.ts";
 
 export interface Plan {
   /** The number of performance nodes that the policy wants. Pins may raise or lower it, held nodes may raise it. */

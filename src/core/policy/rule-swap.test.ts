@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Profile } from "../api/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
+import { swapPhase } from "./hp-count.ts";
 import { planProfiles } from "./plan.ts";
-import { swapPhase } from "./rule-swap.ts";
 
 const node = (name: string, total: number, family = "epyc", pin?: Profile) => ({
   name,

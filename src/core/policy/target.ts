@@ -8,7 +8,7 @@ import {
   pinnedPolicyName,
 } from "../api/index.ts";
 import { type Instant, instant } from "../units/index.ts";
-import type { PolicyType } from "./settings.ts";
+import type { PolicyType } from "./plan-node.ts";
 import type { PublishedState } from "./transitions.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { ClockModel } from "./device.ts";
-import { clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./load-shape.ts";
+import { type ClockModel, clampedLoad, type LoadPoints, type LoadShape, loadShape } from "./device.ts";
 
 /** Devices with the same power behaviour. The watts come from the catalogue entry of each model. */
 export interface DeviceClass {

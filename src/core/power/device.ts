@@ -1,5 +1,4 @@
 import { type Watts, watts } from "../units/index.ts";
-import type { LoadShape } from "./load-shape.ts";
 
 /** How clock and voltage of a device depend on each other. Clocks are shares of the sustained clock at full load. */
 export interface ClockModel {
@@ -95,4 +94,89 @@ function clockFor(model: ClockModel, factor: number): number {
     clock -= (clock * voltage * voltage - wanted) / (voltage * (voltage + 2 * slope * clock));
   }
   return Math.max(slowest, clock);
+}
+
+/** Power, in watts or any other unit, by share of full load: ascending in both, from load 0 to load 1. */
+export type LoadPoints = readonly (readonly [load: number, power: number])[];
+
+/** Maps a load (0 idle, 1 full) to a position between idle power (0) and full power (1). Never decreases. */
+export type LoadShape = (load: number) => number;
+
+/**
+ * The shape of published load points, independent of the measured machine. Idle and full power come from the simulated
+ * device, the curve between them from the points. Linear between two points, as in SPECpower's graphs.
+ */
+export function loadShape(points: LoadPoints): LoadShape {
+  const loads = Float64Array.from(points, ([load]) => load);
+  const powers = Float64Array.from(points, ([, power]) => power);
+  const last = points.length - 1;
+  const idle = powers[0] ?? 0;
+  const range = (powers[last] ?? 0) - idle;
+  if (!(range > 0)) return clampedLoad;
+  const heights = powers.map((power) => (power - idle) / range);
+  return (load) => {
+    // A load of NaN counts as 0.
+    if (!(load > 0)) return 0;
+    let next = 1;
+    while (next < last && (loads[next] as number) < load) next++;
+    const from = loads[next - 1] as number;
+    const to = loads[next] as number;
+    const low = heights[next - 1] as number;
+    const high = heights[next] as number;
+    return load >= to ? high : low + ((high - low) * (load - from)) / (to - from);
+  };
+}
+
+/** Linear power, used if no load points are published. */
+export const clampedLoad: LoadShape = (load) => (load > 0 ? Math.min(1, load) : 0);
+
+/** Power that a slower device keeps busy for longer: its share of the rest of the server and of idle devices beside it. */
+export interface PowerBeside {
+  /** Watts that do not depend on the device's clock. */
+  readonly constant: number;
+  /** Further watts for each watt that the device draws above idle. */
+  readonly slope: number;
+}
+
+const HALVINGS = 40;
+
+/** Of compute-bound work: all of its run time follows the clock. */
+export const COMPUTE_BOUND = 1;
+
+/**
+ * The clock at which work at full load takes the least energy: the minimum of P(f)·(1 + share·(1/f − 1)), if this share of its
+ * run time follows the clock. A slower clock would save power and cost energy, because everything else stays on for longer.
+ *
+ * With P(f) = c + a·(s + (1 − s)·f·v(f)²), the derivative has the sign of
+ * (1 − share)·f²·P′(f) + share·(2·a·(1 − s)·v′·v(f)·f² − c − a·s), which grows with f. Below the voltage floor P is linear.
+ */
+export function leastEnergyClock(
+  { idle, full, clock: model }: DeviceModel,
+  beside: PowerBeside,
+  share: number = COMPUTE_BOUND,
+): number {
+  const above = (full - idle) * (1 + beside.slope);
+  const { staticShare, voltageFloor, floorClock, slowest } = model;
+  if (!(above > 0) || floorClock >= 1) return 1;
+  const slope = (1 - voltageFloor) / (1 - floorClock);
+  const fixed = idle + beside.constant + above * staticShare;
+  const dynamic = above * (1 - staticShare);
+  const isBelow = (f: number): boolean => {
+    const voltage = voltageAt(model, f);
+    const steepness = dynamic * voltage * (voltage + 2 * slope * f);
+    return (1 - share) * f * f * steepness + share * (2 * dynamic * slope * voltage * f * f - fixed) < 0;
+  };
+  let low = Math.max(slowest, floorClock);
+  let high = 1;
+  if (isBelow(high)) return high;
+  if (!isBelow(low)) {
+    const belowFloor = Math.sqrt((share * fixed) / ((1 - share) * dynamic * voltageFloor * voltageFloor));
+    return Math.min(low, Math.max(slowest, belowFloor));
+  }
+  for (let step = 0; step < HALVINGS; step++) {
+    const middle = (low + high) / 2;
+    if (isBelow(middle)) low = middle;
+    else high = middle;
+  }
+  return high;
 }

@@ -1,16 +1,19 @@
 // How much power devices and nodes draw: shared by decisions (scoring, planning) and by the simulator's physics.
+
+export type { LoadPoints } from "./device.ts";
 export {
   type ClockModel,
+  COMPUTE_BOUND,
   clockFactor,
   type DeviceModel,
   exceeds,
   fittingClock,
+  leastEnergyClock,
   mixedPowerAt,
+  type PowerBeside,
   powerAt,
 } from "./device.ts";
 export { CPU_CLASSES, cpuClassOf, type DeviceClass, GPU_CLASSES, gpuClassOf, SPECPOWER } from "./device-classes.ts";
-export { COMPUTE_BOUND, leastEnergyClock, type PowerBeside } from "./least-energy.ts";
-export type { LoadPoints } from "./load-shape.ts";
 export {
   type DeviceSpec,
   type NodePowerModel,

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { watts } from "../units/index.ts";
-import { clockFactor, type DeviceModel } from "./device.ts";
-import { COMPUTE_BOUND, leastEnergyClock, type PowerBeside } from "./least-energy.ts";
+import { COMPUTE_BOUND, clockFactor, type DeviceModel, leastEnergyClock, type PowerBeside } from "./device.ts";
 
 const devices: fc.Arbitrary<DeviceModel> = fc
   .record({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loadShape } from "./load-shape.ts";
+import { loadShape } from "./device.ts";
 
 describe("the shape of load points", () => {
   const shape = loadShape([

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { hardwareView } from "../inventory/index.ts";
 import { watts } from "../units/index.ts";
+import type { LoadPoints } from "./device.ts";
 import { SPECPOWER } from "./device-classes.ts";
-import type { LoadPoints } from "./load-shape.ts";
 import { type NodePowerModel, nodePowerModelOf } from "./node-power.ts";
 import { restOfServerOf, wallPower } from "./server-rest.ts";
 

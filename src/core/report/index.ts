@@ -48,8 +48,7 @@ export {
   summarizeNodes,
   totalsOver,
 } from "./node-summary.ts";
-export { type PlannedChange, type PlanReport, planReport } from "./plan-changes.ts";
-export { replan } from "./plan-snapshot.ts";
+export { type PlannedChange, type PlanReport, planReport, replan } from "./plan-report.ts";
 export { ageText, byUrgency, type ClusterProblem, counted, type Severity, severities, subjectOf } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {

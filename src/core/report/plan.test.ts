@@ -7,8 +7,7 @@ import type { SleepDecision } from "../sleep/index.ts";
 import { linearCoolingModel } from "../twin/index.ts";
 import { milliseconds, percent, watts } from "../units/index.ts";
 import type { ClusterObjectsWithPods } from "./cluster-objects.ts";
-import { planReport } from "./plan-changes.ts";
-import { replan } from "./plan-snapshot.ts";
+import { planReport, replan } from "./plan-report.ts";
 import { clusterOf, nodeObject, podObject, twinObject } from "./testing/objects.ts";
 
 const settings: PlanningSettings = {

@@ -3,7 +3,7 @@ import type { NodeTwinStatus } from "../api/index.ts";
 import { hardwareView } from "../inventory/index.ts";
 import { instant } from "../units/index.ts";
 import { type DebugRow, debugReport } from "./debug.ts";
-import { defaultScoringSettings as settings } from "./settings.ts";
+import { defaultScoringSettings as settings } from "./formula.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 

@@ -2,8 +2,7 @@ import type { NodeTwinStatus, SchedulableClass } from "../api/index.ts";
 import type { HardwareView } from "../inventory/index.ts";
 import type { Instant, Percent, Watts, WattsPerMinute } from "../units/index.ts";
 import { currentHeadroom, isFresh } from "./batch.ts";
-import { coolingTerm, headroomTerm } from "./formula.ts";
-import type { ScoringSettings } from "./settings.ts";
+import { coolingTerm, headroomTerm, type ScoringSettings } from "./formula.ts";
 import { twinStateOf } from "./twin-state.ts";
 
 /** A node with everything that the extender knows about it. */

@@ -1,5 +1,6 @@
-import type { WorkloadClass } from "../demand/index.ts";
-import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
+import { labels } from "../api/index.ts";
+import type { MarginalCoefficients, WorkloadClass } from "../demand/index.ts";
+import { type Milliseconds, milliseconds, type Percent, type Watts, type WattsPerMinute } from "../units/index.ts";
 import type { KnownClass } from "./twin-state.ts";
 
 /**
@@ -61,3 +62,26 @@ export const clampScore = (raw: number): number => clamp(raw, 0, 100);
  */
 export const publishedScore = (clamped: number, scoreMax: number): number =>
   Math.floor(clamped * (scoreMax / 100) + JUST_BELOW_HALF);
+
+export interface ScoringSettings {
+  /** A twin older than this is stale. */
+  readonly stalenessThreshold: Milliseconds;
+  readonly coefficients: MarginalCoefficients;
+  /** Whether a pod's watts are multiplied with the PUE of the node. */
+  readonly facilityMetrics: boolean;
+  /** Points that a standard pod loses on a draining node. */
+  readonly drainingPenalty: number;
+  /** The highest score: 100, or 10 for the range of kube-scheduler's extender protocol. */
+  readonly scoreMax: number;
+  /** The node labels for profile and draining, used if the twin has no class. */
+  readonly nodeLabels: { readonly powerProfile: string; readonly draining: string };
+}
+
+export const defaultScoringSettings: ScoringSettings = {
+  stalenessThreshold: milliseconds(5 * 60_000),
+  coefficients: { cpu: 0.7, gpuStandard: 0.65, gpuPerformance: 0.85 },
+  facilityMetrics: false,
+  drainingPenalty: 20,
+  scoreMax: 100,
+  nodeLabels: { powerProfile: labels.powerProfile, draining: labels.draining },
+};

@@ -11,7 +11,7 @@ export {
   reservedFor,
   reservedText,
 } from "./filter.ts";
-export { HEADROOM_WEIGHT } from "./formula.ts";
+export { defaultScoringSettings, HEADROOM_WEIGHT, type ScoringSettings } from "./formula.ts";
 export { ScoringKernel } from "./kernel.ts";
 export {
   allocationScore,
@@ -33,5 +33,4 @@ export {
   type ScoredPod,
   scoreNode,
 } from "./oracle.ts";
-export { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
 export { type TwinState, twinStateOf } from "./twin-state.ts";

@@ -5,9 +5,9 @@ import type { HardwareView } from "../inventory/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
 import { batchOf } from "./batch.ts";
 import { filterNode, rejections } from "./filter.ts";
+import type { ScoringSettings } from "./formula.ts";
 import { ScoringKernel } from "./kernel.ts";
 import { type CandidateNode, scoreNode } from "./oracle.ts";
-import type { ScoringSettings } from "./settings.ts";
 import { twinStateOf } from "./twin-state.ts";
 
 /** mulberry32: fast-check has too much overhead for this many cases. */

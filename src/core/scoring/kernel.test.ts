@@ -3,8 +3,8 @@ import type { NodeTwinStatus } from "../api/index.ts";
 import type { PodDemand } from "../demand/index.ts";
 import { type HardwareView, hardwareView } from "../inventory/index.ts";
 import { instant, milliseconds } from "../units/index.ts";
+import { defaultScoringSettings } from "./formula.ts";
 import { ScoringKernel } from "./kernel.ts";
-import { defaultScoringSettings } from "./settings.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
 const nothing: PodDemand = { cpuCores: 0, gpus: new Map(), unreadable: [] };

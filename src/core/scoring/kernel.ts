@@ -14,9 +14,9 @@ import {
   pressureRelief,
   profileBonus,
   publishedScore,
+  type ScoringSettings,
 } from "./formula.ts";
 import { ScoringNodeTable } from "./node-table.ts";
-import type { ScoringSettings } from "./settings.ts";
 import type { KnownClass } from "./twin-state.ts";
 
 /**

@@ -5,8 +5,8 @@ import type { HardwareView } from "../inventory/index.ts";
 import { instant, milliseconds, percent, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
 import { filterNode } from "./filter.ts";
+import { defaultScoringSettings, type ScoringSettings } from "./formula.ts";
 import { type CandidateNode, marginalOn, type ScoredBreakdown, type ScoredPod, scoreNode } from "./oracle.ts";
-import { defaultScoringSettings, type ScoringSettings } from "./settings.ts";
 import { twinStateOf } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));

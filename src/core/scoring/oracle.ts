@@ -20,9 +20,9 @@ import {
   pressureRelief,
   profileBonus,
   publishedScore,
+  type ScoringSettings,
   trendBonus,
 } from "./formula.ts";
-import type { ScoringSettings } from "./settings.ts";
 import type { TwinState } from "./twin-state.ts";
 
 /** The pod, as far as scoring needs it. */

@@ -4,8 +4,8 @@ import type { NodeTwinStatus } from "../api/index.ts";
 import { type HardwareView, hardwareView } from "../inventory/index.ts";
 import { instant, percent, wattsPerMinute } from "../units/index.ts";
 import type { Batch } from "./batch.ts";
+import { defaultScoringSettings } from "./formula.ts";
 import { type CandidateNode, type ScoredPod, scoreNode } from "./oracle.ts";
-import { defaultScoringSettings } from "./settings.ts";
 import { twinStateOf } from "./twin-state.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));

@@ -1,5 +1,5 @@
 // Start at `planSleep`: which nodes are needed awake, which may sleep and which must wake.
-export { hasControlPlaneRole, type SleepPermission, sleepBarrierOf } from "./barrier.ts";
+
 export {
   planSleep,
   type SleepDecision,
@@ -24,3 +24,4 @@ export {
 export { type Need, type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
 export { emptySleepMemory, type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";
+export { hasControlPlaneRole, type SleepPermission, sleepBarrierOf } from "./sleep-node.ts";

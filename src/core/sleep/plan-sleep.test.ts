@@ -3,11 +3,10 @@ import { describe, expect, it } from "vitest";
 import { admitsNode, type NodeConstraint, type PodSummary, podRequests } from "../demand/index.ts";
 import { ArrivalHistory } from "../fit/index.ts";
 import { type Instant, instant, milliseconds, seconds, watts } from "../units/index.ts";
-import { type SleepPermission, sleepBarrierOf } from "./barrier.ts";
 import { planSleep, type SleepInput, type SleepPlan, type SleepResult } from "./plan-sleep.ts";
 import { type SleepSettings, sleepLimits } from "./settings.ts";
 import { emptySleepMemory, type SleepMemory, SleepRecorder, withClockSet } from "./sleep-memory.ts";
-import type { SleepNode } from "./sleep-node.ts";
+import { type SleepNode, type SleepPermission, sleepBarrierOf } from "./sleep-node.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 2));
 const MINUTE = 60_000;

@@ -1,8 +1,7 @@
 import type { NodeTwinSpec } from "../api/index.ts";
 import { type HardwareView, packageCapFloor } from "../inventory/index.ts";
 import { type DeviceModel, fittingClock, nodePowerModelOf } from "../power/index.ts";
-import { isNonNegative, isPositive, type Percent, percent, percentOf, type Watts } from "../units/index.ts";
-import type { PowerEnvelope } from "./envelope.ts";
+import { isNonNegative, isPositive, type Percent, percent, percentOf, type Watts, watts } from "../units/index.ts";
 
 /** The caps in percent of the maximum, for predictions and effectiveCapState; 100 means uncapped. */
 export interface EffectiveCaps {
@@ -56,3 +55,29 @@ export function expectedSlowdown(hardware: HardwareView, { cpuPct, gpuPct }: Eff
 }
 
 const slowdownOf = (device: DeviceModel, cap: Watts): number => 1 / fittingClock(device, 1, cap) - 1;
+
+/** The hardware properties that predictions need; a HardwareView has them. */
+export interface PowerEnvelope {
+  readonly cpu: Pick<HardwareView["cpu"], "sockets" | "maxWattsPerSocket" | "minWattsPerSocket">;
+  /** Absent, or a count of 0, on a node without GPUs. */
+  readonly gpu?:
+    | (Pick<NonNullable<HardwareView["gpu"]>, "count" | "maxWatts"> & { readonly minWatts?: Watts | undefined })
+    | undefined;
+}
+
+/** Power of all CPUs and of all GPUs. */
+export interface DevicePower {
+  readonly cpu: Watts;
+  readonly gpu: Watts;
+}
+
+/**
+ * The maximum power of the node without caps. A node without GPUs has 0 W of GPU power. Implausible values make the result
+ * undefined.
+ */
+export function maxPowerOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
+  const cpuMax = cpu.sockets * cpu.maxWattsPerSocket;
+  const gpuMax = gpu === undefined ? 0 : gpu.count * gpu.maxWatts;
+  const known = cpuMax >= 0 && gpuMax >= 0 && Number.isFinite(cpuMax + gpuMax);
+  return known ? { cpu: watts(cpuMax), gpu: watts(gpuMax) } : undefined;
+}

@@ -1,7 +1,7 @@
+export type { DevicePower, PowerEnvelope } from "./caps.ts";
 export * from "./caps.ts";
 export * from "./cooling.ts";
 export { tableCoolingModel } from "./cooling-table.ts";
-export type { DevicePower, PowerEnvelope } from "./envelope.ts";
 export * from "./estimate.ts";
 export * from "./measurement.ts";
 export * from "./power-source.ts";

@@ -8,8 +8,7 @@ import {
   type WattsPerMinute,
   watts,
 } from "../units/index.ts";
-import { type EffectiveCaps, isPercentage } from "./caps.ts";
-import { type DevicePower, maxPowerOf, type PowerEnvelope } from "./envelope.ts";
+import { type DevicePower, type EffectiveCaps, isPercentage, maxPowerOf, type PowerEnvelope } from "./caps.ts";
 import type { PowerReading } from "./power-source.ts";
 
 /** The power that CPUs and GPUs may draw under their caps. It depends on hardware and target, never on a live reading. */

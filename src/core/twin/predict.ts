@@ -8,9 +8,8 @@ import {
   watts,
   wattsPerMinute,
 } from "../units/index.ts";
-import { type EffectiveCaps, isPercentage } from "./caps.ts";
+import { type EffectiveCaps, isPercentage, maxPowerOf, type PowerEnvelope } from "./caps.ts";
 import { ambientOf, type CoolingModel, linearCoolingModel, toScore } from "./cooling.ts";
-import { maxPowerOf, type PowerEnvelope } from "./envelope.ts";
 import { cappedPower, powerMeasurement } from "./measurement.ts";
 import type { PowerReading } from "./power-source.ts";
 import { psuStress } from "./psu.ts";

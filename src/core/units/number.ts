@@ -35,3 +35,9 @@ export const isNonNegative = <Quantity extends number>(value: Quantity | undefin
 
 export const isPositive = <Quantity extends number>(value: Quantity | undefined): value is Quantity =>
   Number.isFinite(value) && (value as number) > 0;
+
+/** A source of random numbers. Core code never creates its own; it is passed in, so that a seed reproduces a run. */
+export interface RandomSource {
+  /** A number in [0, 1). */
+  next(): number;
+}

@@ -1,7 +1,8 @@
+import process from "node:process";
 import { Argument, type Command } from "commander";
-import type { CommandTools } from "./command-tools.ts";
+import packageJson from "../../../package.json" with { type: "json" };
+import type { CommandTools } from "./cluster-command.ts";
 import { completedWords, completionScripts, type Shell, shells } from "./completion.ts";
-import { versionText } from "./version.ts";
 
 export function defineVersion(command: Command, { world }: CommandTools): void {
   command
@@ -24,4 +25,12 @@ export function defineCompletion(command: Command, { world, commandAt }: Command
     .action(async (asked: Shell | "words", typed: readonly string[]) =>
       world.out(asked === "words" ? await completedWords(commandAt, typed) : completionScripts[asked]),
     );
+}
+
+/** Version information for bug reports. */
+export function versionText(json: boolean): string {
+  const { platform, arch } = process;
+  const facts = { version: packageJson.version, node: process.versions.node, platform, arch };
+  if (json) return `${JSON.stringify(facts)}\n`;
+  return `joulie ${facts.version}\nNode ${facts.node}\n${platform} ${arch}\n`;
 }

@@ -2,8 +2,7 @@ import { type Command, Option } from "commander";
 import { type Profile, profiles } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { pinNode, setStopped, unpinNode } from "../console/index.ts";
-import { positiveDurationOf } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
+import { type CommandTools, positiveDurationOf } from "./cluster-command.ts";
 import { type ClusterOptions, clusterOptions, inConsole } from "./console-session.ts";
 
 interface PinOptions extends ClusterOptions {

@@ -3,7 +3,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { ErrorCode } from "../../core/api/index.ts";
 import { withoutControlCharacters } from "../../platform/printable/index.ts";
 import type { Program } from "../index.ts";
-import { type CliEnvironment, type CommandTools, exitCodes } from "./command-tools.ts";
+import { type CliEnvironment, type CommandTools, exitCodes } from "./cluster-command.ts";
 import { type OneShotCommand, oneShotCommands, programSubcommands } from "./one-shot-commands.ts";
 
 /** Runs `joulie …`: finds the program, reads its configuration and starts it. Returns the exit code. */

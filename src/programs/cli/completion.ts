@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import type { CommandTools } from "./command-tools.ts";
+import type { CommandTools } from "./cluster-command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];

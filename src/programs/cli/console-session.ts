@@ -18,8 +18,7 @@ import {
   WatchedCluster,
   watchText,
 } from "../console/index.ts";
-import { contextOption, kubeconfigOption, onCluster, serverTimeOf } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
+import { type CommandTools, contextOption, kubeconfigOption, onCluster, serverTimeOf } from "./cluster-command.ts";
 
 export interface ClusterOptions {
   readonly kubeconfig?: string;

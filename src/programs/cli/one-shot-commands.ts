@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CommandTools } from "./command-tools.ts";
+import type { CommandTools } from "./cluster-command.ts";
 
 /** Adds arguments, options and the action. */
 type Define = (command: Command, tools: CommandTools) => void;
@@ -86,17 +86,17 @@ export const oneShotCommands: readonly OneShotCommand[] = [
   {
     name: "check",
     summary: "Reports in one line what an installation lacks.",
-    load: async () => (await import("./check.ts")).defineCheck,
+    load: async () => (await import("./installation-commands.ts")).defineCheck,
   },
   {
     name: "crds",
     summary: "Installs or upgrades Joulie's CustomResourceDefinitions.",
-    load: async () => (await import("./crds.ts")).defineCrds,
+    load: async () => (await import("./installation-commands.ts")).defineCrds,
   },
   {
     name: "uninstall",
     summary: "Restores all original limits and removes what Joulie wrote to the cluster.",
-    load: async () => (await import("./uninstall.ts")).defineUninstall,
+    load: async () => (await import("./installation-commands.ts")).defineUninstall,
   },
   {
     name: "wake",

@@ -2,14 +2,16 @@ import { type Command, Option } from "commander";
 import type { ErrorCode } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import {
+  type CliEnvironment,
   type Cluster,
+  type CommandTools,
   contextOption,
+  exitCodes,
   kubeconfigOption,
   onCluster,
   serverTimeOf,
   timeoutOption,
 } from "./cluster-command.ts";
-import { type CliEnvironment, type CommandTools, exitCodes } from "./command-tools.ts";
 
 const POWER_TEST: ErrorCode = "JOULIE_E_POWER_TEST";
 

@@ -14,7 +14,7 @@ import {
 } from "../../platform/config/index.ts";
 import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
-import { type CliEnvironment, exitCodes } from "./command-tools.ts";
+import { type CliEnvironment, exitCodes } from "./cluster-command.ts";
 
 /** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {

@@ -22,8 +22,8 @@ import {
   whyText,
   writePrivately,
 } from "../console/index.ts";
-import { contextOption, kubeconfigOption } from "./cluster-command.ts";
-import { type CommandTools, exitCodes } from "./command-tools.ts";
+import { versionText } from "./built-in-commands.ts";
+import { type CommandTools, contextOption, exitCodes, kubeconfigOption } from "./cluster-command.ts";
 import {
   type ClusterOptions,
   clusterOptions,
@@ -39,7 +39,6 @@ import {
   watchOption,
   withWatchedCluster,
 } from "./console-session.ts";
-import { versionText } from "./version.ts";
 
 const { version } = packageJson;
 

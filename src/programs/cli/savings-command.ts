@@ -13,8 +13,7 @@ import {
   savingsFromPrometheus,
   savingsText,
 } from "../console/index.ts";
-import { durationOf, positiveDurationOf, timeoutOption } from "./cluster-command.ts";
-import type { CommandTools } from "./command-tools.ts";
+import { type CommandTools, durationOf, positiveDurationOf, timeoutOption } from "./cluster-command.ts";
 import {
   clusterOptions,
   httpUrl,

@@ -1,6 +1,5 @@
-import type { Command } from "commander";
-import { Option } from "commander";
-import type { CommandTools } from "./command-tools.ts";
+import { type Command, Option } from "commander";
+import type { CommandTools } from "./cluster-command.ts";
 
 export interface SchedulerConfigOptions {
   readonly namespace: string;

@@ -37,9 +37,11 @@ import {
 import { ConsoleError } from "./context.ts";
 import {
   COMPONENT,
-  INSTALLED,
+  listWorkloads,
   OPERATOR_LEASE,
   PAGES_ANNOTATION,
+  variablesOf,
+  type Workload,
   workloadKinds,
   workloadResources,
 } from "./installation.ts";
@@ -143,23 +145,6 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
 export const whyUnknown = ({ pending = [] }: ClusterObjects, kind: ClusterKind): string =>
   pending.includes(kind) ? "they are not read yet" : "they cannot be listed; see joulie doctor";
 
-interface WorkloadContainer {
-  readonly image?: string;
-  readonly env?: readonly { readonly name: string; readonly value?: string }[];
-}
-
-type Workload = KubeObject & {
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly template?: { readonly spec?: { readonly containers?: readonly WorkloadContainer[] } };
-  };
-  readonly status?: {
-    readonly readyReplicas?: number;
-    readonly desiredNumberScheduled?: number;
-    readonly numberReady?: number;
-  };
-};
-
 /** `onUnreadable` is called for each part that cannot be read. It may throw to give up. */
 export async function readInstallation(
   client: KubeClient,
@@ -175,11 +160,10 @@ export async function readInstallation(
       return otherwise;
     }
   };
-  const selection = { namespace, labelSelector: INSTALLED };
   const workloads = async (kind: WorkloadKind): Promise<readonly InstalledWorkload[]> => {
-    const resource = workloadResources[kind];
-    const list = async () => (await client.listAll<Workload>(resource, selection)).items;
-    return (await attempt(resource.plural, list, [])).map((object) => workloadOf(object, kind));
+    const list = async () => listWorkloads(client, namespace, kind);
+    const found = await attempt(workloadResources[kind].plural, list, []);
+    return found.map((object) => workloadOf(object, kind));
   };
   const [owner, programs, lease] = await Promise.all([
     attempt(`namespace ${namespace}`, async () => client.get(resources.namespaces, { name: namespace }), undefined),
@@ -199,15 +183,16 @@ export async function readInstallation(
   };
 }
 
-function workloadOf({ metadata, spec, status }: Workload, kind: WorkloadKind): InstalledWorkload {
-  const { image = "", env = [] } = spec?.template?.spec?.containers?.[0] ?? {};
+function workloadOf(workload: Workload, kind: WorkloadKind): InstalledWorkload {
+  const { metadata, spec, status } = workload;
+  const { image = "" } = spec?.template?.spec?.containers?.[0] ?? {};
   return {
     program: metadata.labels?.[COMPONENT] ?? metadata.name,
     kind,
     name: metadata.name,
     desired: kind === "DaemonSet" ? (status?.desiredNumberScheduled ?? 0) : (spec?.replicas ?? 1),
     ready: (kind === "DaemonSet" ? status?.numberReady : status?.readyReplicas) ?? 0,
-    observeOnly: env.some(({ name, value }) => name === "SIMULATE_ONLY" && value === "true"),
+    observeOnly: variablesOf(workload)["SIMULATE_ONLY"] === "true",
     version: image.includes("@") ? undefined : /:([^/:]+)$/.exec(image)?.[1],
   };
 }

@@ -1,14 +1,11 @@
 import {
   annotations,
-  archLabel,
   type Container,
   type Labels,
   type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
-  nfdCpuLabels,
-  nfdGpuLabels,
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
@@ -37,6 +34,8 @@ export interface ClusterReflectorsOptions {
   readonly log: Logger;
   /** Which nodes; all by default. */
   readonly nodeSelector?: string | undefined;
+  /** Which labels of a node are kept; all by default. */
+  readonly labelsOf?: (labels: Labels) => Labels;
   /** Called when the API server refuses a kind or does not have it. */
   readonly onRefused?: (kind: ClusterKind) => void;
   /** Called with the names of nodes whose objects changed, except pods. */
@@ -54,7 +53,7 @@ export class ClusterReflectors {
   readonly pods: Reflector<Pod, "node">;
   readonly #byKind: Readonly<Record<ClusterKind, Reflector<unknown>>>;
 
-  constructor({ nodeSelector, onRefused, onChange, onPodChange, ...shared }: ClusterReflectorsOptions) {
+  constructor({ nodeSelector, labelsOf, onRefused, onChange, onPodChange, ...shared }: ClusterReflectorsOptions) {
     const of = (kind: ClusterKind, resource: Resource) => {
       const refuse = () => onRefused?.(kind);
       return { ...shared, resource, onForbidden: refuse, onMissing: refuse, ...(onChange && { onChange }) };
@@ -62,7 +61,7 @@ export class ClusterReflectors {
     this.nodes = new Reflector({
       ...of("nodes", resources.nodes),
       ...(nodeSelector !== undefined && { selection: { labelSelector: nodeSelector } }),
-      project: slimNode,
+      project: (object) => slimNode(object, labelsOf),
     });
     this.twins = new Reflector({ ...of("twins", resources.nodeTwins), project: readAs(nodeTwinKind) });
     this.hardware = new Reflector({ ...of("hardware", resources.nodeHardwares), project: readAs(nodeHardwareKind) });
@@ -142,27 +141,13 @@ export interface WatchedNode extends Node {
   readonly metadata: Node["metadata"] & { readonly uid: string; readonly labels: Labels };
 }
 
-const HARDWARE_LABELS: ReadonlySet<string> = new Set([
-  archLabel,
-  ...Object.values(nfdCpuLabels),
-  ...Object.values(nfdGpuLabels).flat(),
-]);
-/** Node feature discovery writes a hundred labels per node, of which the hardware needs a dozen. */
-const NFD = "feature.node.kubernetes.io/";
-const LABELS_LIMIT = 100;
-
 /** Without what no report reads: names of images are most of a Node, 100 MB in a large cluster. */
-function slimNode(object: KubeObject): WatchedNode {
+function slimNode(object: KubeObject, labelsOf: (labels: Labels) => Labels = (all) => all): WatchedNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { uid = "", labels = {} } = metadata;
-  const retained = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || HARDWARE_LABELS.has(key));
   const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));
   return {
-    metadata: {
-      ...only(metadata, ["name", "creationTimestamp"]),
-      uid,
-      labels: Object.fromEntries(retained.slice(0, LABELS_LIMIT)),
-    },
+    metadata: { ...only(metadata, ["name", "creationTimestamp"]), uid, labels: labelsOf(labels) },
     spec: only(spec ?? {}, ["unschedulable", "taints"]),
     status: { ...only(status ?? {}, ["capacity", "allocatable"]), ...(conditions && { conditions }) },
   };

@@ -1,4 +1,4 @@
-import { type ClusterObjects, counted, type Severity } from "../../core/report/index.ts";
+import { type ClusterObjects, counted, type Severity, type WorkloadKind } from "../../core/report/index.ts";
 import { between, instant, milliseconds } from "../../core/units/index.ts";
 import {
   clockSkewOf,
@@ -6,7 +6,6 @@ import {
   type KubeClient,
   type KubeObject,
   type Lease,
-  type Resource,
   resources,
 } from "../../platform/kube/index.ts";
 import {
@@ -17,7 +16,7 @@ import {
   pageThroughApi,
 } from "../check/index.ts";
 import type { ConsoleContext } from "./context.ts";
-import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
+import { COMPONENT, INSTALLED, listWorkloads, variablesOf, type Workload, workloadKinds } from "./installation.ts";
 import { pageUrl, readProgramPages } from "./program-pages.ts";
 
 /** One thing that the doctor looked at. */
@@ -44,42 +43,29 @@ export const bad = (check: string, severity: Severity, what: string, fix: string
 export const missing = (check: string, { severity, what, fix }: MissingPart): DoctorFinding =>
   bad(check, severity, what, fix);
 
-type Workload = KubeObject & {
-  readonly spec?: {
-    readonly template?: {
-      readonly spec?: {
-        readonly serviceAccountName?: string;
-        readonly containers?: readonly {
-          readonly env?: readonly { readonly name: string; readonly value?: string }[];
-        }[];
-      };
-    };
-  };
-};
-
 /** The programs of the chart that are installed, with the rights that their settings need. */
 export async function installedAccounts(client: KubeClient, namespace: string): Promise<readonly ProgramAccount[]> {
-  const selection = { namespace, labelSelector: INSTALLED };
-  const listed = async (resource: Resource): Promise<readonly Workload[]> => {
+  const listed = async (kind: WorkloadKind): Promise<readonly Workload[]> => {
     try {
-      return (await client.listAll<Workload>(resource, selection)).items;
+      return await listWorkloads(client, namespace, kind);
     } catch (error) {
       // The embedded API of the demo has no workloads.
       if (isApiError(error, "notFound")) return [];
       throw error;
     }
   };
-  const workloads = await Promise.all(Object.values(workloadResources).map(listed));
+  const workloads = await Promise.all(workloadKinds.map(listed));
   return workloads.flat().flatMap(accountOf);
 }
 
-function accountOf({ metadata, spec }: Workload): ProgramAccount[] {
-  const { serviceAccountName: account = "default", containers } = spec?.template?.spec ?? {};
-  const variable = (name: string): string | undefined => containers?.[0]?.env?.find((one) => one.name === name)?.value;
+function accountOf(workload: Workload): ProgramAccount[] {
+  const { metadata, spec } = workload;
+  const account = spec?.template?.spec?.serviceAccountName ?? "default";
+  const { AGENT_MODE, SLEEP_MODE = "off", SCORING } = variablesOf(workload);
   const programs: Readonly<Record<string, ProgramAccount["program"]>> = {
-    agent: variable("AGENT_MODE") === "pool" ? "agent-pool" : "agent",
-    operator: (variable("SLEEP_MODE") ?? "off") === "off" ? "operator" : "operator-sleep",
-    extender: variable("SCORING") === "energy" ? "extender-energy" : "extender",
+    agent: AGENT_MODE === "pool" ? "agent-pool" : "agent",
+    operator: SLEEP_MODE === "off" ? "operator" : "operator-sleep",
+    extender: SCORING === "energy" ? "extender-energy" : "extender",
     power: "power",
     dashboard: "dashboard",
   };

@@ -1,6 +1,6 @@
 import { annotations } from "../../core/api/index.ts";
 import type { WorkloadKind } from "../../core/report/index.ts";
-import { isApiError, type KubeClient, type Resource, resources } from "../../platform/kube/index.ts";
+import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { type ConsoleContext, ConsoleError } from "./context.ts";
 
 /** The labels that the chart gives to all its objects. */
@@ -14,6 +14,44 @@ export const workloadResources = {
   StatefulSet: resources.statefulSets,
 } as const satisfies Readonly<Record<WorkloadKind, Resource>>;
 export const workloadKinds = Object.keys(workloadResources) as readonly WorkloadKind[];
+
+/** A program of the chart as the API server has it. */
+export type Workload = KubeObject & {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly template?: {
+      readonly spec?: { readonly serviceAccountName?: string; readonly containers?: readonly WorkloadContainer[] };
+    };
+  };
+  readonly status?: {
+    readonly readyReplicas?: number;
+    readonly desiredNumberScheduled?: number;
+    readonly numberReady?: number;
+  };
+};
+
+interface WorkloadContainer {
+  readonly image?: string;
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
+}
+
+/** The programs of this kind, or only one of them. */
+export async function listWorkloads(
+  client: KubeClient,
+  namespace: string,
+  kind: WorkloadKind,
+  program?: string,
+): Promise<readonly Workload[]> {
+  const labelSelector = program === undefined ? INSTALLED : `${INSTALLED},${COMPONENT}=${program}`;
+  return (await client.listAll<Workload>(workloadResources[kind], { namespace, labelSelector })).items;
+}
+
+/** The variables whose values the workload contains. Values from Secrets and ConfigMaps are not followed. */
+export function variablesOf({ spec }: Workload): Readonly<Record<string, string>> {
+  const { env = [] } = spec?.template?.spec?.containers?.[0] ?? {};
+  return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+}
+
 /** On the namespace of a demo: the addresses of its programs, which have no pods. A JSON object; only loopback counts. */
 export const PAGES_ANNOTATION = "joulie.io/demo-pages";
 const DEFAULT_NAMESPACE = "joulie-system";

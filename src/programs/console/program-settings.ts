@@ -2,19 +2,8 @@ import type * as z from "zod";
 import { builtinCatalogue } from "../../core/inventory/index.ts";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import type { ConfigSchema } from "../../platform/config/index.ts";
-import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
-
-type Deployment = KubeObject & {
-  readonly spec?: {
-    readonly template?: {
-      readonly spec?: {
-        readonly containers?: readonly {
-          readonly env?: readonly { readonly name: string; readonly value?: string }[];
-        }[];
-      };
-    };
-  };
-};
+import { isApiError, type KubeClient } from "../../platform/kube/index.ts";
+import { listWorkloads, variablesOf } from "./installation.ts";
 
 /** The configuration of a program, and where it comes from. */
 export interface ProgramSettings<Values> {
@@ -35,7 +24,7 @@ export async function programSettings<Config extends ConfigSchema>(
   program: string,
   config: Config,
 ): Promise<ProgramSettings<z.output<Config>>> {
-  const { env, source, isInstalled } = await variablesOf(client, namespace, program);
+  const { env, source, isInstalled } = await installedVariables(client, namespace, program);
   const parsed = await settingsIn(config, env);
   if (parsed.ok) return { values: parsed.value, source, isInstalled };
   const defaults = await settingsIn(config, {});
@@ -53,31 +42,22 @@ export async function settingsIn<Config extends ConfigSchema>(
   return parsed.ok ? ok(parsed.value.values) : fail(parsed.error.problems[0]?.message ?? "");
 }
 
-async function variablesOf(
+async function installedVariables(
   client: KubeClient,
   namespace: string,
   program: string,
-): Promise<{ env: Record<string, string>; source: string; isInstalled: boolean }> {
+): Promise<{ env: Readonly<Record<string, string>>; source: string; isInstalled: boolean }> {
+  const assumed = (why: string) => ({ env: {}, source: `default settings: ${why}`, isInstalled: false });
   try {
-    const labelSelector = `app.kubernetes.io/name=joulie,app.kubernetes.io/component=${program}`;
-    const { items } = await client.listAll<Deployment>(resources.deployments, { namespace, labelSelector });
-    const [found] = items;
-    if (found === undefined)
-      return {
-        env: {},
-        source: `default settings: no Deployment of the ${program} in ${namespace}`,
-        isInstalled: false,
-      };
-    const variables = found.spec?.template?.spec?.containers?.[0]?.env ?? [];
-    const env: Record<string, string> = {};
-    for (const { name, value } of variables) if (value !== undefined) env[name] = value;
-    return { env, source: `the settings of Deployment ${found.metadata.name}`, isInstalled: true };
+    const [found] = await listWorkloads(client, namespace, "Deployment", program);
+    if (found === undefined) return assumed(`no Deployment of the ${program} in ${namespace}`);
+    const source = `the settings of Deployment ${found.metadata.name}`;
+    return { env: variablesOf(found), source, isInstalled: true };
   } catch (error) {
     // Other errors pass. Defaults instead of the real settings would be a wrong answer.
-    const isMissing = isApiError(error, "notFound");
-    if (!isMissing && !isApiError(error, "forbidden")) throw error;
-    const why = isMissing ? "this API server has no Deployments" : "the Deployment may not be read";
-    return { env: {}, source: `default settings: ${why}`, isInstalled: false };
+    if (isApiError(error, "notFound")) return assumed("this API server has no Deployments");
+    if (isApiError(error, "forbidden")) return assumed("the Deployment may not be read");
+    throw error;
   }
 }
 

@@ -1,9 +1,8 @@
-export { energyNodeOf } from "./energy-node.ts";
+export { energyNodeOf, type NodeLoad, nodeLoadOf } from "./energy-node.ts";
 export { type PlacedPod, type RunningPod, runningPodOf } from "./energy-pod.ts";
 export { OVER_CAP } from "./formula.ts";
 export { type GpuJob, type GpuMix, gpuMixOf } from "./gpu-mix.ts";
 export { EnergyKernel, type EnergyOutcome } from "./kernel.ts";
-export { type NodeLoad, nodeLoadOf } from "./node-load.ts";
 export {
   type EnergyBreakdown,
   type EnergyCandidate,

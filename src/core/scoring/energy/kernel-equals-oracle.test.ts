@@ -2,15 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { NodeHardwareStatus, NodeTwinStatus } from "../../api/index.ts";
 import { type HardwareView, hardwareView } from "../../inventory/index.ts";
 import { instant, milliseconds, seconds } from "../../units/index.ts";
+import { defaultScoringSettings, type ScoringSettings } from "../formula.ts";
 import { type CandidateNode, scoreNode } from "../oracle.ts";
-import { defaultScoringSettings, type ScoringSettings } from "../settings.ts";
 import { twinStateOf } from "../twin-state.ts";
-import { energyNodeOf } from "./energy-node.ts";
+import { energyNodeOf, nodeLoadOf } from "./energy-node.ts";
 import type { PlacedPod, RunningPod } from "./energy-pod.ts";
 import { OVER_CAP } from "./formula.ts";
 import { type GpuMix, gpuMixOf } from "./gpu-mix.ts";
 import { EnergyKernel } from "./kernel.ts";
-import { nodeLoadOf } from "./node-load.ts";
 import { energyScores, marginalJoules } from "./oracle.ts";
 import { defaultEnergySettings, type EnergySettings } from "./settings.ts";
 

@@ -4,7 +4,7 @@ import type { HardwareView } from "../../inventory/index.ts";
 import { type Instant, type Joules, joules, type Milliseconds, seconds, type Watts } from "../../units/index.ts";
 import { isFresh } from "../batch.ts";
 import type { TwinState } from "../twin-state.ts";
-import { energyNodeOf } from "./energy-node.ts";
+import { cpusOn, energyNodeOf, type NodeLoad, nodeLoadOf } from "./energy-node.ts";
 import type { PlacedPod, RunningPod } from "./energy-pod.ts";
 import {
   addedWatts,
@@ -21,7 +21,6 @@ import {
   starvationJoules,
 } from "./formula.ts";
 import { type GpuMix, unusableBoards } from "./gpu-mix.ts";
-import { cpusOn, type NodeLoad, nodeLoadOf } from "./node-load.ts";
 import type { EnergySettings } from "./settings.ts";
 
 /** A candidate node and its pods. */

@@ -1,4 +1,15 @@
-import type { Node, NodeHardware, NodePowerProfile, NodeTwin, Pod, PowerEndpoint } from "../../../core/api/index.ts";
+import {
+  archLabel,
+  type Labels,
+  type Node,
+  type NodeHardware,
+  type NodePowerProfile,
+  type NodeTwin,
+  nfdCpuLabels,
+  nfdGpuLabels,
+  type Pod,
+  type PowerEndpoint,
+} from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
 import {
@@ -48,6 +59,20 @@ export interface NodeObjects {
 
 const DECISIONS = 200;
 
+const HARDWARE_LABELS: ReadonlySet<string> = new Set([
+  archLabel,
+  ...Object.values(nfdCpuLabels),
+  ...Object.values(nfdGpuLabels).flat(),
+]);
+/** Node feature discovery writes a hundred labels per node, of which the hardware needs a dozen. */
+const NFD = "feature.node.kubernetes.io/";
+const LABELS_LIMIT = 100;
+
+function groupingLabels(labels: Labels): Labels {
+  const kept = Object.entries(labels).filter(([key]) => !key.startsWith(NFD) || HARDWARE_LABELS.has(key));
+  return Object.fromEntries(kept.slice(0, LABELS_LIMIT));
+}
+
 /**
  * Watches the cluster and keeps the table of nodes up to date. Changes only mark nodes; `refresh` computes their rows, so that a
  * node with many changes costs no more than one. While the API is unreachable, the last state stays.
@@ -75,6 +100,7 @@ export class ClusterWatch {
       clock: ioClock,
       random,
       log,
+      labelsOf: groupingLabels,
       onRefused: (kind) => {
         if (this.#reflectors.of(kind).isForbidden)
           log.warn({ kind: resourceNames[kind] }, "may not list this kind; showing the others");

@@ -8,3 +8,12 @@ export const objectNamePattern = new RegExp(`^${dnsSubdomain}$`);
 export const maxObjectName = 253;
 
 export const isObjectName = (text: string): boolean => text.length <= maxObjectName && objectNamePattern.test(text);
+
+/** A JSON object: no list, no null. */
+export type PlainObject = Readonly<Record<string, unknown>>;
+
+export const isPlainObject = (value: unknown): value is PlainObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Kubernetes treats null as absent. */
+export const isNotNullish = (value: unknown): boolean => value !== undefined && value !== null;
