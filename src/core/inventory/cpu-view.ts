@@ -81,7 +81,7 @@ export function cpuView(
   const baseGHz = claim(nominalMHz && nominalMHz / 1000, "discovered") ??
     claim(entry?.baseGHz.value, "catalogue") ?? { value: FALLBACK_BASE_GHZ, from: "fallback" as const };
   const capRange = discovered?.cpu?.capRange;
-  // As published: the agent has already validated the firmware's values (plausible-range.ts).
+  // As published: the agent has already validated the firmware's values (discover-hardware.ts).
   const max = claim(usable(capRange?.maxWattsPerSocket), "discovered") ??
     claim(entry?.tdp.value, "catalogue") ?? {
       value: watts(fallbackCpuWatts(totalCores?.value) / sockets.value),

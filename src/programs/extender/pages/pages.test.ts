@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
-import { extenderConfig } from "../config.ts";
-import { energySettingsOf, scoringSettingsOf } from "../settings.ts";
+import { energySettingsOf, extenderConfig, scoringSettingsOf } from "../config.ts";
 import { calmTwinStatus, ExtenderHarness, podOfClass } from "../testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
