@@ -148,10 +148,6 @@ export class ClusterCache {
     return this.#known[slot];
   }
 
-  node(name: string): KnownNode | undefined {
-    return this.#known[this.kernel.slotOf(name)];
-  }
-
   /** The current names by slot. The returned list never changes: the next change of a slot copies it. */
   snapshotNames(): readonly (string | undefined)[] {
     this.#namesAreShared = true;
