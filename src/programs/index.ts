@@ -60,7 +60,7 @@ export const programs: readonly Program[] = [
     name: "power",
     summary: "Switches sleeping nodes off and on through their BMCs; off unless it is installed.",
     config: async () => (await import("./power/config.ts")).powerConfig,
-    metrics: async () => (await import("./power/metrics.ts")).definitions,
+    metrics: async () => (await import("./power/report/metrics.ts")).definitions,
     start: async (config) => (await import("./power/start.ts")).start(config),
   }),
   program({

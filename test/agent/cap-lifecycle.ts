@@ -12,7 +12,7 @@ import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts"
 import { NodeControl, type NodeTick } from "../../src/programs/agent/loop/node-control.ts";
 import type { Route } from "../../src/programs/agent/routing/routing.ts";
 import { settingsOf } from "../../src/programs/agent/settings.ts";
-import { PrometheusClients } from "../../src/programs/agent/telemetry/prometheus-clients.ts";
+import { PrometheusClients } from "../../src/programs/agent/telemetry/node-power.ts";
 import { addEnergy } from "./machine-files.ts";
 
 export const shape = { cpus: 4, packages: 2, gpus: 2 };

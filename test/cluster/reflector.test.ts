@@ -81,6 +81,8 @@ describe("Reflector on a server whose resourceVersion always changes", () => {
       await mark("first");
       await expect.poll(() => count("limit=1")).toBeGreaterThan(3);
       expect(count("limit=500")).toBe(1);
+      // The newest watch is open.
+      await mark("before");
       const watches = count("watch=1");
       transport.deafen();
       await mark("second");

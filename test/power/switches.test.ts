@@ -7,7 +7,7 @@ import { ApiError, type KubeClient } from "../../src/platform/kube/index.ts";
 import type { PowerSwitch, PowerSwitchError } from "../../src/platform/power/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
 import { FakeRedfish } from "../../src/platform/power/testing/fake-redfish.ts";
-import { switchesOf } from "../../src/programs/power/switches.ts";
+import { switchesOf } from "../../src/programs/power/machine/switches.ts";
 
 const never = new AbortController().signal;
 

@@ -90,8 +90,9 @@ async function decide(run: ScenarioRun, extender: Extender): Promise<void> {
   await publish(run, eco, "performance");
   await run.until("it accepts the node when it leaves eco", async () => (await answer()).includes(`["${eco}"]`));
 
-  const page = async (name: string) => (await fetch(`${extender.url()}/debug/scoring?node=${name}`)).text();
-  const [ecoBefore, bareBefore] = [hardwareOn(await page(eco)), hardwareOn(await page(bare))];
+  const page = async () => (await fetch(`${extender.url()}/debug/scoring`)).text();
+  const hardwareOf = async (name: string) => hardwareOn(await page(), name);
+  const [ecoBefore, bareBefore] = [await hardwareOf(eco), await hardwareOf(bare)];
   await run.create(`${prefix}/nodehardwares`, {
     apiVersion,
     kind: "NodeHardware",
@@ -100,12 +101,14 @@ async function decide(run: ScenarioRun, extender: Extender): Promise<void> {
   });
   const cpu = { rawModel: "AMD EPYC 9654 96-Core Processor", sockets: 2, totalCores: 192 };
   await run.plane.api.mergePatch(`${prefix}/nodehardwares/${bare}/status`, { status: { cpu } });
-  await run.until("it reads published hardware", async () => hardwareOn(await page(bare)) !== bareBefore);
+  await run.until("it reads published hardware", async () => (await hardwareOf(bare)) !== bareBefore);
   const labels = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654-96-Core-Processor", "joulie.io/hw.cpu-sockets": "2" };
   await run.plane.api.mergePatch(`/api/v1/nodes/${eco}`, { metadata: { labels } });
-  await run.until("it reads a node's labels", async () => hardwareOn(await page(eco)) !== ecoBefore);
+  await run.until("it reads a node's labels", async () => (await hardwareOf(eco)) !== ecoBefore);
 }
 
-/** The part of the page that does not depend on time. */
-const hardwareOn = (page: string): string =>
-  String((JSON.parse(page) as { cpuMaxWattsTotal?: number }).cpuMaxWattsTotal);
+/** The part of a node's row that does not depend on time. */
+function hardwareOn(page: string, name: string): number | undefined {
+  const { nodes } = JSON.parse(page) as { readonly nodes: readonly { nodeName: string; cpuMaxWattsTotal?: number }[] };
+  return nodes.find(({ nodeName }) => nodeName === name)?.cpuMaxWattsTotal;
+}

@@ -61,7 +61,7 @@ export function cpuView(
   const coresPerSocket = identity.coresPerSocket ?? (totalCores && totalCores / sockets);
   const nominalMHz = usable(discovered?.cpu?.landmarks?.nominalFreqMHz);
   const capRange = discovered?.cpu?.capRange;
-  // As published: the agent has already validated the firmware's values (plausible-range.ts).
+  // As published: the agent has already validated the firmware's values (discover-hardware.ts).
   const max = firstKnown(
     usable(capRange?.maxWattsPerSocket),
     entry?.tdpWatts,

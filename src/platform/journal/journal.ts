@@ -57,8 +57,8 @@ export class Journal {
 
   /** Why the journal may be incomplete: a file is damaged, unreadable or of a newer version of Joulie. */
   get problem(): string | undefined {
-    const { unread, sealed, lossy } = this.#loaded;
-    return unread ?? sealed ?? lossy;
+    const { unreadable, newerVersion, lostEntries } = this.#loaded;
+    return unreadable ?? newerVersion ?? lostEntries;
   }
 
   get size(): number {
@@ -90,9 +90,10 @@ export class Journal {
       if (this.#entries.has(key)) return;
     }
     const { maxEntries = MAX_ENTRIES, files } = this.#options;
-    const { lossy, unread } = this.#loaded;
-    const shut = unread ?? lossy;
-    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${shut}`);
+    const { lostEntries, unreadable } = this.#loaded;
+    const refusal = unreadable ?? lostEntries;
+    if (refusal !== undefined)
+      throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${refusal}`);
     const wrong = checkEntry(entry);
     if (wrong !== undefined)
       throw new CodedError("JOULIE_E_JOURNAL", `cannot store the original limit in ${files.directory}: ${wrong}`);
@@ -150,16 +151,16 @@ export class Journal {
     return true;
   }
 
-  #take({ newest, unread }: LoadedJournal): void {
+  #take({ newest, unreadable }: LoadedJournal): void {
     this.#generation = newest.generation;
     for (const entry of newest.entries) this.#set(entry);
-    if (unread === undefined) return;
+    if (unreadable === undefined) return;
     const { files, clock } = this.#options;
     clock.after(
       READ_AGAIN,
       () => {
         // The problem was already reported.
-        void loadJournal(files, clock, (problem) => problem !== unread && this.#options.onProblem(problem)).then(
+        void loadJournal(files, clock, (problem) => problem !== unreadable && this.#options.onProblem(problem)).then(
           (loaded) => {
             this.#loaded = loaded;
             this.#take(loaded);
@@ -216,8 +217,8 @@ export class Journal {
 
   /** One write at a time; all calls during a write share the next one. */
   async #write(): Promise<void> {
-    const shut = this.#loaded.unread ?? this.#loaded.sealed;
-    if (shut !== undefined) throw new CodedError("JOULIE_E_JOURNAL", shut);
+    const refusal = this.#loaded.unreadable ?? this.#loaded.newerVersion;
+    if (refusal !== undefined) throw new CodedError("JOULIE_E_JOURNAL", refusal);
     if (this.#writing === undefined) {
       const writing = this.#put().finally(() => {
         this.#writing = undefined;

@@ -24,15 +24,16 @@ export { HttpTransport, type HttpTransportOptions } from "./client/http-transpor
 export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
 export type { ListPage } from "./client/pages.ts";
 export {
+  apiVersionOf,
   missingDefinition,
   type PermissionRule,
   pathOf,
   type Resource,
   remedyOfMissingDefinition,
-} from "./client/resource.ts";
-export { apiVersionOf, resources } from "./client/resources.ts";
+  resources,
+} from "./client/resources.ts";
 export type { ApiRequest, ApiResponse, Transport } from "./client/transport.ts";
-export type { EventNote, EventSubject } from "./events/event-object.ts";
+export type { EventNote, EventSubject } from "./events/event-recorder.ts";
 export { EventRecorder, type EventRecorderOptions } from "./events/event-recorder.ts";
 export { LeaderElector, type LeaderElectorOptions } from "./leader/leader-elector.ts";
 export { type Lease, microTime } from "./leader/lease.ts";

@@ -6,7 +6,6 @@ import type { Address } from "../config/index.ts";
 import { isLoopbackHost } from "../http/index.ts";
 import type { Logger } from "../log/index.ts";
 import { ConnectionLimiter } from "./connections/connection-limiter.ts";
-import { closeServer, listen, serverUrl } from "./listen.ts";
 import {
   DebugAccess,
   type DebugPage,
@@ -14,9 +13,9 @@ import {
   nothingFound,
   pageReply,
   type StreamedPage,
-} from "./pages/debug-access.ts";
-import { type HealthChecks, healthReply } from "./pages/health.ts";
-import { type Reply, sendReply, textReply } from "./reply.ts";
+} from "./debug-access.ts";
+import { closeServer, listen, serverUrl } from "./listen.ts";
+import { type HealthChecks, healthReply, type Reply, sendReply, textReply } from "./reply.ts";
 
 export interface ServeOptions {
   readonly address: Address;

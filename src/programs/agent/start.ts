@@ -26,11 +26,10 @@ import type { AgentConfig } from "./config.ts";
 import { hostDiscovery } from "./discovery/host-discovery.ts";
 import type { HostMachine } from "./host/host.ts";
 import { hostRoots, openHost } from "./host/open-host.ts";
-import { abortAfterGrace } from "./loop/deadlines.ts";
 import { NodeControl } from "./loop/node-control.ts";
 import { type Discover, NodeRunner } from "./loop/node-runner.ts";
 import { restoreAndReport } from "./loop/shutdown.ts";
-import { shutdownTimes } from "./loop/shutdown-times.ts";
+import { abortAfterGrace, shutdownTimes } from "./loop/shutdown-times.ts";
 import { SingleNodeLoop } from "./loop/single-node-loop.ts";
 import { hardwareFromLabels, probedHardware } from "./pool/hardware-from-labels.ts";
 import { PoolLoop } from "./pool/pool-loop.ts";
@@ -43,7 +42,7 @@ import { HardwareReporter } from "./report/hardware-reporter.ts";
 import { StatusReporter } from "./report/status-reporter.ts";
 import { lockState } from "./restore/state-lock.ts";
 import { settingsOf } from "./settings.ts";
-import { PrometheusClients } from "./telemetry/prometheus-clients.ts";
+import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
 /** The agent's dependencies on the outside world; tests replace them. */

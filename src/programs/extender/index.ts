@@ -1,3 +1,2 @@
-export { type ExtenderConfig, extenderConfig } from "./config.ts";
-export { energySettingsOf, scoringSettingsOf } from "./settings.ts";
+export { type ExtenderConfig, energySettingsOf, extenderConfig, scoringSettingsOf } from "./config.ts";
 export { runExtender } from "./start.ts";

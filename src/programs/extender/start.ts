@@ -1,14 +1,14 @@
 import type { ErrorCode } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock } from "../../platform/clock/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 import { KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
-import type { ExtenderConfig } from "./config.ts";
+import { type ExtenderConfig, energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
 import { EnergyScorer } from "./decisions/energy-scorer.ts";
@@ -23,7 +23,6 @@ import {
   serveScheduler,
 } from "./server/server.ts";
 import { tlsFilesOf } from "./server/tls.ts";
-import { energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./settings.ts";
 import { ClusterCache } from "./state/cluster-cache.ts";
 import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/index.ts";

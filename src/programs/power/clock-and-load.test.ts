@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { endAfter, phaseOf } from "./phase.ts";
+import { endAfter, phaseOf } from "./steps/endpoint-status.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
 describe("joulie power under adverse conditions", () => {

@@ -1,4 +1,4 @@
 export { powerConfig } from "./config.ts";
-export { phaseOf } from "./phase.ts";
 export { listed, nodesNotOn, releaseFromWake, testWake, wake } from "./requests.ts";
 export { runPower } from "./start.ts";
+export { phaseOf } from "./steps/endpoint-status.ts";

@@ -3,8 +3,8 @@ import { formatDuration, type Milliseconds, milliseconds } from "../../core/unit
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, plainReason, resources } from "../../platform/kube/index.ts";
-import { readEndpoint } from "./cluster-view.ts";
-import { phaseOf } from "./phase.ts";
+import { phaseOf } from "./steps/endpoint-status.ts";
+import { readEndpoint } from "./watch/cluster-view.ts";
 
 export interface RequestOptions {
   readonly client: KubeClient;

@@ -1,20 +1,18 @@
 import { fieldManagers } from "../../core/api/index.ts";
-import { type RandomSource } from "../../core/units/index.ts";
-import { type Clock } from "../../platform/clock/index.ts";
+import type { RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 import { EventRecorder, KubeClient, LeaderElector, StopSwitch, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
-
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
-import type { PowerConfig } from "./config.ts";
-import { NodeApi } from "./node-api.ts";
-import { NodeReconciler } from "./node-reconciler.ts";
-import { PowerController } from "./power-controller.ts";
-import { PowerReports } from "./power-reports.ts";
-import { settingsOf } from "./settings.ts";
-import { StepTimes } from "./step-times.ts";
-import { type OpenSwitch, switchesOf } from "./switches.ts";
+import { NodeApi } from "./api/node-api.ts";
+import { type PowerConfig, settingsOf } from "./config.ts";
+import { type OpenSwitch, switchesOf } from "./machine/switches.ts";
+import { PowerReports } from "./report/power-reports.ts";
+import { StepTimes } from "./steps/node-case.ts";
+import { NodeReconciler } from "./steps/node-reconciler.ts";
+import { PowerController } from "./watch/power-controller.ts";
 
 /** The environment of the power program. */
 export interface PowerWorld {

@@ -4,8 +4,7 @@ import { type Clock, Deadline } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { textOfBody } from "../watch/watch-lines.ts";
 import type { CallLimit } from "./call-limit.ts";
-import { ApiError, describeCall, errorFromNetwork, errorFromResponse } from "./errors.ts";
-import { mayRepeat, waitAfterError } from "./retry.ts";
+import { ApiError, describeCall, errorFromNetwork, errorFromResponse, mayRepeat, waitAfterError } from "./errors.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
 /** Options of every call. */

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { seededRandom } from "../../random/index.ts";
-import { ApiError, type ApiErrorKind } from "./errors.ts";
-import { mayRepeat, waitAfter, waitAfterError } from "./retry.ts";
+import { ApiError, type ApiErrorKind, mayRepeat, waitAfter, waitAfterError } from "./errors.ts";
 
 const backoff = { first: milliseconds(100), longest: milliseconds(5000) };
 const middle = { next: () => 0.5 };

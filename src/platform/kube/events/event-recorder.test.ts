@@ -5,8 +5,7 @@ import { createLogger, type LogDestination } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
 import { KubeClient } from "../client/client.ts";
 import { FakeApi } from "../testing/fake-api.ts";
-import type { EventNote } from "./event-object.ts";
-import { EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
+import { type EventNote, EventRecorder, type EventRecorderOptions } from "./event-recorder.ts";
 
 const ms = milliseconds;
 const note: EventNote = {

@@ -3,7 +3,7 @@ import type { Backoff } from "../../backoff/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
 import type { Logger } from "../../log/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { waitAfter, waitAsked } from "../client/retry.ts";
+import { waitAfter, waitAsked } from "../client/errors.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;

@@ -11,7 +11,6 @@ import { type MonotonicInstant, milliseconds, monotonicInstant, type Watts, watt
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { CapBoard, PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../../platform/journal/index.ts";
-import { ConflictingWriters, NOT_REASSERTED } from "./conflicting-writers.ts";
 import {
   type BoardOwner,
   bootAndTime,
@@ -22,7 +21,7 @@ import {
   limitLoweredByOthers,
   saveOriginal,
 } from "./original-limits.ts";
-import { WriteBackoff } from "./write-backoff.ts";
+import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
 /** A board and the backend that drives it. */
 export interface BoardHandle {

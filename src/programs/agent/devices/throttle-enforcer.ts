@@ -12,9 +12,8 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { ThrottleBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalKey } from "../../../platform/journal/index.ts";
 import { SUPERSEDED } from "./cap-enforcer.ts";
-import { ConflictingWriters, NOT_REASSERTED } from "./conflicting-writers.ts";
 import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./original-limits.ts";
-import { WriteBackoff } from "./write-backoff.ts";
+import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
 /** What may end or prevent a write. */
 export interface WriteGuards {

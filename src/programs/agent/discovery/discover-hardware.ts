@@ -1,11 +1,10 @@
-import type { HardwareQuality, Node, NodeHardwareStatus } from "../../../core/api/index.ts";
-import { type Catalogue, hardwareView } from "../../../core/inventory/index.ts";
+import type { CpuHardware, GpuHardware, HardwareQuality, Node, NodeHardwareStatus } from "../../../core/api/index.ts";
+import { type Catalogue, type CpuView, type GpuView, hardwareView } from "../../../core/inventory/index.ts";
 import { type Watts, watts } from "../../../core/units/index.ts";
 import type { EnergyMeter, HostFacts, PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
 import { cpuHardware } from "./cpu-hardware.ts";
 import { type DiscoveredBackend, type DiscoveredHardware, publishableWarnings } from "./discovered-hardware.ts";
 import { gpuHardware } from "./gpu-hardware.ts";
-import { plausibleCpu, plausibleGpu } from "./plausible-range.ts";
 
 /** Where discovery reads a machine's hardware. */
 export interface DiscoverySources {
@@ -145,4 +144,47 @@ export function catalogueLimits(
   const rated = entry.tdpWatts;
   const max = match === "exact" ? Math.max(rated, entry.maxWatts ?? rated) : rated * MAX_OVER_SIMILAR_MODEL;
   return { rated, max: watts(max) };
+}
+
+/**
+ * Firmware may report an unrealistic maximum. It is corrected only here, at discovery: the operator and the extender use what is
+ * published.
+ */
+export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
+  const { capRange, warnings = [] } = cpu;
+  const reported = capRange?.maxWattsPerSocket;
+  if (capRange === undefined || reported === undefined || limit === undefined || reported <= limit) return cpu;
+  return {
+    ...cpu,
+    capRange: { ...capRange, maxWattsPerSocket: limit, ...atMost(limit, "minWattsPerSocket", capRange) },
+    warnings: publishableWarnings([...warnings, implausible(reported, "socket", key, limit)]),
+  };
+}
+
+export function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: limit }: GpuView): GpuHardware {
+  const { capRangePerGpu: range, warnings = [] } = gpu;
+  const reported = range?.maxWatts;
+  if (range === undefined || reported === undefined || limit === undefined || reported <= limit) return gpu;
+  return {
+    ...gpu,
+    capRangePerGpu: {
+      ...range,
+      maxWatts: limit,
+      ...atMost(limit, "minWatts", range),
+      ...atMost(limit, "defaultWatts", range),
+    },
+    warnings: publishableWarnings([...warnings, implausible(reported, "board", key, limit)]),
+  };
+}
+
+const implausible = (reported: Watts, part: string, key: string, limit: Watts): string =>
+  `the firmware reports up to ${reported} W per ${part}, which ${key} cannot draw: published as ${limit} W`;
+
+function atMost<Field extends string>(
+  limit: Watts,
+  field: Field,
+  range: Readonly<Partial<Record<Field, Watts | undefined>>>,
+): Partial<Record<Field, Watts>> {
+  const value = range[field];
+  return value === undefined ? {} : ({ [field]: watts(Math.min(value, limit)) } as Record<Field, Watts>);
 }

@@ -11,14 +11,18 @@ import { GpuBackgroundTask, type GpuTickResult, HOLD_TIMEOUT, TICK_TIMEOUT } fro
 import { GpuDevice } from "../devices/gpu-device.ts";
 import { journalBackend } from "../devices/original-limits.ts";
 import type { WriteGuards } from "../devices/throttle-enforcer.ts";
-import { WriteBackoff } from "../devices/write-backoff.ts";
+import { WriteBackoff } from "../devices/write-limits.ts";
 import { type BackendSelection, type Host, selectBackend } from "../host/host.ts";
 import { Restorer } from "../restore/restorer.ts";
 import { HttpRoutes } from "../routing/http-routes.ts";
 import type { ControlRoute, Route, SourceRoute } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
-import { type NodePower, NodePowerMeter, type PowerWithoutGpus } from "../telemetry/node-power.ts";
-import type { PrometheusClients } from "../telemetry/prometheus-clients.ts";
+import {
+  type NodePower,
+  NodePowerMeter,
+  type PowerWithoutGpus,
+  type PrometheusClients,
+} from "../telemetry/node-power.ts";
 import type { Intent } from "./target.ts";
 
 export interface NodeControlOptions {

@@ -8,8 +8,8 @@ import {
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
-import { rejectIfHung } from "./deadlines.ts";
 import type { NodeRunner } from "./node-runner.ts";
+import { rejectIfHung } from "./shutdown-times.ts";
 
 export interface SingleNodeLoopOptions {
   readonly runner: NodeRunner;

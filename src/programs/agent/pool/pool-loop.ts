@@ -1,3 +1,4 @@
+import { fnv1a32 } from "../../../core/control/index.ts";
 import {
   elapsed,
   type Milliseconds,
@@ -6,18 +7,18 @@ import {
   monotonicInstant,
   type RandomSource,
 } from "../../../core/units/index.ts";
+import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Journal } from "../../../platform/journal/index.ts";
 import type { ChangeLog, Logger } from "../../../platform/log/index.ts";
-import { rejectIfHung } from "../loop/deadlines.ts";
 import { isUnresponsive } from "../loop/node-control.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
+import { rejectIfHung } from "../loop/shutdown-times.ts";
 import { stalledFor } from "../loop/single-node-loop.ts";
 import { publishedTarget } from "../loop/target.ts";
 import type { AgentMetrics } from "../report/agent-metrics.ts";
 import type { CapEventPublisher } from "../report/cap-event-publisher.ts";
 import type { NodeFactsSource } from "../watch/node-facts.ts";
-import { retryDelay, untilNextTick } from "./tick-schedule.ts";
 
 export interface PoolLoopOptions {
   readonly view: NodeFactsSource & { ownsNode(name: string): boolean };
@@ -267,3 +268,26 @@ export class PoolLoop {
     return milliseconds(elapsed(now, from) + untilNextTick(runner.name, interval, from));
   }
 }
+
+/** Backoff for a node that does not answer. */
+const MAX_INTERVALS = 16;
+const MAX_WAIT = 300_000;
+const JITTER = 0.2;
+
+/**
+ * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
+ * a change for all nodes made all of them tick at once.
+ */
+export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
+  const offset = shareOf(name) * interval;
+  return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));
+}
+
+/** Wait after `silent` consecutive ticks without an answer. */
+export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
+  const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
+  return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);
+}
+
+/** The node's offset as a share of the interval. The multiplication spreads the similar hashes of names like node-1, node-2. */
+const shareOf = (name: string): number => (Math.imul(fnv1a32(name), 0x9e3779b1) >>> 0) / 2 ** 32;

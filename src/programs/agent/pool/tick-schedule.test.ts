@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, monotonicInstant } from "../../../core/units/index.ts";
-import { untilNextTick } from "./tick-schedule.ts";
+import { untilNextTick } from "./pool-loop.ts";
 
 describe("a node's tick time", () => {
   it("is at the same offset of every interval", () => {

@@ -8,7 +8,7 @@ import { NodeControl } from "../loop/node-control.ts";
 import type { Intent } from "../loop/target.ts";
 import type { Route } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
-import { PrometheusClients } from "../telemetry/prometheus-clients.ts";
+import { PrometheusClients } from "../telemetry/node-power.ts";
 import { FakeMachine } from "../testing/fake-machine.ts";
 
 const settings: AgentSettings = {

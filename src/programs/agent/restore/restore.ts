@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock } from "../../../platform/clock/index.ts";
+import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import { Journal, type JournalEntry, type JournalFiles, journalFiles } from "../../../platform/journal/index.ts";
 import { printableLine } from "../../../platform/log/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
@@ -11,7 +12,6 @@ import { journalBackend } from "../devices/original-limits.ts";
 import type { HostMachine } from "../host/host.ts";
 import { hostRoots, openHost } from "../host/open-host.ts";
 import { endpointAccess } from "../settings.ts";
-import { limitsInForce } from "./limits-in-force.ts";
 import { Restorer } from "./restorer.ts";
 import { tryLock } from "./state-lock.ts";
 
@@ -119,3 +119,26 @@ async function restoreEach(
 
 const nameOf = ({ node, backend, board }: JournalEntry): string =>
   [node, backend, board].filter((part) => part !== undefined).join(" ");
+
+/** The limits in force on this machine, one line each. */
+export async function limitsInForce(host: HostMachine): Promise<readonly string[]> {
+  const caps = await Promise.all([...host.cpuCaps, host.gpu].map(limitsOf));
+  const byMaximum = Map.groupBy(await host.frequencies(false), ({ maximum }) => maximum);
+  const frequencies = Array.from(
+    byMaximum,
+    ([maximum, policies]) =>
+      `${policies.length} at most ${maximum === undefined ? "? MHz" : `${Math.round(maximum / 1000)} MHz`}`,
+  );
+  return [...caps.flat(), ...(frequencies.length === 0 ? [] : [`cpufreq policies: ${frequencies.join(", ")}`])];
+}
+
+async function limitsOf(backend: PowerCapBackend): Promise<readonly string[]> {
+  const { boards = [] } = await backend.discover();
+  return Promise.all(
+    boards.map(async ({ id, device, lost }) => {
+      const { limit, unreadable } = lost === undefined ? await backend.limit(id) : { unreadable: lost };
+      const formatted = limit === undefined ? `unknown: ${unreadable}` : `${limit} W`;
+      return `${backend.name} ${id}: ${formatted}${device.max === undefined ? "" : ` of at most ${device.max} W`}`;
+    }),
+  );
+}

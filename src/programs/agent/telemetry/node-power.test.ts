@@ -3,8 +3,7 @@ import { milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { Route } from "../routing/routing.ts";
-import { NodePowerMeter } from "./node-power.ts";
-import type { PrometheusClients } from "./prometheus-clients.ts";
+import { NodePowerMeter, type PrometheusClients } from "./node-power.ts";
 
 describe("node power from a Prometheus query", () => {
   it("reports all invalid values with the same message, because each new message is a write to the API server", async () => {

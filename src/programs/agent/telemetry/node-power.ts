@@ -1,6 +1,7 @@
 import { type EnergyCounterSample, powerBetween, totalPower } from "../../../core/control/index.ts";
 import {
   isNonNegative,
+  type Milliseconds,
   type MonotonicInstant,
   monotonicInstant,
   type Watts,
@@ -13,10 +14,16 @@ import {
   type HttpReading,
   readTelemetry,
 } from "../../../platform/hardware/index.ts";
-import { fillPromql, fillUrl, type HttpClient, TelemetryError } from "../../../platform/telemetry/index.ts";
+import {
+  type EndpointAccess,
+  fillPromql,
+  fillUrl,
+  type HttpClient,
+  PrometheusClient,
+  TelemetryError,
+} from "../../../platform/telemetry/index.ts";
 import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
-import type { PrometheusClients } from "./prometheus-clients.ts";
 
 /** The power readings of one tick. */
 export interface NodePower {
@@ -192,4 +199,47 @@ const byBoard = (zones: readonly ZonePower[]): ReadonlyMap<string, Watts> =>
 function sinceOf(zones: readonly ZonePower[], fallback: MonotonicInstant) {
   const starts = zones.flatMap(({ from }) => from ?? []);
   return starts.length === 0 ? fallback : monotonicInstant(Math.min(...starts));
+}
+
+export interface PrometheusClientsOptions {
+  readonly clock: Clock;
+  readonly access?: EndpointAccess | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly caFile?: string | undefined;
+}
+
+/** Usually there is one server; an endpoint with {node} may need one client per node. */
+const MAX_CLIENTS = 64;
+
+/** One client per Prometheus endpoint, shared by all nodes. */
+export class PrometheusClients {
+  readonly #options: PrometheusClientsOptions;
+  readonly #byAddress = new Map<string, PrometheusClient>();
+
+  constructor(options: PrometheusClientsOptions) {
+    this.#options = options;
+  }
+
+  at(address: string, timeout: Milliseconds): PrometheusClient {
+    const key = `${timeout} ${address}`;
+    const client = this.#byAddress.get(key) ?? new PrometheusClient({ ...this.#options, address, timeout });
+    // Insertion order is the order of use: the first one is evicted.
+    this.#byAddress.delete(key);
+    this.#byAddress.set(key, client);
+    if (this.#byAddress.size > MAX_CLIENTS) this.#evict();
+    return client;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#byAddress.values(), async (client) => client.close()));
+    this.#byAddress.clear();
+  }
+
+  #evict(): void {
+    for (const [key, client] of this.#byAddress) {
+      this.#byAddress.delete(key);
+      void client.close();
+      return;
+    }
+  }
 }

@@ -22,24 +22,27 @@ describe("node hardware", () => {
       cpu: { rawModel: "AMD EPYC 9654", sockets: 2, totalCores: 192, capRange: { maxWattsPerSocket: 2000 } },
       gpu: { present: true, rawModel: "NVIDIA L4", count: 2, capRangePerGpu: { maxWatts: 500 } },
     });
-    const { body } = await (await harness.start()).get("/debug/scoring?node=n");
-    expect(body).toMatchObject({ cpuMaxWattsTotal: 4000, gpuMaxWattsPerGpu: 500, gpuCount: 2 });
+    const extender = await harness.start();
+    expect(await extender.scoredNode("n")).toMatchObject({
+      cpuMaxWattsTotal: 4000,
+      gpuMaxWattsPerGpu: 500,
+      gpuCount: 2,
+    });
   });
 
   it("SCH-19 HARDWARE_CATALOG_PATH adds a site's models, like for the agent", async () => {
     const path = join(folder, "site.yaml");
     await writeFile(path, "cpus:\n  - { key: site-cpu, coresPerSocket: 10, baseGHz: 3, tdpWatts: 111 }\n");
     await harness.createNode("n", { "joulie.io/hw.cpu-model": "site-cpu", "joulie.io/hw.cpu-sockets": "2" });
-    const { body } = await (await harness.start({ HARDWARE_CATALOG_PATH: path })).get("/debug/scoring?node=n");
-    expect(body).toMatchObject({ cpuMaxWattsTotal: 222, cpuTotalCores: 20 });
+    const extender = await harness.start({ HARDWARE_CATALOG_PATH: path });
+    expect(await extender.scoredNode("n")).toMatchObject({ cpuMaxWattsTotal: 222, cpuTotalCores: 20 });
   });
 
   it("SCH-17 counts the CPUs of a node without NodeHardware as threads, and on arm64 as cores", async () => {
     await harness.createNode("x86", { "kubernetes.io/arch": "amd64" });
     await harness.createNode("arm", { "kubernetes.io/arch": "arm64" });
     const extender = await harness.start();
-    const cores = async (name: string) => (await extender.get(`/debug/scoring?node=${name}`)).body;
-    expect(await cores("x86")).toMatchObject({ cpuTotalCores: 32 });
-    expect(await cores("arm")).toMatchObject({ cpuTotalCores: 64 });
+    expect(await extender.scoredNode("x86")).toMatchObject({ cpuTotalCores: 32 });
+    expect(await extender.scoredNode("arm")).toMatchObject({ cpuTotalCores: 64 });
   });
 });

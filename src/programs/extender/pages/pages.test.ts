@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseConfig } from "../../../platform/config/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
-import { extenderConfig } from "../config.ts";
-import { energySettingsOf, scoringSettingsOf } from "../settings.ts";
+import { energySettingsOf, extenderConfig, scoringSettingsOf } from "../config.ts";
 import { calmTwinStatus, ExtenderHarness, podOfClass } from "../testing/extender-harness.ts";
 
 let harness: ExtenderHarness;
@@ -80,27 +79,6 @@ describe("/debug/scoring", () => {
     });
   });
 
-  it("?node= shows the breakdown of the node's score", async () => {
-    await harness.createNode("n", { "joulie.io/power-profile": "eco" });
-    await harness.createNode("busy");
-    await harness.twin("n", { ...calmTwinStatus, schedulableClass: "eco", estimatedPUE: 1.25 });
-    await harness.twin("busy", calmTwinStatus);
-    const extender = await harness.start();
-    const { body } = await extender.get("/debug/scoring?node=n");
-    expect(body).toMatchObject({
-      nodeName: "n",
-      cluster: { clusterTrendWPerMin: 0, perfPressure: 50 },
-      powerProfileLabel: "eco",
-      estimatedPUE: 1.25,
-      emptyPod: {
-        standard: { headroomScore: 50, coolingTerm: 12, profileBonus: 10, raw: 57, score: 57 },
-        performance: { profileBonus: 0, raw: 47, score: 47, rejection: expect.stringContaining("eco") as string },
-      },
-    });
-    const { standard } = (body as { emptyPod: { standard: { score: number } } }).emptyPod;
-    expect(await extender.scores(podOfClass("standard"), ["n"])).toEqual({ n: standard.score });
-  });
-
   it("returns thousands of nodes as one document", async () => {
     await Promise.all(Array.from({ length: 350 }, async (_, i) => harness.createNode(`n${i}`)));
     const extender = await harness.start();
@@ -143,7 +121,7 @@ describe("/debug/decisions", () => {
     await harness.until(async () => (await extender.scores(podOfClass("standard"), ["eco"]))["eco"] !== scores["eco"]);
     await harness.client.delete(resources.nodes, { name: "fast" });
     await harness.createNode("heir");
-    await harness.until(async () => (await extender.get("/debug/scoring?node=heir")).status === 200);
+    await harness.until(async () => (await extender.scoredNode("heir")) !== undefined);
 
     // Another node uses the slot by now.
     const [first] = decisions.of((await extender.get(`${decisions.path}?pod=first`)).body);

@@ -5,7 +5,7 @@ import type { DecisionLog } from "../decisions/decision-log.ts";
 import type { ClusterCache } from "../state/cluster-cache.ts";
 import { inTimeSlices } from "../time-slice.ts";
 import { decisionsPage } from "./decisions-page.ts";
-import { nodeScoringPage, scoringPage } from "./scoring-page.ts";
+import { scoringPage } from "./scoring-page.ts";
 
 export interface ExtenderPagesOptions {
   readonly state: ClusterCache;
@@ -23,12 +23,7 @@ export function debugPages(options: ExtenderPagesOptions): Record<string, Stream
   const { state, decisions, settings, variables, clock, ioClock } = options;
   const json = (body: Reply["body"]): Reply => ({ status: 200, type: "application/json", body });
   return {
-    "/debug/scoring": (query) => {
-      const name = query.get("node");
-      if (name === null) return json(inTimeSlices(scoringPage(state, clock.now(), settings), ioClock));
-      const page = nodeScoringPage(state, name, clock.now(), settings);
-      return page === undefined ? undefined : json(`${JSON.stringify(page)}\n`);
-    },
+    "/debug/scoring": () => json(inTimeSlices(scoringPage(state, clock.now(), settings), ioClock)),
     "/debug/decisions": (query) =>
       json(inTimeSlices(decisionsPage(decisions, query.get("pod"), settings, variables), ioClock)),
   };

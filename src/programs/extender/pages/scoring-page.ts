@@ -1,13 +1,4 @@
-import type { WorkloadClass } from "../../../core/demand/index.ts";
-import {
-  type Breakdown,
-  batchOf,
-  type DebugRow,
-  debugReport,
-  filterNode,
-  type ScoringSettings,
-  scoreNode,
-} from "../../../core/scoring/index.ts";
+import { type DebugRow, debugReport, type ScoringSettings } from "../../../core/scoring/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
 
@@ -15,12 +6,10 @@ import type { KnownNode } from "../state/cluster-cache.ts";
 interface Cluster {
   readonly kernel: { readonly end: number };
   at(slot: number): KnownNode | undefined;
-  node(name: string): KnownNode | undefined;
 }
 
 /** Takes about a fifth of a millisecond. */
 const NODES_PER_CHUNK = 100;
-const emptyPod = { cpuCores: 0, gpus: new Map<string, number>(), unreadable: [] };
 
 /** `GET /debug/scoring`: the report in chunks, so that 5,000 nodes do not delay requests. */
 export function* scoringPage(
@@ -44,38 +33,9 @@ export function* scoringPage(
   yield "]}\n";
 }
 
-/** `GET /debug/scoring?node=NAME`: one node with the breakdown of its score for an empty pod of each class. */
-export function nodeScoringPage(cluster: Cluster, name: string, now: Instant, settings: ScoringSettings): unknown {
-  const node = cluster.node(name);
-  if (node === undefined) return undefined;
-  const { powerProfile, draining } = settings.nodeLabels;
-  const batch = batchOf(twinsOf(cluster), now, settings);
-  const [row] = rowsOf([node], now, settings);
-  const forClass = (workloadClass: WorkloadClass): Breakdown & { readonly rejection?: string | undefined } => ({
-    ...scoreNode({ demand: emptyPod, workloadClass }, node, batch, settings),
-    rejection: filterNode(workloadClass, node.twin, node.labels[powerProfile], node.labels[draining], {
-      // A pod of unknown size: the page shows that the node is kept free.
-      pod: { uid: undefined, isOfNode: false, priority: 0, cpu: Infinity, memory: Infinity, now },
-    }),
-  });
-  return {
-    ...row,
-    cluster: { clusterTrendWPerMin: batch.clusterTrend, perfPressure: batch.perfPressure },
-    lastUpdated: node.status?.lastUpdated,
-    estimatedPUE: node.status?.estimatedPUE,
-    powerProfileLabel: node.labels[powerProfile],
-    drainingLabel: node.labels[draining],
-    emptyPod: { standard: forClass("standard"), performance: forClass("performance") },
-  };
-}
-
 const rowsOf = (nodes: readonly KnownNode[], now: Instant, settings: ScoringSettings): readonly DebugRow[] =>
   debugReport(
     nodes.map(({ name, status, hardware }) => ({ name, twin: status, hardware })),
     now,
     settings,
   ).nodes;
-
-function* twinsOf(cluster: Cluster) {
-  for (let slot = 0; slot < cluster.kernel.end; slot++) yield cluster.at(slot)?.twin;
-}

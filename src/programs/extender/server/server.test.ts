@@ -82,7 +82,6 @@ describe("pages", () => {
     ["GET", "/", 404, undefined],
     ["POST", "/bind", 404, undefined],
     ["GET", "/__proto__", 404, undefined],
-    ["GET", "/debug/scoring?node=absent", 404, undefined],
   ])("rejects %s %s with %i, in JSON", async (method, path, status, allow) => {
     await start();
     const refused = await extender.ask<{ error: string }>(method, path);

@@ -1,11 +1,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
 import type { Address } from "../../../platform/config/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
-import { ConnectionLimiter, listen } from "../../../platform/serve/index.ts";
+import { ConnectionLimiter, closeServer, listen, serverUrl } from "../../../platform/serve/index.ts";
 import { ExtenderRequestHandler, type ExtenderRequestHandlerOptions } from "./request-handler.ts";
 import { readTls, type TlsFiles, watchTlsFiles } from "./tls.ts";
 
@@ -84,14 +81,22 @@ export async function serveScheduler(options: SchedulerServerOptions): Promise<S
       clock,
       log,
     });
+  const closeAll = () => {
+    log.warn("closed the connections of requests that were still in progress");
+    server.closeAllConnections();
+  };
   return {
-    url: urlOf(tls === undefined ? "http" : "https", server.address() as AddressInfo),
+    url: serverUrl(tls === undefined ? "http" : "https", server),
     stopKeepAlive: () => {
       isKeepAliveStopped = true;
     },
     close: async () => {
       renewal?.stop();
-      return (closing ??= closeGracefully(server, connections, limits.close, clock, log));
+      if (closing === undefined) {
+        closing = closeServer(server, { clock, limit: limits.close, closeAll });
+        connections.closeUnused();
+      }
+      return closing;
     },
   };
 }
@@ -115,29 +120,4 @@ function serverOf(
     { ...http, ...material, requestCert: mutual, rejectUnauthorized: mutual, handshakeTimeout: limits.header },
     listener,
   );
-}
-
-function urlOf(scheme: string, { address, port }: AddressInfo): string {
-  if (address === "::" || address === "0.0.0.0") return `${scheme}://localhost:${port}`;
-  return `${scheme}://${address.includes(":") ? `[${address}]` : address}:${port}`;
-}
-
-async function closeGracefully(
-  server: Server | TlsServer,
-  connections: ConnectionLimiter,
-  limit: Milliseconds,
-  clock: Clock,
-  log: Logger,
-): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timeout = clock.after(limit, () => {
-      log.warn("closed the connections of requests that were still in progress");
-      server.closeAllConnections();
-    });
-    server.close(() => {
-      timeout.cancel();
-      resolve();
-    });
-    connections.closeUnused();
-  });
 }

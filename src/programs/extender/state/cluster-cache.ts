@@ -13,7 +13,7 @@ import {
   type TwinState,
   twinStateOf,
 } from "../../../core/scoring/index.ts";
-import { formatDuration, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -62,7 +62,6 @@ export class ClusterCache {
   #awaitedNodes = 0;
   readonly #catalogue: Catalogue;
   readonly #nodeLabels: ScoringSettings["nodeLabels"];
-  readonly #refreshMonitor: TwinRefreshMonitor;
   readonly #changes: ChangeQueue;
   #wasSynced = false;
   readonly #onLeave: ClusterCacheOptions["onLeave"];
@@ -80,15 +79,6 @@ export class ClusterCache {
     this.kernel = this.energyKernel ?? new ScoringKernel(settings);
     this.#catalogue = catalogue;
     this.#nodeLabels = settings.nodeLabels;
-    this.#refreshMonitor = new TwinRefreshMonitor(settings.stalenessThreshold, (gap) =>
-      log.warn(
-        {
-          refreshedEvery: formatDuration(gap),
-          TWIN_STALENESS_THRESHOLD: formatDuration(settings.stalenessThreshold),
-        },
-        "NodeTwins become stale between refreshes: set the operator's TWIN_HEARTBEAT below TWIN_STALENESS_THRESHOLD",
-      ),
-    );
     this.#onLeave = onLeave;
     this.#changes = new ChangeQueue(clock, (err) => log.error({ err }, "cannot apply a watch event"));
     const base = { client, clock, random, log, idleLimit: cacheTtl, pageSize: PAGE_SIZE };
@@ -103,10 +93,7 @@ export class ClusterCache {
         ...base,
         resource: resources.nodeTwins,
         project: watchedTwin,
-        onChange: (changes) => {
-          for (const change of changes) this.#observeRefresh(change);
-          this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node)));
-        },
+        onChange: (changes) => this.#enqueue(changes, ({ key }) => this.#update(key, (node) => this.#twinPart(node))),
       }),
       hardware: new Reflector({
         ...base,
@@ -161,10 +148,6 @@ export class ClusterCache {
     return this.#known[slot];
   }
 
-  node(name: string): KnownNode | undefined {
-    return this.#known[this.kernel.slotOf(name)];
-  }
-
   /** The current names by slot. The returned list never changes: the next change of a slot copies it. */
   snapshotNames(): readonly (string | undefined)[] {
     this.#namesAreShared = true;
@@ -174,12 +157,6 @@ export class ClusterCache {
   /** Applies changes in order. The cache may lag behind the reflector's store, never the reverse. */
   #enqueue<Value>(changes: readonly Change<Value>[], apply: (change: Change<Value>) => void): void {
     this.#changes.add(changes.map((change) => () => apply(change)));
-  }
-
-  #observeRefresh(change: Change<WatchedTwin>): void {
-    if (change.type === "deleted") this.#refreshMonitor.forget(change.key);
-    if (change.type === "updated")
-      this.#refreshMonitor.observe(change.key, change.old.status?.lastUpdated, change.new.status?.lastUpdated);
   }
 
   #nodeChanged(change: Change<WatchedNode>): void {
@@ -251,40 +228,5 @@ export class ClusterCache {
       this.#namesAreShared = false;
     }
     this.#names[slot] = name;
-  }
-}
-
-/**
- * Detects that the operator's TWIN_HEARTBEAT exceeds this extender's TWIN_STALENESS_THRESHOLD: nodes would get the neutral score
- * part of the time. One late refresh may be an outage; a second one in a row for the same node is a configuration problem.
- */
-class TwinRefreshMonitor {
-  readonly #threshold: Milliseconds;
-  readonly #onSlow: (gap: Milliseconds) => void;
-  readonly #late = new Set<string>();
-  #isReported = false;
-
-  constructor(threshold: Milliseconds, onSlow: (gap: Milliseconds) => void) {
-    this.#threshold = threshold;
-    this.#onSlow = onSlow;
-  }
-
-  /** `before` and `now` are the twin's lastUpdated before and after the change. */
-  observe(node: string, before: string | undefined, now: string | undefined): void {
-    if (this.#isReported || before === now) return;
-    const gap = milliseconds(Date.parse(now ?? "") - Date.parse(before ?? ""));
-    if (!(gap > this.#threshold)) {
-      this.#late.delete(node);
-    } else if (this.#late.has(node)) {
-      this.#isReported = true;
-      this.#late.clear();
-      this.#onSlow(gap);
-    } else {
-      this.#late.add(node);
-    }
-  }
-
-  forget(node: string): void {
-    this.#late.delete(node);
   }
 }

@@ -170,6 +170,12 @@ export class RunningExtender {
     return this.ask<Body>("GET", path);
   }
 
+  /** The row of a node in /debug/scoring. */
+  async scoredNode(name: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const { body } = await this.get<{ readonly nodes: readonly Readonly<Record<string, unknown>>[] }>("/debug/scoring");
+    return body.nodes.find((row) => row["nodeName"] === name);
+  }
+
   async ask<Body>(method: string, path: string, body?: string): Promise<ExtenderAnswer<Body>> {
     const { hostname, port } = new URL(String(this.url));
     const asked = request({ host: hostname, port, path, method, agent: false });

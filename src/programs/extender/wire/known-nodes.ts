@@ -1,6 +1,5 @@
-import { END, NAME_END, NAME_START, NODE_ROW } from "./candidates.ts";
+import { END, NAME_END, NAME_START, NODE_ROW, RowTable } from "./candidates.ts";
 import { QUOTE } from "./json-bytes.ts";
-import { RowTable } from "./row-table.ts";
 
 /** How Go serializes a Node: metadata is the first field, and name is the first field of metadata. */
 const HEAD = Buffer.from('{"metadata":{"name":"');

@@ -1,7 +1,6 @@
-import { Candidates, NAME_END, NAME_START, START } from "./candidates.ts";
+import { Candidates, NAME_END, NAME_START, type RowTable, START } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT, RequestError } from "./json-bytes.ts";
 import { KnownNodes } from "./known-nodes.ts";
-import type { RowTable } from "./row-table.ts";
 import {
   createCandidateTables,
   type FieldLocation,

@@ -9,12 +9,12 @@ import {
   NODE_ROW,
   PROFILE_END,
   PROFILE_START,
+  RowTable,
   START,
 } from "./candidates.ts";
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, RequestError } from "./json-bytes.ts";
 import { JsonCursor } from "./json-cursor.ts";
 import type { KnownNodes } from "./known-nodes.ts";
-import { RowTable } from "./row-table.ts";
 
 /** More nodes than the largest clusters have. A body of the largest size could name a hundred times as many. */
 const MAX_CANDIDATES = 100_000;

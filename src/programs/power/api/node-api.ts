@@ -8,7 +8,7 @@ import {
   type PowerEndpointStatus,
   powerEndpointKind,
   validateForWrite,
-} from "../../core/api/index.ts";
+} from "../../../core/api/index.ts";
 import {
   isControlPlanePod,
   occupiedNodes,
@@ -16,8 +16,8 @@ import {
   podPromiseOf,
   selectedNodeOf,
   wouldBeLost,
-} from "../../core/demand/index.ts";
-import { milliseconds } from "../../core/units/index.ts";
+} from "../../../core/demand/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import {
   comesAfter,
   isApiError,
@@ -26,7 +26,7 @@ import {
   type Resource,
   resources,
   stoppedBy,
-} from "../../platform/kube/index.ts";
+} from "../../../platform/kube/index.ts";
 import {
   isAsleepTaint,
   type NodeView,
@@ -35,7 +35,7 @@ import {
   ownTwin,
   readEndpoint,
   readTwin,
-} from "./cluster-view.ts";
+} from "../watch/cluster-view.ts";
 
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { wantedOf } from "./cluster-view.ts";
-import type { PodsOnNode } from "./node-api.ts";
-import type { NodeCase, NodeReconcilerOptions } from "./node-case.ts";
+import type { PodsOnNode } from "../api/node-api.ts";
+import type { NodeCase, NodeReconcilerOptions } from "../steps/node-case.ts";
+import { wantedOf } from "../watch/cluster-view.ts";
 
 /** A machine must not be switched off now. Nothing was sent to its switch. */
 export class NotEmpty extends Error {}

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { PowerEndpointStatus } from "../../core/api/index.ts";
-import { milliseconds } from "../../core/units/index.ts";
-import { isApiError } from "../../platform/kube/index.ts";
+import type { PowerEndpointStatus } from "../../../core/api/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
+import { isApiError } from "../../../platform/kube/index.ts";
+import type { NodeCase } from "../steps/node-case.ts";
+import { PowerTestHarness } from "../testing/power-test-harness.ts";
 import { NodeApi } from "./node-api.ts";
-import type { NodeCase } from "./node-case.ts";
 import { StatusWriter } from "./status-writer.ts";
-import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
 describe("the status of a PowerEndpoint", () => {
   const { signal } = new AbortController();

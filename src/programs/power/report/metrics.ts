@@ -1,5 +1,5 @@
-import { nodePowerStates } from "../../core/api/index.ts";
-import { metric } from "../../platform/metrics/index.ts";
+import { nodePowerStates } from "../../../core/api/index.ts";
+import { metric } from "../../../platform/metrics/index.ts";
 
 export const definitions = {
   state: metric({

@@ -1,12 +1,11 @@
-import { cyclesOn, type PowerOperation } from "../../core/api/index.ts";
-import { nextSleepMove, type PowerCut, type SleepFacts, type SleepMove } from "../../core/sleep/index.ts";
-import { isoTime, milliseconds, seconds } from "../../core/units/index.ts";
-import { isRefused, isRejected, type MachineCaller, WrongMachine } from "./machine-caller.ts";
+import { cyclesOn, type PowerOperation } from "../../../core/api/index.ts";
+import { nextSleepMove, type PowerCut, type Sent, type SleepFacts, type SleepMove } from "../../../core/sleep/index.ts";
+import { isoTime, milliseconds, seconds } from "../../../core/units/index.ts";
+import type { StatusWriter } from "../api/status-writer.ts";
+import { isRefused, isRejected, type MachineCaller, WrongMachine } from "../machine/machine-caller.ts";
+import { NotEmpty, occupiedBecause } from "../machine/power-loss-guard.ts";
+import { endAfter } from "./endpoint-status.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
-import { endAfter } from "./phase.ts";
-import { NotEmpty, occupiedBecause } from "./power-loss-guard.ts";
-import { PowerRequests } from "./power-requests.ts";
-import type { StatusWriter } from "./status-writer.ts";
 import type { WakeSteps } from "./wake-steps.ts";
 import type { WakeTest } from "./wake-test.ts";
 
@@ -194,3 +193,43 @@ export class SleepSteps {
     return failed ? settings.awakeAtLeast : NOW;
   }
 }
+
+interface Requests {
+  /** The sleep to which they belong. */
+  readonly startedAt: string | undefined;
+  readonly sent: Readonly<Record<PowerCut, Sent>>;
+}
+
+/**
+ * What this process has sent to switches in each sleep. After a restart it does not know: then the machine may still go down, and
+ * nothing else happens until it is off or the time is over.
+ */
+export class PowerRequests {
+  readonly #requests = new Map<string, Requests>();
+
+  forget(name: string): void {
+    this.#requests.delete(name);
+  }
+
+  /** Nothing was sent before this. */
+  begin(one: NodeCase): void {
+    this.#requests.set(one.name, { startedAt: startOf(one), sent: { shutdown: "no", forceOff: "no" } });
+  }
+
+  note(one: NodeCase, how: PowerCut, sent: Sent): void {
+    this.#requests.set(one.name, { startedAt: startOf(one), sent: { ...this.all(one), [how]: sent } });
+  }
+
+  isNothingSent(one: NodeCase): boolean {
+    const { shutdown, forceOff } = this.all(one);
+    return shutdown === "no" && forceOff === "no";
+  }
+
+  all(one: NodeCase): Requests["sent"] {
+    const known = this.#requests.get(one.name);
+    return known?.startedAt === startOf(one) && known !== undefined ? known.sent : UNKNOWN;
+  }
+}
+
+const UNKNOWN = { shutdown: "maybe", forceOff: "maybe" } as const;
+const startOf = ({ endpoint }: NodeCase): string | undefined => endpoint.status.operation?.startedAt;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeTwin, PowerEndpoint } from "../../core/api/index.ts";
-import type { Milliseconds, RandomSource } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
+import type { NodeTwin, PowerEndpoint } from "../../../core/api/index.ts";
+import type { Milliseconds, RandomSource } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
@@ -10,8 +10,8 @@ import {
   resources,
   unreadOf,
   WorkQueue,
-} from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+} from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
 import {
   countsAsAsleep,
   lastReport,

@@ -1,5 +1,5 @@
-import type { PowerEndpointStatus, SwitchState } from "../../core/api/index.ts";
-import type { PowerCut } from "../../core/sleep/index.ts";
+import type { PowerEndpointStatus, SwitchState } from "../../../core/api/index.ts";
+import type { PowerCut } from "../../../core/sleep/index.ts";
 import {
   type Instant,
   isoTime,
@@ -7,20 +7,20 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-} from "../../core/units/index.ts";
-import { type Backoff, backoffDelay } from "../../platform/backoff/index.ts";
+} from "../../../core/units/index.ts";
+import { type Backoff, backoffDelay } from "../../../platform/backoff/index.ts";
 import {
   isHostOf,
   isSameSystem,
   type MachineFacts,
   type PowerSwitch,
   PowerSwitchError,
-} from "../../platform/power/index.ts";
-import { jittered } from "../../platform/random/index.ts";
-import { type ConditionText, conditionStatus, withConditions } from "./conditions.ts";
-import type { Next, NodeCase, NodeReconcilerOptions } from "./node-case.ts";
+} from "../../../platform/power/index.ts";
+import { jittered } from "../../../platform/random/index.ts";
+import type { StatusWriter } from "../api/status-writer.ts";
+import { type ConditionText, conditionStatus, withConditions } from "../steps/endpoint-status.ts";
+import type { Next, NodeCase, NodeReconcilerOptions } from "../steps/node-case.ts";
 import { type GuardOptions, mayLosePower } from "./power-loss-guard.ts";
-import type { StatusWriter } from "./status-writer.ts";
 
 type CallerOptions = GuardOptions &
   Pick<NodeReconcilerOptions, "openSwitch" | "clock" | "random" | "reports" | "settings">;

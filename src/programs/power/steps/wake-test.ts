@@ -1,7 +1,7 @@
-import { annotations } from "../../core/api/index.ts";
-import { type ConditionText, withConditions } from "./conditions.ts";
+import { annotations } from "../../../core/api/index.ts";
+import type { StatusWriter } from "../api/status-writer.ts";
+import { type ConditionText, withConditions } from "./endpoint-status.ts";
 import { type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
-import type { StatusWriter } from "./status-writer.ts";
 
 /** Ends the tests of wakes that `joulie power test` asks for. */
 export class WakeTest {

@@ -1,10 +1,10 @@
-import { apiVersion, type ErrorCode, type NodePowerState, powerEndpointKind } from "../../core/api/index.ts";
-import type { Seconds } from "../../core/units/index.ts";
-import type { EventNote, EventRecorder } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
-import type { ProgramMetrics } from "../../platform/metrics/index.ts";
-import type { PowerSwitchError } from "../../platform/power/index.ts";
-import type { NodeView, ObservedNode } from "./cluster-view.ts";
+import { apiVersion, type ErrorCode, type NodePowerState, powerEndpointKind } from "../../../core/api/index.ts";
+import type { Seconds } from "../../../core/units/index.ts";
+import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
+import type { Logger } from "../../../platform/log/index.ts";
+import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
+import type { PowerSwitchError } from "../../../platform/power/index.ts";
+import type { NodeView, ObservedNode } from "../watch/cluster-view.ts";
 import { definitions } from "./metrics.ts";
 
 const WAKE_FAILED: ErrorCode = "JOULIE_E_WAKE_FAILED";

@@ -1,13 +1,12 @@
-import type { PowerOperation, SwitchState } from "../../core/api/index.ts";
-import { nextWakeMove, WAKE_ATTEMPTS, type WakeFacts } from "../../core/sleep/index.ts";
-import { formatDuration, seconds } from "../../core/units/index.ts";
-import { lastReport, type ObservedNode } from "./cluster-view.ts";
-import { type ConditionText, withConditions } from "./conditions.ts";
-import { isRefused, type MachineCaller } from "./machine-caller.ts";
+import type { PowerOperation, SwitchState } from "../../../core/api/index.ts";
+import { nextWakeMove, WAKE_ATTEMPTS, type WakeFacts } from "../../../core/sleep/index.ts";
+import { formatDuration, seconds } from "../../../core/units/index.ts";
+import type { StatusWriter } from "../api/status-writer.ts";
+import { isRefused, type MachineCaller } from "../machine/machine-caller.ts";
+import { NotEmpty } from "../machine/power-loss-guard.ts";
+import { lastReport, type ObservedNode } from "../watch/cluster-view.ts";
+import { type ConditionText, endAfter, phaseOf, withConditions } from "./endpoint-status.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions, sinceStart } from "./node-case.ts";
-import { endAfter, phaseOf } from "./phase.ts";
-import { NotEmpty } from "./power-loss-guard.ts";
-import type { StatusWriter } from "./status-writer.ts";
 import type { WakeTest } from "./wake-test.ts";
 
 export interface WakeParts {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isLoopbackHost } from "../../http/index.ts";
-import type { TokenVerdict } from "../../kube/index.ts";
-import { redactText } from "../../log/index.ts";
-import { type Reply, textReply } from "../reply.ts";
+import { isLoopbackHost } from "../http/index.ts";
+import type { TokenVerdict } from "../kube/index.ts";
+import { redactText } from "../log/index.ts";
+import { type Reply, textReply } from "./reply.ts";
 
 /** Checks whether the bearer of a token may get a path. */
 export interface TokenCheck {

@@ -8,10 +8,10 @@ import {
   type PowerEndpoint,
   powerEndpointKind,
   readAs,
-} from "../../core/api/index.ts";
-import { isTwinOf } from "../../core/policy/index.ts";
-import { hasControlPlaneRole } from "../../core/sleep/index.ts";
-import type { KubeObject } from "../../platform/kube/index.ts";
+} from "../../../core/api/index.ts";
+import { isTwinOf } from "../../../core/policy/index.ts";
+import { hasControlPlaneRole } from "../../../core/sleep/index.ts";
+import type { KubeObject } from "../../../platform/kube/index.ts";
 
 /** The parts of a Node that the power program reads. */
 export interface ObservedNode {

@@ -5,12 +5,12 @@ import type {
   PowerEndpoint,
   PowerEndpointStatus,
   PowerOperation,
-} from "../../core/api/index.ts";
-import { isoTime } from "../../core/units/index.ts";
-import { comesAfter, isApiError } from "../../platform/kube/index.ts";
-import type { NodeView } from "./cluster-view.ts";
+} from "../../../core/api/index.ts";
+import { isoTime } from "../../../core/units/index.ts";
+import { comesAfter, isApiError } from "../../../platform/kube/index.ts";
+import type { NodeCase } from "../steps/node-case.ts";
+import type { NodeView } from "../watch/cluster-view.ts";
 import type { NodeApi } from "./node-api.ts";
-import type { NodeCase } from "./node-case.ts";
 
 /** A user may edit the object meanwhile, but hardly twice. */
 const ATTEMPTS = 3;

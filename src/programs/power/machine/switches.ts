@@ -1,8 +1,8 @@
-import { annotations, type PowerEndpoint, type RedfishEndpoint } from "../../core/api/index.ts";
-import type { Milliseconds } from "../../core/units/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import { EndpointList, type EndpointRange, hostRanges } from "../../platform/config/index.ts";
-import { isApiError, type KubeClient, type KubeObject, resources } from "../../platform/kube/index.ts";
+import { annotations, type PowerEndpoint, type RedfishEndpoint } from "../../../core/api/index.ts";
+import type { Milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { EndpointList, type EndpointRange, hostRanges } from "../../../platform/config/index.ts";
+import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import {
   Metal3Switch,
   type PowerSwitch,
@@ -11,7 +11,7 @@ import {
   redfishUrl,
   WebhookSwitch,
   webhookUrl,
-} from "../../platform/power/index.ts";
+} from "../../../platform/power/index.ts";
 
 export interface SwitchOptions {
   readonly client: KubeClient;

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { PowerOperation } from "../../core/api/index.ts";
-import { instant, isoTime, milliseconds } from "../../core/units/index.ts";
-import { VirtualClock } from "../../platform/clock/testing/index.ts";
-import { StepTimes } from "./step-times.ts";
+import type { PowerOperation } from "../../../core/api/index.ts";
+import { instant, isoTime, milliseconds } from "../../../core/units/index.ts";
+import { VirtualClock } from "../../../platform/clock/testing/index.ts";
+import { StepTimes } from "./node-case.ts";
 
 it("SLP-22 counts a step that another process began from its beginning, and one in the future from now", () => {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));

@@ -1,14 +1,13 @@
-import { annotations, isWakeProven, type NodePowerState } from "../../core/api/index.ts";
-import { isoTime, milliseconds } from "../../core/units/index.ts";
-import { PowerSwitchError } from "../../platform/power/index.ts";
-import { countsAsAsleep, lastReport, type NodeView, wantedOf } from "./cluster-view.ts";
-import { type ConditionText, withConditions } from "./conditions.ts";
-import { MachineCaller, WrongMachine } from "./machine-caller.ts";
+import { annotations, isWakeProven, type NodePowerState } from "../../../core/api/index.ts";
+import { isoTime, milliseconds } from "../../../core/units/index.ts";
+import { PowerSwitchError } from "../../../platform/power/index.ts";
+import { StatusWriter } from "../api/status-writer.ts";
+import { MachineCaller, WrongMachine } from "../machine/machine-caller.ts";
+import { promisedBecause } from "../machine/power-loss-guard.ts";
+import { countsAsAsleep, lastReport, type NodeView, wantedOf } from "../watch/cluster-view.ts";
+import { type ConditionText, endAfter, phaseOf, withConditions } from "./endpoint-status.ts";
 import { isTest, type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
-import { endAfter, phaseOf } from "./phase.ts";
-import { promisedBecause } from "./power-loss-guard.ts";
 import { SleepSteps } from "./sleep-steps.ts";
-import { StatusWriter } from "./status-writer.ts";
 import { WakeSteps } from "./wake-steps.ts";
 import { WakeTest } from "./wake-test.ts";
 
