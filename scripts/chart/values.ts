@@ -1,5 +1,5 @@
 import { inSeconds } from "../../src/core/units/index.ts";
-import type { ConfigSchema } from "../../src/platform/config/index.ts";
+import { type ConfigSchema, removedVariables } from "../../src/platform/config/index.ts";
 import { maxShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
@@ -74,13 +74,16 @@ const resources = (cpu: string, memory: string, limit: string) =>
     "Requests and limits, from the benchmarks at 5,000 nodes.",
   );
 
+const removedFrom = (program: keyof ProgramConfigs): string[] =>
+  Object.entries(removedVariables).flatMap(([name, { programs }]) => (programs.includes(program) ? [name] : []));
+
 /** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
 export const chartValues = (configs: ProgramConfigs): Section => {
   const env = (program: keyof ProgramConfigs) =>
     variables(
       `Variables of joulie ${program}, as in the configuration reference, for example LOG_LEVEL: debug.`,
       configs[program],
-      reservedVariables,
+      { reserved: reservedVariables, removed: removedFrom(program) },
     );
   return section("Values of the chart.", {
     nameOverride: text("", "Replaces the chart's name in the names of objects."),

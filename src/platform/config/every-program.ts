@@ -13,9 +13,9 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Log format: JSON for machines, or coloured text for people.",
   }),
   KUBECONFIG: path({ about: "The kubeconfig file for the cluster; unset = the service account of the pod." }),
-  KUBE_ALLOW_INSECURE_TOKEN: flag({
+  ALLOW_INSECURE_TOKEN: flag({
     default: "false",
-    about: "Allow sending a kubeconfig's token or password over http://; loopback is always allowed.",
+    about: "Allow sending tokens and passwords over unencrypted http:// too; loopback is always allowed.",
   }),
   POD_NAME: objectName({
     about: "The name of this pod, from the downward API; used as leader identity, for sharding and in log lines.",

@@ -3,6 +3,7 @@ import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
+import { removedVariables, removedVariableWarnings } from "./removed-variables.ts";
 import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
@@ -47,7 +48,11 @@ export function parseConfig<Config extends ConfigSchema>(
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
-  const warnings = misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
+  const removed = Object.keys(removedVariables);
+  const warnings = [
+    ...removedVariableWarnings(setIn(env)),
+    ...misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known, ...removed])),
+  ];
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const words = wordsFor(config, texts, sources);
@@ -65,6 +70,8 @@ export function parseConfig<Config extends ConfigSchema>(
     warnings,
   });
 }
+
+const setIn = (env: RawValues): string[] => Object.keys(env).filter((name) => (env[name]?.trim() ?? "") !== "");
 
 function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
   const texts: Record<string, string | undefined> = {};

@@ -8,7 +8,6 @@ import {
   endpointRanges,
   everyProgram,
   group,
-  integer,
   isWithinZone,
   objectName,
 } from "../../platform/config/index.ts";
@@ -17,11 +16,6 @@ import {
 export const powerConfig = configOf(
   {
     ...group("The power program", {
-      SLEEP_SETTLE: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.settle),
-        min: milliseconds(1000),
-        about: "Pause between the taint and the count of pods, in which schedulers notice the taint.",
-      }),
       SHUTDOWN_TIMEOUT: duration({
         default: formatDuration(DEFAULT_STEP_LIMITS.shutdownTimeout),
         min: milliseconds(10_000),
@@ -31,20 +25,6 @@ export const powerConfig = configOf(
         default: formatDuration(DEFAULT_STEP_LIMITS.wakeTimeout),
         about:
           "How long a node may take from power on until it is Ready and its agent reports; a wake that takes longer is retried once, then it has failed.",
-      }),
-      AWAKE_AT_LEAST: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.awakeAtLeast),
-        about: "How long a node stays awake after a wake, or after a sleep that was given up.",
-      }),
-      SWITCH_TIMEOUT: duration({ default: "20s", about: "Time limit of one call of a power switch." }),
-      SWITCH_CONCURRENCY: integer({ default: "16", min: 1, about: "How many nodes are worked on at the same time." }),
-      SWITCH_POLL_INTERVAL: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.pollInterval),
-        about: "How often the switch of a node is read that is on its way to off or on.",
-      }),
-      SWITCH_REFRESH_INTERVAL: duration({
-        default: "5m",
-        about: "How often the switches of all other nodes are read.",
       }),
       SWITCH_ALLOWED_ENDPOINTS: endpointRanges({
         default: "none",

@@ -1,21 +1,25 @@
-import type { StepLimits } from "../../core/sleep/index.ts";
-import type { Milliseconds } from "../../core/units/index.ts";
+import { DEFAULT_STEP_LIMITS, type StepLimits } from "../../core/sleep/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import type { PowerConfig } from "./config.ts";
 
 export interface PowerSettings extends StepLimits {
+  /** Of one call of a switch. */
   readonly switchTimeout: Milliseconds;
+  /** Between two reads of the switch of a node that is neither falling asleep nor waking. */
   readonly refreshInterval: Milliseconds;
-  /** How many switches are read at the same time without a sleep or wake. */
-  readonly refreshConcurrency: number;
+  /** How many nodes are worked on at the same time. */
+  readonly concurrency: number;
 }
 
-export const settingsOf = (config: PowerConfig): PowerSettings => ({
-  settle: config.SLEEP_SETTLE,
+/** What no site needs to set. The demo and tests have other times. */
+export type PowerTimes = Partial<Omit<PowerSettings, "shutdownTimeout" | "wakeTimeout">>;
+
+export const settingsOf = (config: PowerConfig, times: PowerTimes = {}): PowerSettings => ({
+  ...DEFAULT_STEP_LIMITS,
+  switchTimeout: milliseconds(20_000),
+  refreshInterval: milliseconds(300_000),
+  concurrency: 16,
+  ...times,
   shutdownTimeout: config.SHUTDOWN_TIMEOUT,
   wakeTimeout: config.WAKE_TIMEOUT,
-  switchTimeout: config.SWITCH_TIMEOUT,
-  pollInterval: config.SWITCH_POLL_INTERVAL,
-  refreshInterval: config.SWITCH_REFRESH_INTERVAL,
-  refreshConcurrency: Math.ceil(config.SWITCH_CONCURRENCY / 2),
-  awakeAtLeast: config.AWAKE_AT_LEAST,
 });

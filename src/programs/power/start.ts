@@ -12,7 +12,7 @@ import { NodeApi } from "./node-api.ts";
 import { NodeReconciler } from "./node-reconciler.ts";
 import { PowerController } from "./power-controller.ts";
 import { PowerReports } from "./power-reports.ts";
-import { settingsOf } from "./settings.ts";
+import { type PowerTimes, settingsOf } from "./settings.ts";
 import { StepTimes } from "./step-times.ts";
 import { type OpenSwitch, switchesOf } from "./switches.ts";
 
@@ -29,6 +29,7 @@ export interface PowerWorld {
   readonly log: Logger;
   /** Opens switches; by default those of the PowerEndpoints. */
   readonly openSwitch?: OpenSwitch;
+  readonly times?: PowerTimes;
 }
 
 /** Runs `joulie power` until a signal. Returns the exit code. */
@@ -38,7 +39,7 @@ export const start = async (config: PowerConfig): Promise<number> =>
 /** Wires the power program: client, watches, switches, reconciliation, leader election and HTTP pages. */
 export async function runPower(config: PowerConfig, world: PowerWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, world.times);
   const namespace = config.POD_NAMESPACE;
   const instance = config.POD_NAME ?? "joulie-power";
   const client = new KubeClient({
@@ -93,7 +94,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
           random,
           log,
           onError: (name, error) => reports.problem(name, error instanceof Error ? error.message : String(error)),
-          concurrency: config.SWITCH_CONCURRENCY,
+          concurrency: settings.concurrency,
           reconcile: async (name, work) => reconciler.reconcile(name, work),
           forget: (name) => reconciler.forget(name),
         },

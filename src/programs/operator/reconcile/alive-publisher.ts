@@ -38,6 +38,11 @@ export class AlivePublisher {
     return this.#published.includes(lastUpdated);
   }
 
+  /** Whether agents can read what it publishes, as far as is known. */
+  get works(): boolean {
+    return !this.#hasFailed;
+  }
+
   /** Publishes the present time, at most once per minute. Call it only if all twins are as decided. */
   publish(): void {
     const { clock } = this.#options;

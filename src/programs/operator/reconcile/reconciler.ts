@@ -106,11 +106,16 @@ export class Reconciler {
     const { state, clock, mayWrite } = this.#options;
     if (!mayWrite()) return;
     const twins: PublishedTwin[] = [];
+    const isSettled = this.#queue.size === 0;
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // The work queue retries failed nodes with backoff.
       if (this.#failures.has(name)) continue;
-      const lastUpdated = state.twin(name)?.status?.lastUpdated;
-      if (lastUpdated !== undefined) twins.push({ name, lastUpdated });
+      const { lastUpdated, powerMeasurement } = state.twin(name)?.status ?? {};
+      if (lastUpdated === undefined) continue;
+      const isMeasured = this.#alive.works && powerMeasurement?.source === "agent";
+      const hasAgent = isMeasured || this.#alive.has(lastUpdated);
+      // At a cold start nodes wait for their first status: nothing is refreshed before its time.
+      twins.push({ name, lastUpdated, canWait: hasAgent || !isSettled });
     }
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
