@@ -1,5 +1,5 @@
 import { inSeconds } from "../../src/core/units/index.ts";
-import { type ConfigSchema, removedVariables } from "../../src/platform/config/index.ts";
+import { type ConfigSchema, removedFrom } from "../../src/platform/config/index.ts";
 import { maxShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
@@ -73,9 +73,6 @@ const resources = (cpu: string, memory: string, limit: string) =>
     { requests: { cpu, memory }, limits: { memory: limit } },
     "Requests and limits, from the benchmarks at 5,000 nodes.",
   );
-
-const removedFrom = (program: keyof ProgramConfigs): string[] =>
-  Object.entries(removedVariables).flatMap(([name, { programs }]) => (programs.includes(program) ? [name] : []));
 
 /** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
 export const chartValues = (configs: ProgramConfigs): Section => {

@@ -12,7 +12,7 @@ export { grouped } from "./grouped.ts";
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { type ConfigRule, configOf, differ, goesWith, needs, notAbove, variableNames } from "./program.ts";
-export { removedVariables } from "./removed-variables.ts";
+export { removedFrom } from "./removed-variables.ts";
 export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
 export {
   type ConfigSchema,

@@ -3,12 +3,14 @@ import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
-import { removedVariables, removedVariableWarnings } from "./removed-variables.ts";
+import { removedFrom, removedVariableWarnings } from "./removed-variables.ts";
 import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
 
 export interface ConfigInputs {
+  /** For warnings about variables that it had in an earlier version. */
+  readonly program?: string;
   readonly env: RawValues;
   /** By variable name, as in `env`. */
   readonly flags: RawValues;
@@ -43,14 +45,14 @@ const MAX_SHOWN_LENGTH = 160;
 /** Parses the configuration of a program. Flags override the environment, which overrides defaults. Reports all problems at once. */
 export function parseConfig<Config extends ConfigSchema>(
   config: Config,
-  { env, flags, machine, known = [] }: ConfigInputs,
+  { program = "", env, flags, machine, known = [] }: ConfigInputs,
 ): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
-  const removed = Object.keys(removedVariables);
+  const removed = removedFrom(program);
   const warnings = [
-    ...removedVariableWarnings(setIn(env)),
+    ...removedVariableWarnings(setIn(env), program),
     ...misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known, ...removed])),
   ];
   const parsed = config.safeParse(texts);

@@ -10,7 +10,7 @@ interface RemovedVariable {
   readonly instead: string;
 }
 
-export const removedVariables: Readonly<Record<string, RemovedVariable>> = {
+const removedVariables: Readonly<Record<string, RemovedVariable>> = {
   AWAKE_AT_LEAST: { programs: ["power"], instead: `${CONSTANT}: 5m` },
   DASHBOARD_CLIENTS: { programs: ["dashboard"], instead: `${CONSTANT}: 64` },
   KUBE_ALLOW_INSECURE_TOKEN: { programs: EVERY, instead: INSECURE },
@@ -23,8 +23,11 @@ export const removedVariables: Readonly<Record<string, RemovedVariable>> = {
   TELEMETRY_ALLOW_INSECURE_TOKEN: { programs: ["agent"], instead: INSECURE },
 };
 
-export const removedVariableWarnings = (environment: Iterable<string>): string[] =>
-  Array.from(environment).flatMap((name) => {
-    const removed = Object.hasOwn(removedVariables, name) ? removedVariables[name] : undefined;
-    return removed === undefined ? [] : [`${name} is not a variable any more and has no effect: ${removed.instead}`];
-  });
+export const removedFrom = (program: string): string[] =>
+  Object.keys(removedVariables).filter((name) => removedVariables[name]?.programs.some((own) => own === program));
+
+/** Warnings about the variables in `environment` that the program had in an earlier version. */
+export const removedVariableWarnings = (environment: readonly string[], program: string): string[] =>
+  removedFrom(program)
+    .filter((name) => environment.includes(name))
+    .map((name) => `${name} is not a variable any more and has no effect: ${removedVariables[name]?.instead}`);
