@@ -13,7 +13,13 @@ export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { type ConfigRule, configOf, differ, goesWith, needs, notAbove, variableNames } from "./program.ts";
 export { removedFrom } from "./removed-variables.ts";
-export { drainingLabel, hardwareCatalogPath, powerProfileLabel } from "./shared-variables.ts";
+export {
+  drainingLabel,
+  hardwareCatalogPath,
+  powerProfileLabel,
+  type SharedVariable,
+  sharedVariables,
+} from "./shared-variables.ts";
 export {
   type ConfigSchema,
   type DefaultContext,

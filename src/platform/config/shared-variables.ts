@@ -1,6 +1,15 @@
 import { labels } from "../../core/api/index.ts";
 import { labelKey, path } from "./variable-types.ts";
 
+/** Variables of the operator that an extender takes from it if they are not set. */
+export const sharedVariables = [
+  "POWER_PROFILE_LABEL",
+  "DRAINING_LABEL",
+  "TWIN_STALENESS_THRESHOLD",
+  "SLEEP_MODE",
+] as const;
+export type SharedVariable = (typeof sharedVariables)[number];
+
 /** Variables with the same meaning in several programs. */
 export const hardwareCatalogPath = () =>
   path({
@@ -13,11 +22,11 @@ export const hardwareCatalogPath = () =>
 export const powerProfileLabel = () =>
   labelKey({
     default: labels.powerProfile,
-    about: "The node label for the profile. Use the same one for operator and extender.",
+    about: "The node label for the profile. The extender takes the operator's if it has none of its own.",
   });
 
 export const drainingLabel = () =>
   labelKey({
     default: labels.draining,
-    about: "The node label for draining nodes. Use the same one for operator and extender.",
+    about: "The node label for draining nodes. The extender takes the operator's if it has none of its own.",
   });

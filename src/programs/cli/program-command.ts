@@ -86,7 +86,7 @@ export async function runProgram(
     return exitCodes.failed;
   }
   try {
-    return await program.start(parsed.value.values);
+    return await program.start(parsed.value.values, parsed.value.sources);
   } catch (error) {
     if (!(error instanceof JoulieError)) throw error;
     say(error.message, error.code);

@@ -68,7 +68,7 @@ export const operatorConfig = configOf(
       TWIN_STALENESS_THRESHOLD: duration({
         default: "5m",
         about:
-          "What the extenders are set to: beyond it they take a NodeTwin for stale. TWIN_HEARTBEAT must be below it.",
+          "Beyond it extenders take a NodeTwin for stale, unless they have a value of their own. TWIN_HEARTBEAT must be below it.",
       }),
       WRITE_NODE_POWER_PROFILES: flag({
         default: "false",

@@ -28,6 +28,8 @@ export interface ReconcilerOptions {
   readonly pending: PendingWrites;
   /** Namespace of the installation. */
   readonly namespace: string;
+  /** The settings that other programs need, as text by variable. */
+  readonly shared: Readonly<Record<string, string>>;
   /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;
   /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
@@ -120,9 +122,10 @@ export class Reconciler {
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
-  /** Tells agents that all twins are as decided, if they are. The planning loop calls it while its passes succeed. */
-  publishAlive(): void {
-    if (this.#plan !== undefined && this.#queue.size === 0 && this.#options.mayWrite()) this.#alive.publish();
+  /** Tells other programs the settings that they share, and agents that all twins are as decided, if they are. */
+  publishState(passesSucceed: boolean): void {
+    if (!this.#options.mayWrite()) return;
+    this.#alive.publish(passesSucceed && this.#plan !== undefined && this.#queue.size === 0);
   }
 
   async stop(): Promise<void> {
