@@ -46,8 +46,12 @@ export const object = (value: Readonly<Record<string, unknown>>, about: string) 
 export const stringMap = (value: Readonly<Record<string, string>>, about: string) =>
   leaf(about, value, { type: "object", additionalProperties: { type: "string" } });
 
-/** The variables of a program; `reserved` are those that the chart sets itself. */
-export function variables(about: string, config: ConfigSchema, reserved: ReadonlySet<string>): Leaf {
+/** The variables of a program. The chart sets those in `reserved` itself; those in `removed` have no effect any more. */
+export function variables(
+  about: string,
+  config: ConfigSchema,
+  { reserved, removed }: { readonly reserved: ReadonlySet<string>; readonly removed: readonly string[] },
+): Leaf {
   const own = grouped(config)
     .flatMap((part) => part.variables)
     .filter(({ name, facts }) => !facts.flagOnly && !reserved.has(name));
@@ -58,5 +62,7 @@ export function variables(about: string, config: ConfigSchema, reserved: Readonl
       return [name, { type: ["string", "number", "boolean"], description }];
     }),
   );
-  return leaf(about, {}, { type: "object", properties, additionalProperties: false });
+  // Values of an earlier version: the program says at its start what to do instead.
+  const patternProperties = removed.length === 0 ? {} : { [`^(${removed.join("|")})$`]: { description: "Removed." } };
+  return leaf(about, {}, { type: "object", properties, patternProperties, additionalProperties: false });
 }

@@ -42,6 +42,15 @@ describe("the chart's values", () => {
     expect(settable.toSorted()).toEqual(expected.toSorted());
   });
 
+  it("X-223 accept variables of an earlier version, about which the program warns", () => {
+    const { members } = values.members["power"] as unknown as {
+      members: { env: { schema: { patternProperties: object } } };
+    };
+    const [pattern = ""] = Object.keys(members.env.schema.patternProperties);
+    for (const name of ["SWITCH_TIMEOUT", "KUBE_ALLOW_INSECURE_TOKEN"]) expect(name).toMatch(new RegExp(pattern));
+    expect("SWITCH_TIMEOUTS").not.toMatch(new RegExp(pattern));
+  });
+
   it.each([...reservedVariables].filter((name) => !leftToThePrograms.has(name)))("set %s in a template", (name) => {
     expect(templateText).toContain(`- name: ${name}\n`);
   });

@@ -1,5 +1,5 @@
 import { inSeconds } from "../../src/core/units/index.ts";
-import type { ConfigSchema } from "../../src/platform/config/index.ts";
+import { type ConfigSchema, removedFrom } from "../../src/platform/config/index.ts";
 import { maxShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
 import {
   choice,
@@ -80,7 +80,7 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     variables(
       `Variables of joulie ${program}, as in the configuration reference, for example LOG_LEVEL: debug.`,
       configs[program],
-      reservedVariables,
+      { reserved: reservedVariables, removed: removedFrom(program) },
     );
   return section("Values of the chart.", {
     nameOverride: text("", "Replaces the chart's name in the names of objects."),

@@ -37,7 +37,14 @@ export const usualVariables: Readonly<Record<string, readonly string[]>> = {
   agent: ["NODE_NAME", "SIMULATE_ONLY", "RESTORE_ON_EXIT", "TELEMETRY_CPU_SOURCE", "TELEMETRY_GPU_SOURCE"],
   extender: ["SCORING", "SLEEP_MODE", "EXTENDER_TLS_CERT_FILE", "EXTENDER_TLS_KEY_FILE", "EXTENDER_TLS_CLIENT_CA_FILE"],
   power: ["SHUTDOWN_TIMEOUT", "WAKE_TIMEOUT", "SWITCH_ALLOWED_ENDPOINTS"],
-  dashboard: ["DASHBOARD_ADDR", "PROMETHEUS_URL", "ENERGY_PRICE", "ENERGY_CURRENCY", "CARBON_INTENSITY", "SITE_PUE"],
+  dashboard: [
+    "DASHBOARD_ADDR",
+    "PROMETHEUS_ADDRESS",
+    "ENERGY_PRICE",
+    "ENERGY_CURRENCY",
+    "CARBON_INTENSITY",
+    "SITE_PUE",
+  ],
 };
 
 /** docs/reference/configuration.md: the variables and flags of each program. */

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { ConfigSchema } from "../platform/config/index.ts";
+import type { ConfigSchema, ParsedConfig } from "../platform/config/index.ts";
 import type { MetricDefinition } from "../platform/metrics/index.ts";
 
 /** One subcommand of `joulie`. */
@@ -12,8 +12,8 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
   /** Its subcommands, such as `joulie agent probe`. */
   readonly actions?: readonly Program[];
-  /** Runs until a stop signal and returns the exit code. */
-  start(config: z.output<Config>): Promise<number>;
+  /** Runs until a stop signal and returns the exit code. `sources` says where each value comes from. */
+  start(config: z.output<Config>, sources: ParsedConfig<unknown>["sources"]): Promise<number>;
 }
 
 /** Checks a definition without losing the type of its configuration. */
@@ -54,7 +54,7 @@ export const programs: readonly Program[] = [
     summary: "Filters and scores nodes for kube-scheduler by power, heat and class.",
     config: async () => (await import("./extender/config.ts")).extenderConfig,
     metrics: async () => (await import("./extender/metrics.ts")).definitions,
-    start: async (config) => (await import("./extender/start.ts")).start(config),
+    start: async (config, sources) => (await import("./extender/start.ts")).start(config, sources),
   }),
   program({
     name: "power",

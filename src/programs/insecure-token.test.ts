@@ -1,4 +1,4 @@
-// KUBE_ALLOW_INSECURE_TOKEN as each program's own process reads it.
+// ALLOW_INSECURE_TOKEN as each program's own process reads it.
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ async function output(program: string, allow: string): Promise<string> {
     PATH: process.env["PATH"],
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
     KUBECONFIG: kubeconfig,
-    KUBE_ALLOW_INSECURE_TOKEN: allow,
+    ALLOW_INSECURE_TOKEN: allow,
     LOG_FORMAT: "json",
     NODE_NAME: "a",
     STATE_DIR: join(folder, "state"),
@@ -47,10 +47,10 @@ async function output(program: string, allow: string): Promise<string> {
   return text;
 }
 
-describe.each(["operator", "agent", "extender", "power", "simulator"])("%s", (program) => {
-  it("sends a kubeconfig's token over http:// only where KUBE_ALLOW_INSECURE_TOKEN says so", async () => {
+describe.each(["operator", "agent", "extender", "power", "fleet"])("%s", (program) => {
+  it("sends a kubeconfig's token over http:// only where ALLOW_INSECURE_TOKEN says so", async () => {
     const [refused, allowed] = await Promise.all([output(program, "false"), output(program, "true")]);
-    expect(refused).toContain("use https, or set KUBE_ALLOW_INSECURE_TOKEN to true");
+    expect(refused).toContain("use https, or set ALLOW_INSECURE_TOKEN to true");
     expect(refused).not.toMatch(SERVING);
     expect(allowed).toMatch(SERVING);
     expect(refused + allowed).not.toContain("s3cret");

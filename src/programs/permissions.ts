@@ -1,10 +1,10 @@
 // The permissions of every program that the chart installs. Each program's permissions.ts says why it needs them.
-import type { PermissionRule } from "../platform/kube/index.ts";
+import { operatorStateRule, type PermissionRule } from "../platform/kube/index.ts";
 import { agentPermissions } from "./agent/permissions.ts";
 import { checkPermissions } from "./check/permissions.ts";
 import { crdsPermissions } from "./crds/permissions.ts";
 import { dashboardPermissions } from "./dashboard/permissions.ts";
-import { energyExtenderPermissions, extenderPermissions } from "./extender/permissions.ts";
+import { energyExtenderPermissions, installedExtenderPermissions } from "./extender/permissions.ts";
 import { fleetPermissions } from "./fleet/permissions.ts";
 import { operatorPermissions } from "./operator/permissions.ts";
 import { powerPermissions } from "./power/permissions.ts";
@@ -31,9 +31,9 @@ export const programPermissions = {
   operator: ({ namespace }: InstallationNames) => operatorPermissions(namespace),
   /** The operator with SLEEP_MODE other than off. */
   "operator-sleep": ({ namespace }: InstallationNames) => operatorPermissions(namespace, { sleep: true }),
-  extender: () => extenderPermissions,
+  extender: ({ namespace }: InstallationNames) => installedExtenderPermissions(namespace),
   /** The extender with SCORING=energy. */
-  "extender-energy": () => energyExtenderPermissions,
+  "extender-energy": ({ namespace }: InstallationNames) => [...energyExtenderPermissions, operatorStateRule(namespace)],
   dashboard: ({ namespace }: InstallationNames) => dashboardPermissions(namespace),
   power: ({ namespace }: InstallationNames) => powerPermissions(namespace),
   fleet: ({ workloadNamespace }: InstallationNames) => fleetPermissions(workloadNamespace),

@@ -33,7 +33,7 @@ export async function runInCluster(
     const identity = await loadIdentity({
       clock,
       kubeconfig: config.KUBECONFIG,
-      allowInsecureToken: config.KUBE_ALLOW_INSECURE_TOKEN,
+      allowInsecureToken: config.ALLOW_INSECURE_TOKEN,
       environment: process.env,
     });
     transport = new HttpTransport({ identity });

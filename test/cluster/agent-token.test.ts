@@ -63,7 +63,8 @@ beforeAll(async () => {
   agent = new Api(plane.server, plane.admin.ca, await token({ kind: "Pod", name: "agent-n1" }));
   for (const name of ["n1", "n2"]) {
     await plane.api.create(`${joulie}/nodetwins`, twin(name));
-    await plane.api.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { schedulableClass: "eco" } });
+    const published = { schedulableClass: "eco", lastUpdated: new Date().toISOString() };
+    await plane.api.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: published });
     await plane.api.create(`${joulie}/telemetryprofiles`, profile(name, { scope: "node", nodeName: name }));
   }
   for (const name of ["n1", "n2"]) await plane.api.create(events, event(name, name));
@@ -101,6 +102,10 @@ const seen = (count: number) => ({ count, lastObservedTime: "2030-01-01T00:00:00
 const controlStatus = { cpu: { result: "applied" } };
 const reportOn = (name: string) => async () =>
   agent.mergePatch(`${joulie}/nodetwins/${name}/status`, { status: { controlStatus } });
+const refresh = (name: string) => async () =>
+  agent.mergePatch(`${joulie}/nodetwins/${name}/status`, {
+    status: { controlStatus, lastUpdated: new Date().toISOString() },
+  });
 
 /** 0 for success. */
 async function status(call: () => Promise<unknown>): Promise<number> {
@@ -210,6 +215,8 @@ describe("an agent's token", () => {
   it.each<[string, number, () => Promise<unknown>]>([
     ["report on its own node's caps", 0, reportOn("n1")],
     ["report on another node's caps", 403, reportOn("n2")],
+    ["refresh its own node's twin", 0, refresh("n1")],
+    ["refresh another node's twin", 403, refresh("n2")],
     [
       "change what the operator published for its own node",
       403,

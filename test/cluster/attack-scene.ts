@@ -1,5 +1,7 @@
 // One machine with a scripted kubelet and operator on a real control plane, and the power program that switches it.
+
 import { type PowerEndpoint, type PowerEndpointStatus, powerEndpointKind } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { simulatedDelay } from "../../src/platform/clock/testing/index.ts";
 import type { ApiRequest, ApiResponse, Transport } from "../../src/platform/kube/index.ts";
@@ -11,7 +13,7 @@ import { runPower } from "../../src/programs/power/start.ts";
 import { reach } from "../contract/reach.ts";
 import { ApiFailure, type ObjectOf } from "../controlplane/api.ts";
 import type { ControlPlane } from "../controlplane/harness.ts";
-import { configured, powerVariables } from "./sleep-settings.ts";
+import { configured, powerTimes, powerVariables } from "./sleep-settings.ts";
 
 const NAMESPACE = "joulie-system";
 const nodePath = "/api/v1/nodes/worker";
@@ -106,8 +108,9 @@ export class AttackScene {
     const inner = reach(identity.server, identity.token, identity.ca);
     const transport = new StepTransport(inner, async (status) => scene.onStatus(status));
     const log = createLogger({ level: "fatal", program: "power" });
-    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
-    const variables = { ...powerVariables, SWITCH_REFRESH_INTERVAL: "1s", WAKE_TIMEOUT: "20s" };
+    const times = { ...powerTimes, refreshInterval: milliseconds(1000) };
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log, times };
+    const variables = { ...powerVariables, WAKE_TIMEOUT: "20s" };
     const config = configured(powerConfig, variables, "env");
     scene.#done.push(runPower(config, world, scene.#ending.signal).then(async () => transport.close()));
     return scene;

@@ -60,7 +60,7 @@ const valueSets: Readonly<Record<string, object>> = {
       enabled: true,
       historyClaim: "history",
       from: [{ ipBlock: { cidr: "10.9.0.0/16" } }],
-      env: { PROMETHEUS_URL: "http://prometheus:9090", SCORING: "headroom" },
+      env: { PROMETHEUS_ADDRESS: "http://prometheus:9090", SCORING: "headroom" },
       extraVolumes: [{ name: "catalog", configMap: { name: "hardware" } }],
       extraVolumeMounts: [{ name: "catalog", mountPath: "/etc/joulie/catalog" }],
     },

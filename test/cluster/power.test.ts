@@ -1,6 +1,8 @@
 // The power program on a real API server, with its declared permissions and a webhook as the switch.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NodeTwin, PowerEndpoint } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
@@ -74,15 +76,17 @@ describe("joulie power on a real API server", () => {
     user = identity.user;
     const env = {
       METRICS_ADDR: "127.0.0.1:0",
-      SLEEP_SETTLE: "1s",
-      SWITCH_POLL_INTERVAL: "200ms",
-      SWITCH_REFRESH_INTERVAL: "1s",
     };
     const parsed = parseConfig(powerConfig, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
     if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
     const transport = reach(identity.server, identity.token, identity.ca);
     const log = createLogger({ level: "fatal", program: "power" });
-    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const times = {
+      settle: milliseconds(1000),
+      pollInterval: milliseconds(200),
+      refreshInterval: milliseconds(1000),
+    };
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log, times };
     const ending = new AbortController();
     const done = runPower(parsed.value.values, world, ending.signal);
     stop = async () => {

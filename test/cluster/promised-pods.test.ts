@@ -11,7 +11,7 @@ import { powerPermissions } from "../../src/programs/power/permissions.ts";
 import { runPower } from "../../src/programs/power/start.ts";
 import { reach } from "../contract/reach.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
-import { configured, powerVariables } from "./sleep-settings.ts";
+import { configured, powerTimes, powerVariables } from "./sleep-settings.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
@@ -75,7 +75,7 @@ describe("X-131 pods that kube-scheduler has promised to a node", () => {
     const { spec } = await plane.api.get<{ readonly spec: object }>(`/api/v1/nodes/${name}`);
     return JSON.stringify(spec).includes("joulie.io/asleep");
   };
-  /** Waits until the power program has considered the sleep at least once, and again after SWITCH_REFRESH_INTERVAL. */
+  /** Waits until the power program has considered the sleep at least once, and again after the refresh interval. */
   const considered = async (name: string) => {
     const before = reads.get(name) ?? 0;
     await eventually(() => (reads.get(name) ?? 0) >= before + 3);
@@ -99,7 +99,7 @@ describe("X-131 pods that kube-scheduler has promised to a node", () => {
     });
     const transport = reach(address, token, ca);
     const log = createLogger({ level: "fatal", program: "power" });
-    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log };
+    const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log, times: powerTimes };
     const ending = new AbortController();
     const done = runPower(configured(powerConfig, powerVariables, "env"), world, ending.signal);
     stop = async () => {

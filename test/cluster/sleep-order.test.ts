@@ -1,6 +1,8 @@
 // The order of a sleep and of a wake, with pods that come at the wrong moment and an agent that reports late.
+
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PowerEndpoint } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
 import { eventually, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { type Program, SleepScene } from "./sleep-scene.ts";
@@ -57,7 +59,7 @@ describe("the order of sleeps and wakes on a real control plane", () => {
   };
 
   it("SLP-25 pods that are bound between the taint and the shutdown stop the sleep", async () => {
-    power = scene.startPower({ SLEEP_SETTLE: "15s" });
+    power = scene.startPower({}, { settle: milliseconds(15_000) });
     operator = scene.startOperator();
     presses.length = 0;
     const chosen = await eventually(async () => {

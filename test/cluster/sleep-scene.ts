@@ -27,7 +27,14 @@ import type { ControlPlane } from "../controlplane/harness.ts";
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { LateReports } from "./late-reports.ts";
 import { judgeBindings } from "./sleep-history.ts";
-import { agentVariables, configured, fleetFlags, operatorVariables, powerVariables } from "./sleep-settings.ts";
+import {
+  agentVariables,
+  configured,
+  fleetFlags,
+  operatorVariables,
+  powerTimes,
+  powerVariables,
+} from "./sleep-settings.ts";
 import { Witness } from "./witness.ts";
 
 export const NODES = 50;
@@ -161,10 +168,12 @@ export class SleepScene {
     return this.#start("operator", transport, async (world, signal) => runOperator(config, world, signal));
   }
 
-  startPower(variables: Readonly<Record<string, string>> = {}): Program {
+  startPower(variables: Readonly<Record<string, string>> = {}, times: Partial<typeof powerTimes> = {}): Program {
     const config = configured(powerConfig, { ...powerVariables, ...variables }, "env");
     const transport = transportOf(this.identity("power"));
-    return this.#start("power", transport, async (world, signal) => runPower(config, world, signal));
+    return this.#start("power", transport, async (world, signal) =>
+      runPower(config, { ...world, times: { ...powerTimes, ...times } }, signal),
+    );
   }
 
   #start(

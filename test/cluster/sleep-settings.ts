@@ -1,4 +1,5 @@
 // Variables of the programs in tests of sleeping nodes: everything takes seconds instead of minutes.
+import { milliseconds } from "../../src/core/units/index.ts";
 import { type ConfigSchema, parseConfig } from "../../src/platform/config/index.ts";
 
 export const fleetFlags = {
@@ -38,14 +39,16 @@ export const operatorVariables = {
 };
 export const powerVariables = {
   METRICS_ADDR: "127.0.0.1:0",
-  // On a busy machine kube-scheduler takes a while to notice a taint.
-  SLEEP_SETTLE: "1s",
-  SWITCH_POLL_INTERVAL: "500ms",
-  SWITCH_REFRESH_INTERVAL: "3s",
-  SWITCH_TIMEOUT: "5s",
   SHUTDOWN_TIMEOUT: "10s",
   WAKE_TIMEOUT: "60s",
-  AWAKE_AT_LEAST: "1s",
+};
+export const powerTimes = {
+  // On a busy machine kube-scheduler takes a while to notice a taint.
+  settle: milliseconds(1000),
+  pollInterval: milliseconds(500),
+  refreshInterval: milliseconds(3000),
+  switchTimeout: milliseconds(5000),
+  awakeAtLeast: milliseconds(1000),
 };
 
 export function configured<Config extends ConfigSchema>(

@@ -58,11 +58,12 @@ describe.skipIf(!tools.available)("joulie power on sushy-tools", () => {
     await user.create(resources.namespaces, { metadata: { name: NAMESPACE } });
     await user.create(resources.nodes, { metadata: { name: NODE } });
     await user.create(resources.powerEndpoints, { metadata: { name: NODE }, spec: { nodeName: NODE, redfish } });
-    const times = { SLEEP_SETTLE: "1s", SWITCH_POLL_INTERVAL: "500ms", METRICS_ADDR: "127.0.0.1:0" };
+    const variables = { METRICS_ADDR: "127.0.0.1:0" };
+    const times = { settle: milliseconds(1000), pollInterval: milliseconds(500) };
     const log = createLogger({ level: "fatal", program: "power" });
     const openSwitch = async () => open();
-    const world = { transport: api.transport(), clock, ioClock: clock, random: systemRandom, log, openSwitch };
-    done = Promise.allSettled([runPower(configured(powerConfig, times), world, signal), kubelet()]);
+    const world = { transport: api.transport(), clock, ioClock: clock, random: systemRandom, log, openSwitch, times };
+    done = Promise.allSettled([runPower(configured(powerConfig, variables), world, signal), kubelet()]);
     const isReady = async () => JSON.stringify(await user.get(resources.nodes, { name: NODE })).includes("Ready");
     await eventually(isReady);
   });

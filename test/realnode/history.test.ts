@@ -112,7 +112,7 @@ describe("history in a real Prometheus", () => {
     });
     await server.start();
     harness = await DashboardHarness.begin();
-    await harness.start({ PROMETHEUS_URL: url });
+    await harness.start({ PROMETHEUS_ADDRESS: url });
   });
   afterAll(async () => {
     await harness?.end();

@@ -131,10 +131,9 @@ describe("a real node that sleeps", () => {
     // Three other nodes, because a node sleeps only beside awake ones of its family and its zone.
     const flags = { ...addresses, SIMULATOR_ADDR: "127.0.0.1:0", NODES: "3", WORKLOAD: "none" };
     start("fleet", async (world, signal) => runFleet(configured(fleetConfig, flags), world, signal));
-    const times = { SLEEP_SETTLE: "1s", SWITCH_POLL_INTERVAL: "1s", AWAKE_AT_LEAST: "1s" };
-    start("power", async (world, signal) =>
-      runPower(configured(powerConfig, { ...addresses, ...times }), world, signal),
-    );
+    const second = milliseconds(1000);
+    const times = { settle: second, pollInterval: second, awakeAtLeast: second };
+    start("power", async (world, signal) => runPower(configured(powerConfig, addresses), { ...world, times }, signal));
     await real.until("the simulated nodes are there", async () => {
       const { metadata } = await real.api.get<LiveNode>("/api/v1/nodes/sim-000");
       const { cpuModel, cpuSockets, cpuCores } = declaredHardwareLabels;

@@ -7,6 +7,7 @@ import {
   labels,
   type NodeHardware,
   type NodeTwin,
+  operatorConfigMap,
   type TelemetryProfile,
 } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
@@ -45,6 +46,21 @@ async function live(run: ScenarioRun, { node, agent, watts, original, route, mor
   await run.until("the twin's status says so", async () => {
     const twin = await api.get<NodeTwin & Named>(`${prefix}/nodetwins/${node}`);
     return twin.status?.controlStatus?.cpu?.result === "applied";
+  });
+  // The next report refreshes the twin at the operator's time.
+  const lastUpdated = "2020-01-01T00:00:00.000Z";
+  const status = { lastUpdated, powerMeasurement: { source: "agent" } };
+  await api.mergePatch(`${prefix}/nodetwins/${node}/status`, { status });
+  const aliveAt = "2020-01-01T00:01:00.000Z";
+  const state = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: operatorConfigMap }, data: { aliveAt } };
+  await run.create(`/api/v1/namespaces/${run.names.namespace}/configmaps`, state);
+  let cap = 250;
+  await run.until("the twin is refreshed", async () => {
+    // Each new target leads to a report.
+    cap = cap === 250 ? 251 : 250;
+    const caps = { profile: "eco" };
+    await api.mergePatch(`${prefix}/nodetwins/${node}`, { spec: { cpu: { packagePowerCapWatts: cap }, caps } });
+    return (await api.get<NodeTwin & Named>(`${prefix}/nodetwins/${node}`)).status?.lastUpdated === aliveAt;
   });
   await run.until("the hardware is published", async () => {
     const { status } = await api.get<NodeHardware & Named>(`${prefix}/nodehardwares/${node}`);

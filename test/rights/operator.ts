@@ -5,6 +5,7 @@ import {
   labels,
   type NodePowerProfile,
   type NodeTwin,
+  operatorConfigMap,
 } from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { operatorConfig } from "../../src/programs/operator/config.ts";
@@ -83,6 +84,11 @@ export async function operatorLife(run: ScenarioRun): Promise<void> {
   await run.until("utilization is read", async () => {
     const { status } = await twin(b);
     return status?.powerMeasurement?.source === "utilization";
+  });
+  await run.until("the operator's state is published", async () => {
+    const path = `/api/v1/namespaces/${run.names.namespace}/configmaps/${operatorConfigMap}`;
+    const { data } = await api.get<Named & { data?: Readonly<Record<string, string>> }>(path);
+    return data?.["aliveAt"] !== undefined;
   });
   await run.untilDebugPage(operator, "/debug/plan");
   await label(b, { [dense]: "512" });

@@ -1,5 +1,7 @@
 // The life of the power program: proves a wake, lets a node sleep and wakes it, over a webhook and over Metal3.
+
 import { apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
+import { milliseconds } from "../../src/core/units/index.ts";
 import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { runPower } from "../../src/programs/power/start.ts";
@@ -60,8 +62,14 @@ export async function powerLife(run: ScenarioRun): Promise<void> {
       volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],
     },
   });
-  const variables = { SLEEP_SETTLE: "1s", SWITCH_POLL_INTERVAL: "200ms", SWITCH_REFRESH_INTERVAL: "1s" };
-  const program = run.start(powerConfig, variables, async (config, world, signal) => runPower(config, world, signal));
+  const times = {
+    settle: milliseconds(1000),
+    pollInterval: milliseconds(200),
+    refreshInterval: milliseconds(1000),
+  };
+  const program = run.start(powerConfig, {}, async (config, world, signal) =>
+    runPower(config, { ...world, times }, signal),
+  );
   const target = async (name: string, state: "off" | "on") =>
     api.mergePatch(twin(name), { spec: { power: { state, reason: "a scenario" } } });
   const heartbeat = async (name: string) => {

@@ -60,7 +60,7 @@ const table: VariableTable = {
     byDefault: { authorizations: [undefined] },
     changed: { authorizations: ["Bearer s3cret"] },
   },
-  TELEMETRY_ALLOW_INSECURE_TOKEN: {
+  ALLOW_INSECURE_TOKEN: {
     ...usual,
     value: "true",
     beside: {

@@ -241,12 +241,7 @@ const table: VariableTable = {
   },
   DEBUG_ENDPOINTS: { value: "true", observe: seen.debugPage, byDefault: 403, changed: 200 },
   TELEMETRY_ALLOWED_ENDPOINTS: { value: "127.0.0.0/8", observe: seen.named, byDefault: "blocked", changed: "applied" },
-  TELEMETRY_ALLOW_INSECURE_TOKEN: {
-    value: "true",
-    observe: seen.unencrypted,
-    byDefault: "not allowed",
-    changed: "tried",
-  },
+  ALLOW_INSECURE_TOKEN: { value: "true", observe: seen.unencrypted, byDefault: "not allowed", changed: "tried" },
   TELEMETRY_HTTP_CA_FILE: {
     ...route,
     value: `${FOLDER}/ca.crt`,

@@ -83,17 +83,6 @@ export const metricsAt = async (variables: RawValues) =>
     async (harness) => /"metrics":"http:\/\/(\[::1\]|127\.0\.0\.1)/.exec(harness.logLines.join(""))?.[1],
   );
 
-/** How many of 70 streams are accepted. */
-export const acceptedPages = async (variables: RawValues) =>
-  observed(variables, async ({ url }) => {
-    const abort = new AbortController();
-    const answers = await Promise.all(
-      Array.from({ length: 70 }, async () => (await fetch(`${url}/api/events`, { signal: abort.signal })).status),
-    );
-    abort.abort();
-    return answers.filter((status) => status === 200).length;
-  });
-
 /** Whether a twin of two minutes ago is a problem. */
 export const findsOldTwin = async (variables: RawValues) =>
   observed(variables, async (harness) => {

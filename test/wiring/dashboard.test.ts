@@ -5,7 +5,6 @@ import { describeVariables, type VariableTable } from "./variable-table.ts";
 const table: VariableTable = {
   DASHBOARD_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
   METRICS_ADDR: { value: "[::1]:0", observe: seen.metricsAt, byDefault: "127.0.0.1", changed: "[::1]" },
-  DASHBOARD_CLIENTS: { value: "3", observe: seen.acceptedPages, byDefault: 64, changed: 3 },
   TWIN_STALENESS_THRESHOLD: { value: "1m", observe: seen.findsOldTwin, byDefault: false, changed: true },
   SCORING: { value: "energy", observe: seen.formula, byDefault: "headroom", changed: "energy" },
   HARDWARE_CATALOG_PATH: {
@@ -41,7 +40,7 @@ const table: VariableTable = {
     byDefault: [null, true, "400 g of CO2 per kWh"],
     changed: [null, true, "400 g of CO2 per kWh, PUE 1.4"],
   },
-  PROMETHEUS_URL: { value: seen.SERVER, observe: seen.sourceOfTwoDays, byDefault: 400, changed: "prometheus" },
+  PROMETHEUS_ADDRESS: { value: seen.SERVER, observe: seen.sourceOfTwoDays, byDefault: 400, changed: "prometheus" },
   EXTENDER_URL: { value: seen.SERVER, observe: seen.placements, byDefault: [], changed: ["default/p on a"] },
   DEBUG_TOKEN_FILE: {
     value: `${seen.FOLDER}/token`,

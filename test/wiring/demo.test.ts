@@ -43,7 +43,7 @@ async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> 
       summary: json && `${json.nodes} nodes, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
       starting: /^starting .*(?= …)/m.exec(people)?.[0],
       introduced: people.match(/^\d+ simulated nodes|\(\w+\)(?=, scheduler)|up to \d+ times/gm)?.join(" "),
-      refused: people.includes("KUBE_ALLOW_INSECURE_TOKEN"),
+      refused: people.includes("ALLOW_INSECURE_TOKEN"),
       logFile: people.includes("log of programs"),
       lines: stderr.includes('"level":"info"'),
     };
@@ -190,7 +190,7 @@ const table: VariableTable = {
     value: "/dev/null/kubeconfig",
     changed: { starting: "starting 3 simulated nodes by /dev/null/kubeconfig" },
   },
-  KUBE_ALLOW_INSECURE_TOKEN: {
+  ALLOW_INSECURE_TOKEN: {
     ...play,
     value: "true",
     beside: { KUBECONFIG: `${FOLDER}/kubeconfig` },

@@ -278,6 +278,22 @@ const table: VariableTable = {
     byDefault: "undefined undefined W",
     changed: "http 300 W",
   },
+  PROMETHEUS_ADDRESS: [
+    {
+      value: PROMETHEUS,
+      beside: { OPERATOR_NODE_POWER_SOURCE: "prometheus", PROMETHEUS_ADDRESS: "http://127.0.0.1:9" },
+      observe: meters.power,
+      byDefault: "undefined undefined W",
+      changed: "kepler 210 W",
+    },
+    {
+      value: PROMETHEUS,
+      beside: { ENABLE_FACILITY_METRICS: "true", PROMETHEUS_ADDRESS: "http://127.0.0.1:9" },
+      observe: meters.surroundings,
+      byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
+      changed: "PUE 1.60, cooling 13.0, PSU 0.1",
+    },
+  ],
   OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: {
     value: PROMETHEUS,
     beside: { ...prometheus, OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: "http://127.0.0.1:9" },

@@ -9,26 +9,14 @@ const table: VariableTable = {
   POD_NAMESPACE: { ...lease, value: "elsewhere", changed: "elsewhere/joulie-power power-0" },
   LEASE_NAME: { ...lease, value: "north", changed: "joulie-system/north power-0" },
   METRICS_ADDR: { value: "[::1]:0", observe: seen.servedAt, byDefault: "127.0.0.1", changed: "[::1]" },
-  SLEEP_SETTLE: { value: "1m", observe: seen.settle, byDefault: 10, changed: 60 },
   SHUTDOWN_TIMEOUT: { value: "2m", observe: seen.forcedAfter, byDefault: 5, changed: 2 },
   WAKE_TIMEOUT: { value: "5m", observe: seen.retriedAfter, byDefault: 15, changed: 5 },
-  AWAKE_AT_LEAST: { value: "20m", observe: seen.awakeFor, byDefault: 5, changed: 20 },
-  SWITCH_TIMEOUT: {
-    value: "2s",
-    observe: seen.silentSwitch,
-    byDefault: "no response within 20s",
-    changed: "no response within 2s",
-  },
   SWITCH_ALLOWED_ENDPOINTS: {
     value: "https://switch.example",
     observe: seen.secretFor,
     byDefault: "Secret joulie-system/switch is missing, or not for https://switch.example",
     changed: "Secret joulie-system/switch is missing or has no key token",
   },
-  // Reads of nodes that are on use at most half of it.
-  SWITCH_CONCURRENCY: { value: "6", observe: seen.concurrent, byDefault: 8, changed: 3 },
-  SWITCH_POLL_INTERVAL: { value: "1m", observe: seen.readsOfWakingNode, byDefault: true, changed: false },
-  SWITCH_REFRESH_INTERVAL: { value: "1m", observe: seen.readsOfIdleNode, byDefault: false, changed: true },
 };
 
 describeVariables("power program", powerConfig, table);

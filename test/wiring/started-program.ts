@@ -126,10 +126,10 @@ export function everyProgramRows(program: string, variables: RawValues = {}) {
         isServing,
       );
       const said = stdout + stderr;
-      return isServing(said) ? "starts" : /KUBE_ALLOW_INSECURE_TOKEN/.test(said) ? "refused" : said;
+      return isServing(said) ? "starts" : /ALLOW_INSECURE_TOKEN/.test(said) ? "refused" : said;
     });
   return {
-    KUBE_ALLOW_INSECURE_TOKEN: { value: "true", observe: insecure, byDefault: "refused", changed: "starts" },
+    ALLOW_INSECURE_TOKEN: { value: "true", observe: insecure, byDefault: "refused", changed: "starts" },
     LOG_LEVEL: { value: "silent", observe: isSaid, byDefault: true, changed: false },
     LOG_FORMAT: { value: "pretty", observe: isJson, byDefault: true, changed: false },
     KUBECONFIG: { value: "the API's own", observe: reached, byDefault: false, changed: true },

@@ -10,6 +10,7 @@ export {
 export * from "./numbers.ts";
 export { type ParsedConfig, parseConfig } from "./parse.ts";
 export { type ConfigRule, configOf, differ, goesWith, grouped, needs, notAbove, variableNames } from "./program.ts";
+export { removedFrom } from "./removed-variables.ts";
 export {
   debugEndpoints,
   drainingLabel,
@@ -19,6 +20,8 @@ export {
   hardwareCatalogPath,
   loggerOf,
   powerProfileLabel,
+  type SharedVariable,
+  sharedVariables,
 } from "./shared-variables.ts";
 export {
   type ConfigSchema,

@@ -165,6 +165,15 @@ describe("the values", () => {
     expect(read({}).printable).not.toHaveProperty("ENDPOINT");
   });
 
+  it("X-223 include what to do instead of a variable that the program had in an earlier version", () => {
+    const env = { SWITCH_TIMEOUT: "1s", KUBE_ALLOW_INSECURE_TOKEN: "true", SLEEP_SETTLE: " " };
+    expect(read({ env, program: "power" }).warnings).toEqual([
+      "KUBE_ALLOW_INSECURE_TOKEN is not a variable any more and has no effect: set ALLOW_INSECURE_TOKEN instead",
+      "SWITCH_TIMEOUT is not a variable any more and has no effect: its value is fixed now: 20s",
+    ]);
+    expect(read({ env: { SWITCH_TIMEOUT: "1s" }, program: "operator" }).warnings).toEqual([]);
+  });
+
   it("include a warning for a misspelt name, but not for another program's variable", () => {
     expect(read({ env: { ENDPIONT: "x" } }).warnings).toEqual([
       "ENDPIONT is not a variable of Joulie and has no effect; did you mean ENDPOINT?",

@@ -3,11 +3,14 @@ import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
 import { variableNames } from "./program.ts";
+import { removedFrom, removedVariableWarnings } from "./removed-variables.ts";
 import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
 type Source = "flag" | "environment" | "default" | "derived";
 
 export interface ConfigInputs {
+  /** For warnings about variables that it had in an earlier version. */
+  readonly program?: string;
   readonly env: RawValues;
   /** By variable name, as in `env`. */
   readonly flags: RawValues;
@@ -42,12 +45,16 @@ const MAX_SHOWN_LENGTH = 160;
 /** Parses the configuration of a program. Flags override the environment, which overrides defaults. Reports all problems at once. */
 export function parseConfig<Config extends ConfigSchema>(
   config: Config,
-  { env, flags, machine, known = [] }: ConfigInputs,
+  { program = "", env, flags, machine, known = [] }: ConfigInputs,
 ): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
   const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
-  const warnings = misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known]));
+  const removed = removedFrom(program);
+  const warnings = [
+    ...removedVariableWarnings(setIn(env), program),
+    ...misspeltVariableWarnings(Object.keys(env), ofEnvironment, new Set([...names, ...known, ...removed])),
+  ];
   const parsed = config.safeParse(texts);
   if (!parsed.success) {
     const words = wordsFor(config, texts, sources);
@@ -65,6 +72,8 @@ export function parseConfig<Config extends ConfigSchema>(
     warnings,
   });
 }
+
+const setIn = (env: RawValues): string[] => Object.keys(env).filter((name) => (env[name]?.trim() ?? "") !== "");
 
 function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
   const texts: Record<string, string | undefined> = {};

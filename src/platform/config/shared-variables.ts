@@ -14,9 +14,9 @@ export const everyProgram = group(EVERY_PROGRAM, {
     about: "Log format: JSON for machines, or coloured text for people.",
   }),
   KUBECONFIG: path({ about: "The kubeconfig file for the cluster; unset = the service account of the pod." }),
-  KUBE_ALLOW_INSECURE_TOKEN: flag({
+  ALLOW_INSECURE_TOKEN: flag({
     default: "false",
-    about: "Allow sending a kubeconfig's token or password over http://; loopback is always allowed.",
+    about: "Allow sending tokens and passwords over unencrypted http:// too; loopback is always allowed.",
   }),
   POD_NAME: objectName({
     about: "The name of this pod, from the downward API; used as leader identity, for sharding and in log lines.",
@@ -45,6 +45,15 @@ export const debugEndpoints = () =>
     about: "Serve /debug/* to every client; otherwise only to this machine and to bearer tokens that may get the path.",
   });
 
+/** Variables of the operator that an extender takes from it if they are not set. */
+export const sharedVariables = [
+  "POWER_PROFILE_LABEL",
+  "DRAINING_LABEL",
+  "TWIN_STALENESS_THRESHOLD",
+  "SLEEP_MODE",
+] as const;
+export type SharedVariable = (typeof sharedVariables)[number];
+
 /** Variables with the same meaning in several programs. */
 export const hardwareCatalogPath = () =>
   path({
@@ -57,11 +66,11 @@ export const hardwareCatalogPath = () =>
 export const powerProfileLabel = () =>
   labelKey({
     default: labels.powerProfile,
-    about: "The node label for the profile. Use the same one for operator and extender.",
+    about: "The node label for the profile. The extender takes the operator's if it has none of its own.",
   });
 
 export const drainingLabel = () =>
   labelKey({
     default: labels.draining,
-    about: "The node label for draining nodes. Use the same one for operator and extender.",
+    about: "The node label for draining nodes. The extender takes the operator's if it has none of its own.",
   });

@@ -174,10 +174,6 @@ export const agentConfig = configOf(
       TELEMETRY_HTTP_TOKEN_FILE: path({
         about: "A file with the bearer token for HTTP readings and control; it is sent only to origins in variables.",
       }),
-      TELEMETRY_ALLOW_INSECURE_TOKEN: flag({
-        default: "false",
-        about: "Send the token over unencrypted http:// too; loopback is always allowed.",
-      }),
       TELEMETRY_HTTP_CA_FILE: path({ about: "A file with the certificate authorities to trust for HTTPS endpoints." }),
     }),
     ...everyProgram,
@@ -222,7 +218,7 @@ export const restoreConfig = configOf({
   TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: agentConfig.shape.TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT,
   TELEMETRY_ALLOWED_ENDPOINTS: agentConfig.shape.TELEMETRY_ALLOWED_ENDPOINTS,
   TELEMETRY_HTTP_TOKEN_FILE: agentConfig.shape.TELEMETRY_HTTP_TOKEN_FILE,
-  TELEMETRY_ALLOW_INSECURE_TOKEN: agentConfig.shape.TELEMETRY_ALLOW_INSECURE_TOKEN,
+  ALLOW_INSECURE_TOKEN: agentConfig.shape.ALLOW_INSECURE_TOKEN,
   TELEMETRY_HTTP_CA_FILE: agentConfig.shape.TELEMETRY_HTTP_CA_FILE,
 });
 export type RestoreConfig = z.output<typeof restoreConfig>;

@@ -72,12 +72,12 @@ export const endpointAccess = (
     | (typeof endpointVariables)[number]
     | "TELEMETRY_ALLOWED_ENDPOINTS"
     | "TELEMETRY_HTTP_TOKEN_FILE"
-    | "TELEMETRY_ALLOW_INSECURE_TOKEN"
+    | "ALLOW_INSECURE_TOKEN"
   >,
 ): EndpointAccess =>
   new EndpointAccess({
     variables: endpointVariables.map((name) => config[name]),
     allowed: config.TELEMETRY_ALLOWED_ENDPOINTS,
     hasToken: config.TELEMETRY_HTTP_TOKEN_FILE !== undefined,
-    insecureToken: config.TELEMETRY_ALLOW_INSECURE_TOKEN,
+    insecureToken: config.ALLOW_INSECURE_TOKEN,
   });

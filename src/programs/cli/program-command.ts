@@ -62,7 +62,7 @@ export async function runProgram(
     say(`option '--json' requires --print-config; see ${name} --help`, "JOULIE_E_USAGE");
     return exitCodes.misused;
   }
-  const inputs = { env: world.env, flags: flagTexts(command, config), machine: world.machine };
+  const inputs = { program: program.name, env: world.env, flags: flagTexts(command, config), machine: world.machine };
   let parsed = parseConfig(config, inputs);
   // A name that looks misspelt may belong to another program. The other configurations are loaded only in this case,
   // because they would stay in memory.
@@ -81,7 +81,7 @@ export async function runProgram(
     return exitCodes.done;
   }
   try {
-    return await program.start(parsed.value.values);
+    return await program.start(parsed.value.values, parsed.value.sources);
   } catch (error) {
     if (!(error instanceof JoulieError)) throw error;
     say(error.message, error.code);

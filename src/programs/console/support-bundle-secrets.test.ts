@@ -50,7 +50,7 @@ const container = (name: string, place: string) => ({
   ],
   env: [
     { name: "POLICY_TYPE", value: "static_partition" },
-    { name: "PROMETHEUS_URL", value: `http://prometheus:9090/${word(`${place} path in a known variable`)}` },
+    { name: "PROMETHEUS_ADDRESS", value: `http://prometheus:9090/${word(`${place} path in a known variable`)}` },
     { name: "TELEMETRY_TOKEN", value: word(`${place} known variable with a telling name`) },
     { name: "DB_DSN", value: `postgres://u:${word(`${place} unknown variable`)}@db/x` },
     { name: "MAIL", value: digits(`${place} numeric unknown variable`) },
@@ -311,7 +311,7 @@ beforeAll(async () => {
       unreadable: [`events: GET https://root:${word("Installation error")}@10.0.0.9/ failed`],
     }),
   });
-  const known = new Set(["POLICY_TYPE", "PROMETHEUS_URL", "TELEMETRY_TOKEN"]);
+  const known = new Set(["POLICY_TYPE", "PROMETHEUS_ADDRESS", "TELEMETRY_TOKEN"]);
   const bundle = await supportBundle(
     { client, transport, clock, out: () => undefined, screen: { columns: 80, colour: false } },
     objects,
@@ -352,7 +352,7 @@ describe("a support bundle without secrets still says", () => {
             limits: { memory: "128Mi" },
             env: [
               { name: "POLICY_TYPE", value: "static_partition" },
-              { name: "PROMETHEUS_URL", value: "http://prometheus:9090/***" },
+              { name: "PROMETHEUS_ADDRESS", value: "http://prometheus:9090/***" },
               { name: "TELEMETRY_TOKEN", value: "***" },
             ],
           },

@@ -7,7 +7,6 @@ import {
   everyProgram,
   group,
   hardwareCatalogPath,
-  integer,
   number,
   path,
   text,
@@ -23,12 +22,6 @@ export const dashboardConfig = configOf({
         "Where the dashboard is served. Clients on other machines need a bearer token; see docs/guides/dashboard.md.",
     }),
     METRICS_ADDR: address({ default: ":8083", about: "Where metrics and health pages are served." }),
-    DASHBOARD_CLIENTS: integer({
-      default: "64",
-      min: 1,
-      max: 1024,
-      about: "How many pages may be open at the same time.",
-    }),
     TWIN_STALENESS_THRESHOLD: duration({
       default: "5m",
       about: "A NodeTwin not refreshed for longer counts as stale; set it as on the extender.",
@@ -44,7 +37,7 @@ export const dashboardConfig = configOf({
     HISTORY_FILE: path({
       about: "Keeps the last 24 hours and the energy account over a restart; unset = in memory only.",
     }),
-    PROMETHEUS_URL: url({ about: "Reads the power of more than 24 hours ago from this Prometheus server." }),
+    PROMETHEUS_ADDRESS: url({ about: "Reads the power of more than 24 hours ago from this Prometheus server." }),
     EXTENDER_URL: url({ about: "Shows the placements of this extender, from its page /debug/decisions." }),
     OPERATOR_URL: url({ about: "Shows the reasons of this operator's plan, from its page /debug/plan." }),
     DEBUG_TOKEN_FILE: path({ about: "A file with the bearer token for these two pages; unset = no token is sent." }),

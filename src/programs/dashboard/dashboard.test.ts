@@ -321,7 +321,7 @@ describe("the dashboard's server", () => {
   });
 
   it("DSH-03 limits the number of open pages", async () => {
-    await harness.start({ DASHBOARD_CLIENTS: "2" });
+    await harness.start({}, { clients: 2 });
     const abort = new AbortController();
     const open = async () => fetch(`${harness.url}/api/events`, { signal: abort.signal });
     const answers = [await open(), await open(), await open()];

@@ -19,7 +19,7 @@ beforeAll(async () => {
     await Promise.all(
       Array.from({ length: 100 }, async (_, at) => harness.createNode(nameOf(from + at), { power: 300 })),
     );
-  await harness.start({ DASHBOARD_CLIENTS: "512" });
+  await harness.start({}, { clients: 512 });
   await harness.until(({ syncing, totals }) => syncing.length === 0 && totals.nodes === NODES);
 }, 300_000);
 afterAll(async () => {

@@ -44,11 +44,14 @@ export interface DashboardWorld {
   readonly cluster?: string;
   /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */
   readonly extender?: ExtenderConfig;
+  /** How many pages may be open at the same time. */
+  readonly clients?: number;
   /** Called with the address of the page once it is served. */
   readonly onServing?: (url: string) => void;
 }
 
 const NAME = "joulie-dashboard";
+const MAX_CLIENTS = 64;
 const SAVE_EVERY = milliseconds(60_000);
 const CALL = milliseconds(2000);
 const LONG_CALL = milliseconds(15_000);
@@ -61,7 +64,7 @@ export const start = async (config: DashboardConfig): Promise<number> =>
 
 /** Wires the dashboard: watches, history, reports, pages, the stream of changes and the servers. */
 export async function runDashboard(config: DashboardConfig, world: DashboardWorld, signal: AbortSignal): Promise<void> {
-  const { transport, clock, ioClock, random, log } = world;
+  const { transport, clock, ioClock, random, log, clients = MAX_CLIENTS } = world;
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const client = new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME });
   const metrics = new ProgramMetrics(ioClock);
@@ -101,13 +104,13 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     hours: reports.hours.stored,
   });
   const epoch = Math.floor(random.next() * 2 ** 48).toString(36);
-  const feed = new LiveFeed({ epoch, clients: config.DASHBOARD_CLIENTS, onResync: () => counters.resyncs.inc() });
+  const feed = new LiveFeed({ epoch, clients, onResync: () => counters.resyncs.inc() });
   metrics.reading(definitions.clients, () => feed.size);
   const http = new HttpClient({ clock: ioClock, timeout: CALL, maxBodyBytes: 16 * 2 ** 20 });
   const prometheus =
-    config.PROMETHEUS_URL === undefined
+    config.PROMETHEUS_ADDRESS === undefined
       ? undefined
-      : new PrometheusClient({ clock: ioClock, timeout: LONG_CALL, address: config.PROMETHEUS_URL });
+      : new PrometheusClient({ clock: ioClock, timeout: LONG_CALL, address: config.PROMETHEUS_ADDRESS });
   const publisher = new Publisher({
     cluster,
     feed,
@@ -172,7 +175,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
         log,
         clock: ioClock,
       },
-      config.DASHBOARD_CLIENTS,
+      clients,
     );
   const connections: Service = { stop: async () => Promise.all([http.close(), prometheus?.close()]) };
   const saved: Service = {

@@ -55,7 +55,7 @@ export const demoConfig = configOf({
     KUBECONFIG: path({
       about: "Uses this cluster instead of the embedded one: adds simulated nodes and removes them at the end.",
     }),
-    KUBE_ALLOW_INSECURE_TOKEN: flag({
+    ALLOW_INSECURE_TOKEN: flag({
       default: "false",
       about: "Allows sending the kubeconfig's token or password over http://; loopback is always allowed.",
     }),

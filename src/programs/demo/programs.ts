@@ -35,6 +35,7 @@ import {
   operatorSettings,
   type ProgramPorts,
   powerSettings,
+  powerTimes,
   schedulerSettings,
   sleeps,
 } from "./settings.ts";
@@ -119,7 +120,11 @@ export class DemoPrograms {
     await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
     if (sleeps(config, plane)) {
       await this.#run("power", async (world, signal) =>
-        runPower(powerSettings(config, ports), { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
+        runPower(
+          powerSettings(ports),
+          { ...world, clock: clock.patient(OPERATOR_PAUSE), times: powerTimes(config) },
+          signal,
+        ),
       );
     }
     const page = Promise.withResolvers<string>();

@@ -130,7 +130,7 @@ async function answered(transport: Transport, signal: AbortSignal): Promise<void
 }
 
 async function clusterOf(
-  { KUBECONFIG, KUBE_ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
+  { KUBECONFIG, ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
   { say, folder }: DemoEnvironment,
   signal: AbortSignal,
 ): Promise<DemoCluster> {

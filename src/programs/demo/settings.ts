@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import type { SchedulerOptions } from "../../platform/embedded/index.ts";
 import { agentConfig } from "../agent/index.ts";
@@ -7,7 +8,7 @@ import { dashboardConfig } from "../dashboard/index.ts";
 import { extenderConfig } from "../extender/index.ts";
 import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
-import { powerConfig } from "../power/index.ts";
+import { type PowerTimes, powerConfig } from "../power/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 
@@ -104,18 +105,19 @@ export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simul
     TELEMETRY_GPU_CONTROL_HTTP_ENDPOINT: `${simulator}/control/{node}`,
   });
 
-export const powerSettings = (config: DemoConfig, { power }: ProgramPorts) => {
+export const powerSettings = ({ power }: Pick<ProgramPorts, "power">) =>
+  configured(powerConfig, { METRICS_ADDR: `127.0.0.1:${power}`, POD_NAMESPACE: DEMO_NAMESPACE });
+
+export function powerTimes(config: DemoConfig): PowerTimes {
   const speed = wantedSpeed(config);
-  return configured(powerConfig, {
-    METRICS_ADDR: `127.0.0.1:${power}`,
-    POD_NAMESPACE: DEMO_NAMESPACE,
+  return {
     // Schedulers notice the taint in real time.
-    SLEEP_SETTLE: `${Math.ceil(Math.max(10, speed))}s`,
-    SWITCH_POLL_INTERVAL: `${Math.ceil(Math.max(10, speed / 2))}s`,
+    settle: milliseconds(Math.max(10, speed) * 1000),
+    pollInterval: milliseconds(Math.max(10, speed / 2) * 1000),
     // Many nodes wake for one batch of jobs.
-    SWITCH_CONCURRENCY: "64",
-  });
-};
+    concurrency: 64,
+  };
+}
 
 export const extenderSettings = (
   config: DemoConfig,

@@ -39,7 +39,8 @@ export const extenderConfig = configOf(
       }),
       TWIN_STALENESS_THRESHOLD: duration({
         default: "5m",
-        about: "A NodeTwin not refreshed for longer gives its node the neutral score.",
+        about:
+          "A NodeTwin not refreshed for longer gives its node the neutral score. Taken from the operator if it is not set here.",
       }),
       EXTENDER_MAX_BODY_BYTES: bytes({ default: "64Mi", about: "The largest request body." }),
     }),
@@ -56,7 +57,7 @@ export const extenderConfig = configOf(
       SLEEP_MODE: choice(sleepModes, {
         default: "off",
         about:
-          "As the operator's. With SCORING=energy and on, a pod that keeps a node awake costs the idle power of that node, and full GPU nodes are preferred.",
+          "Taken from the operator if it is not set here. With SCORING=energy and on, a pod that keeps a node awake costs the idle power of that node, and full GPU nodes are preferred.",
       }),
       MARGINAL_CPU_UTIL_COEFF: number({
         default: "0.7",

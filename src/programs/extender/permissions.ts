@@ -1,5 +1,5 @@
 import { apiGroup } from "../../core/api/index.ts";
-import { tokenReviewRules } from "../../platform/kube/index.ts";
+import { operatorStateRule, type PermissionRule, tokenReviewRules } from "../../platform/kube/index.ts";
 
 const WATCHED = ["list", "watch"] as const;
 
@@ -11,6 +11,12 @@ export const extenderPermissions = [
   // For debug pages requested with a token: TokenReview and SubjectAccessReview, which change nothing.
   ...tokenReviewRules,
 ] as const;
+
+/** The same, and the settings of the operator in the namespace of the installation. */
+export const installedExtenderPermissions = (namespace: string): readonly PermissionRule[] => [
+  ...extenderPermissions,
+  operatorStateRule(namespace),
+];
 
 /** With SCORING=energy the extender also reads which pods run on which node. */
 export const energyExtenderPermissions = [

@@ -13,6 +13,7 @@ import { Decider } from "./decisions/decider.ts";
 import { DecisionLog } from "./decisions/decision-log.ts";
 import { EnergyScorer } from "./decisions/energy-scorer.ts";
 import { ExtenderMetrics } from "./extender-metrics.ts";
+import { type ConfigSources, followOperator } from "./operator-settings.ts";
 import { debugPages, healthPages } from "./pages/pages.ts";
 import { BodyBuffers } from "./server/body-buffers.ts";
 import { MemoryBudget } from "./server/memory-budget.ts";
@@ -48,10 +49,12 @@ const DECISION_LOG_SIZE = 100;
 const SHUTDOWN_DELAY = milliseconds(5000);
 
 /** Runs `joulie extender` until a signal stops it, and returns the exit code. */
-export const start = async (config: ExtenderConfig): Promise<number> =>
-  runInCluster("extender", config, async (world, signal) =>
-    runExtender(config, { ...world, shutdownDelay: SHUTDOWN_DELAY }, signal),
-  );
+export const start = async (config: ExtenderConfig, sources: ConfigSources): Promise<number> =>
+  runInCluster("extender", config, async (world, signal) => {
+    const run = async (agreed: ExtenderConfig, stop: AbortSignal) =>
+      runExtender(agreed, { ...world, shutdownDelay: SHUTDOWN_DELAY }, stop);
+    await followOperator(config, { ...world, sources }, run, signal);
+  });
 
 /** Wires the extender: cluster cache, decider, debug pages and the servers. */
 export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, signal: AbortSignal): Promise<void> {

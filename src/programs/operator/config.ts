@@ -43,6 +43,7 @@ const gpuModelCaps = z.record(
     .refine(({ minCapWatts, maxCapWatts }) => (minCapWatts ?? 0) <= maxCapWatts, "minCapWatts is above maxCapWatts"),
 );
 
+const DEFAULT_PROMETHEUS = "http://prometheus-operated.monitoring:9090";
 const METRIC = "a metric name or PromQL expression";
 const zoneTemplate = (about: string) => text({ contains: "{zone}", allowed: `${METRIC} with {zone} in it`, about });
 
@@ -67,7 +68,7 @@ export const operatorConfig = configOf(
       TWIN_STALENESS_THRESHOLD: duration({
         default: "5m",
         about:
-          "What the extenders are set to: beyond it they take a NodeTwin for stale. TWIN_HEARTBEAT must be below it.",
+          "Beyond it extenders take a NodeTwin for stale, unless they have a value of their own. TWIN_HEARTBEAT must be below it.",
       }),
       WRITE_NODE_POWER_PROFILES: flag({
         default: "false",
@@ -208,14 +209,17 @@ export const operatorConfig = configOf(
       OPERATOR_NODE_POWER_SOURCE: choice(["auto", "static", "utilization", "http", "prometheus"], {
         default: "auto",
         about:
-          "Where a node's power comes from; auto takes the agent's reading, else that of Kepler if OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS is set, else utilization, else a static estimate.",
+          "Where a node's power comes from; auto takes the agent's reading, else that of Kepler if PROMETHEUS_ADDRESS is set, else utilization, else a static estimate.",
       }),
       OPERATOR_NODE_POWER_HTTP_ENDPOINT: url({
         placeholder: "{node}",
         about: "The URL of a node's readings for the source http.",
       }),
+      PROMETHEUS_ADDRESS: url({
+        about: "The Prometheus server for node power and facility metrics, where no variable of theirs names another.",
+      }),
       OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: url({
-        about: "The Prometheus server for the sources prometheus and auto.",
+        about: "The Prometheus server for the sources prometheus and auto; unset = PROMETHEUS_ADDRESS.",
       }),
       OPERATOR_NODE_POWER_PROMETHEUS_QUERY: text({
         allowed: "a PromQL expression",
@@ -247,7 +251,10 @@ export const operatorConfig = configOf(
         about: "Read ambient temperature, IT power and cooling power from Prometheus.",
       }),
       FACILITY_PROMETHEUS_ADDRESS: url({
-        default: "http://prometheus-operated.monitoring:9090",
+        derived: {
+          text: `PROMETHEUS_ADDRESS, or ${DEFAULT_PROMETHEUS} without one`,
+          from: (texts) => texts["PROMETHEUS_ADDRESS"] ?? DEFAULT_PROMETHEUS,
+        },
         about: "The Prometheus server with the facility's metrics.",
       }),
       FACILITY_POLL_INTERVAL: duration({ default: "30s", about: "How often facility metrics are read." }),
@@ -302,7 +309,13 @@ export const operatorConfig = configOf(
     differ("RESERVED_LABEL_KEY", "DRAINING_LABEL"),
     needs("COOLING_MODEL", "table", "COOLING_TABLE"),
     needs("OPERATOR_NODE_POWER_SOURCE", "http", "OPERATOR_NODE_POWER_HTTP_ENDPOINT"),
-    needs("OPERATOR_NODE_POWER_SOURCE", "prometheus", "OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS"),
+    {
+      reads: ["OPERATOR_NODE_POWER_SOURCE", "OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS", "PROMETHEUS_ADDRESS"],
+      holds: (config) =>
+        config.OPERATOR_NODE_POWER_SOURCE !== "prometheus" || nodePowerPrometheus(config) !== undefined,
+      problem: "needs {PROMETHEUS_ADDRESS}",
+      allowed: "OPERATOR_NODE_POWER_SOURCE=prometheus with PROMETHEUS_ADDRESS set",
+    },
     // A PUE per zone needs both. With only one, the PUE of the site would silently replace it.
     goesWith("FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE"),
     goesWith("FACILITY_ZONE_COOLING_POWER_METRIC_TEMPLATE", "FACILITY_ZONE_IT_POWER_METRIC_TEMPLATE"),
@@ -310,3 +323,11 @@ export const operatorConfig = configOf(
 );
 
 export type OperatorConfig = z.output<typeof operatorConfig>;
+
+/** The Prometheus server with the power of nodes. */
+export function nodePowerPrometheus(config: {
+  readonly OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS?: string | undefined;
+  readonly PROMETHEUS_ADDRESS?: string | undefined;
+}): string | undefined {
+  return config.OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS ?? config.PROMETHEUS_ADDRESS;
+}

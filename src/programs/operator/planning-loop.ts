@@ -151,7 +151,7 @@ export class PlanningLoop {
     try {
       for (;;) {
         await clock.sleep(pause, signal);
-        if (!this.#lastPassFailed && this.stalled === undefined) reconciler.publishAlive();
+        reconciler.publishState(!this.#lastPassFailed && this.stalled === undefined);
         reconciler.refreshDueTwins();
       }
     } catch (error) {

@@ -3,7 +3,8 @@ import type { PlanningSettings } from "../../core/planning/index.ts";
 import { capLimits } from "../../core/policy/index.ts";
 import type { SleepSettings } from "../../core/sleep/index.ts";
 import { type CoolingModel, linearCoolingModel } from "../../core/twin/index.ts";
-import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import type { SharedVariable } from "../../platform/config/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
@@ -81,4 +82,12 @@ export const settingsOf = (
     reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
   },
   mirrors: config.WRITE_NODE_POWER_PROFILES,
+});
+
+/** What extenders must agree on with the operator, by variable. They read it in the ConfigMap joulie-operator-state. */
+export const sharedSettings = (config: OperatorConfig): Readonly<Record<SharedVariable, string>> => ({
+  POWER_PROFILE_LABEL: config.POWER_PROFILE_LABEL,
+  DRAINING_LABEL: config.DRAINING_LABEL,
+  TWIN_STALENESS_THRESHOLD: formatDuration(config.TWIN_STALENESS_THRESHOLD),
+  SLEEP_MODE: config.SLEEP_MODE,
 });

@@ -30,7 +30,7 @@ import { PlanningLoop } from "./planning-loop.ts";
 import { removeFormerLabels } from "./reconcile/former-labels.ts";
 import { PendingWrites } from "./reconcile/pending-writes.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf, sharedSettings } from "./settings.ts";
 
 /** The environment of the operator. */
 export interface OperatorWorld {
@@ -152,6 +152,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
         events,
         pending,
         namespace: config.POD_NAMESPACE,
+        shared: sharedSettings(config),
         mayWrite,
         requestPass: () => loop.request(),
       });

@@ -12,7 +12,8 @@ const RUNS = Number(process.env["JOULIE_CHAOS_RUNS"] ?? 10);
 const FIRST_SEED = Number(process.env["JOULIE_TEST_SEED"] ?? 1);
 const ACTIONS = 40;
 const NODES = ["a", "b"] as const;
-const VARIABLES = { SHUTDOWN_TIMEOUT: "1m", WAKE_TIMEOUT: "5m", AWAKE_AT_LEAST: "5s", SWITCH_REFRESH_INTERVAL: "30s" };
+const VARIABLES = { SHUTDOWN_TIMEOUT: "1m", WAKE_TIMEOUT: "5m" };
+const TIMES = { awakeAtLeast: milliseconds(5000), refreshInterval: milliseconds(30_000) };
 
 interface ChaosResult {
   readonly violations: readonly string[];
@@ -26,7 +27,7 @@ async function chaos(seed: number): Promise<ChaosResult> {
   const harness = await PowerTestHarness.begin();
   const machines: FakeMachine[] = [];
   for (const name of NODES) machines.push(await harness.createNode(name));
-  let program = harness.start(VARIABLES);
+  let program = harness.start(VARIABLES, { times: TIMES });
   const bound: string[] = [];
   const promised = new Map<string, string>();
   const violations: string[] = [];
@@ -119,7 +120,7 @@ async function chaos(seed: number): Promise<ChaosResult> {
     },
     async () => {
       program.kill();
-      program = harness.start(VARIABLES);
+      program = harness.start(VARIABLES, { times: TIMES });
     },
   ];
   for (let action = 0; action < ACTIONS; action++) {

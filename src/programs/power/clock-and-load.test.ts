@@ -30,7 +30,7 @@ describe("joulie power under adverse conditions", () => {
 
   it("SLP-10 lets a node sleep in time although the clock is set back", async () => {
     await harness.createNode("a");
-    harness.start({ SLEEP_SETTLE: "1m" });
+    harness.start({}, { times: { settle: milliseconds(60_000) } });
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     harness.clock.step(milliseconds(-7_200_000));
@@ -86,7 +86,7 @@ describe("joulie power under adverse conditions", () => {
     "SLP-15 wakes a node at once while the switches of many nodes that are %s are slow",
     async (state) => {
       const machine = await harness.createNode("a");
-      harness.start({ SWITCH_CONCURRENCY: "2", SWITCH_REFRESH_INTERVAL: "1s" });
+      harness.start({}, { times: { concurrency: 2, refreshInterval: milliseconds(1000) } });
       await harness.want("a", "off");
       await harness.untilPower("a", "off");
       for (let index = 0; index < 6; index++) {

@@ -8,7 +8,6 @@ import {
   endpointRanges,
   everyProgram,
   group,
-  integer,
   isWithinZone,
   objectName,
 } from "../../platform/config/index.ts";
@@ -17,11 +16,6 @@ import {
 export const powerConfig = configOf(
   {
     ...group("The power program", {
-      SLEEP_SETTLE: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.settle),
-        min: milliseconds(1000),
-        about: "Pause between the taint and the count of pods, in which schedulers notice the taint.",
-      }),
       SHUTDOWN_TIMEOUT: duration({
         default: formatDuration(DEFAULT_STEP_LIMITS.shutdownTimeout),
         min: milliseconds(10_000),
@@ -31,20 +25,6 @@ export const powerConfig = configOf(
         default: formatDuration(DEFAULT_STEP_LIMITS.wakeTimeout),
         about:
           "How long a node may take from power on until it is Ready and its agent reports; a wake that takes longer is retried once, then it has failed.",
-      }),
-      AWAKE_AT_LEAST: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.awakeAtLeast),
-        about: "How long a node stays awake after a wake, or after a sleep that was given up.",
-      }),
-      SWITCH_TIMEOUT: duration({ default: "20s", about: "Time limit of one call of a power switch." }),
-      SWITCH_CONCURRENCY: integer({ default: "16", min: 1, about: "How many nodes are worked on at the same time." }),
-      SWITCH_POLL_INTERVAL: duration({
-        default: formatDuration(DEFAULT_STEP_LIMITS.pollInterval),
-        about: "How often the switch of a node is read that is on its way to off or on.",
-      }),
-      SWITCH_REFRESH_INTERVAL: duration({
-        default: "5m",
-        about: "How often the switches of all other nodes are read.",
       }),
       SWITCH_ALLOWED_ENDPOINTS: endpointRanges({
         default: "none",
@@ -72,19 +52,23 @@ export const powerConfig = configOf(
 export type PowerConfig = z.output<typeof powerConfig>;
 
 export interface PowerSettings extends StepLimits {
+  /** Time limit of one call of a switch. */
   readonly switchTimeout: Milliseconds;
+  /** Time between two reads of the switch of a node that is neither falling asleep nor waking. */
   readonly refreshInterval: Milliseconds;
-  /** How many switches are read at the same time without a sleep or wake. */
-  readonly refreshConcurrency: number;
+  /** Number of nodes that are worked on at the same time. */
+  readonly concurrency: number;
 }
 
-export const settingsOf = (config: PowerConfig): PowerSettings => ({
-  settle: config.SLEEP_SETTLE,
+/** What no site needs to set. The demo and tests have other times. */
+export type PowerTimes = Partial<Omit<PowerSettings, "shutdownTimeout" | "wakeTimeout">>;
+
+export const settingsOf = (config: PowerConfig, times: PowerTimes = {}): PowerSettings => ({
+  ...DEFAULT_STEP_LIMITS,
+  switchTimeout: milliseconds(20_000),
+  refreshInterval: milliseconds(300_000),
+  concurrency: 16,
+  ...times,
   shutdownTimeout: config.SHUTDOWN_TIMEOUT,
   wakeTimeout: config.WAKE_TIMEOUT,
-  switchTimeout: config.SWITCH_TIMEOUT,
-  pollInterval: config.SWITCH_POLL_INTERVAL,
-  refreshInterval: config.SWITCH_REFRESH_INTERVAL,
-  refreshConcurrency: Math.ceil(config.SWITCH_CONCURRENCY / 2),
-  awakeAtLeast: config.AWAKE_AT_LEAST,
 });

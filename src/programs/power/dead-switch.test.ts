@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { PowerSwitchError } from "../../platform/power/index.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
@@ -12,7 +13,7 @@ describe("joulie power with a switch that dies in the middle of a sleep", () => 
   /** The switch dies between the count of pods and the shutdown. */
   const untilDead = async () => {
     const machine = await harness.createNode("a");
-    harness.start({ SLEEP_SETTLE: "1m" });
+    harness.start({}, { times: { settle: milliseconds(60_000) } });
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     machine.failure = new PowerSwitchError("timeout", "no response within 20s");

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { milliseconds } from "../../core/units/index.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
 describe("joulie power with a late watch of Nodes", () => {
@@ -21,7 +22,7 @@ describe("joulie power with a late watch of Nodes", () => {
 
   it("SLP-10 does not take the taint of a former sleep, which the watch still shows, for that of the next one", async () => {
     await harness.createNode("a");
-    const program = harness.start({ SLEEP_SETTLE: "1m" });
+    const program = harness.start({}, { times: { settle: milliseconds(60_000) } });
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     program.onAction = (action) => {

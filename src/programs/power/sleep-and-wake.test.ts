@@ -272,7 +272,7 @@ describe("joulie power", () => {
     const dead = await harness.createNode("dead");
     dead.failure = new PowerSwitchError("timeout", "no response within 20s");
     for (const name of ["b", "c"]) await harness.createNode(name);
-    harness.start({ SWITCH_CONCURRENCY: "1" });
+    harness.start({}, { times: { concurrency: 1 } });
     for (const name of ["dead", "b", "c"]) await harness.want(name, "off");
     await harness.untilPower("b", "off");
     await harness.untilPower("c", "off");
@@ -371,7 +371,7 @@ describe("joulie power", () => {
 
   it("SLP-19 sets the taint again if another writer removes it, and counts again before it shuts down", async () => {
     const machine = await harness.createNode("a");
-    harness.start({ SLEEP_SETTLE: "1m" });
+    harness.start({}, { times: { settle: milliseconds(60_000) } });
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     await harness.removeTaint("a");
@@ -387,7 +387,7 @@ describe("joulie power", () => {
 
   it("SLP-20 does not switch anything off while the API server is away, and goes on afterwards", async () => {
     const machine = await harness.createNode("a");
-    harness.start({ SLEEP_SETTLE: "1m" });
+    harness.start({}, { times: { settle: milliseconds(60_000) } });
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     const heal = harness.api.faults.add({

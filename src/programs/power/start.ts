@@ -7,7 +7,7 @@ import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
 import { NodeApi } from "./api/node-api.ts";
-import { type PowerConfig, settingsOf } from "./config.ts";
+import { type PowerConfig, type PowerTimes, settingsOf } from "./config.ts";
 import { type OpenSwitch, switchesOf } from "./machine/switches.ts";
 import { PowerReports } from "./report/power-reports.ts";
 import { StepTimes } from "./steps/node-case.ts";
@@ -27,6 +27,7 @@ export interface PowerWorld {
   readonly log: Logger;
   /** Opens switches; by default those of the PowerEndpoints. */
   readonly openSwitch?: OpenSwitch;
+  readonly times?: PowerTimes;
 }
 
 /** Runs `joulie power` until a signal. Returns the exit code. */
@@ -36,7 +37,7 @@ export const start = async (config: PowerConfig): Promise<number> =>
 /** Wires the power program: client, watches, switches, reconciliation, leader election and HTTP pages. */
 export async function runPower(config: PowerConfig, world: PowerWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = settingsOf(config, world.times);
   const namespace = config.POD_NAMESPACE;
   const instance = config.POD_NAME ?? "joulie-power";
   const client = new KubeClient({
@@ -91,7 +92,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
           random,
           log,
           onError: (name, error) => reports.problem(name, error instanceof Error ? error.message : String(error)),
-          concurrency: config.SWITCH_CONCURRENCY,
+          concurrency: settings.concurrency,
           reconcile: async (name, work) => reconciler.reconcile(name, work),
           forget: (name) => reconciler.forget(name),
         },

@@ -82,7 +82,7 @@ describe("joulie power and a shutdown that was never sent", () => {
       const checks = failChecks(machine, how);
       if (how === "forceOff")
         machine.shutdown = async () => Promise.reject(new PowerSwitchError("refused", "no graceful shutdown"));
-      harness.start({ SLEEP_SETTLE: "1m", SHUTDOWN_TIMEOUT: "30m" });
+      harness.start({ SHUTDOWN_TIMEOUT: "30m" }, { times: { settle: milliseconds(60_000) } });
       await harness.want("a", "off");
       await harness.until(() => checks.checks > 0);
       await harness.removeTaint("a");

@@ -241,7 +241,7 @@ describe("an identity from a kubeconfig", () => {
     const over = (server: string, user?: object) => config(user, { server });
     for (const user of [{ token: "secret" }, { tokenFile: "t" }, { username: "me", password: "secret" }])
       await expect(load(over("http://kube.test:8080", user), { t: "secret" })).rejects.toThrow(
-        /cluster "c" is http:\/\/kube.test:8080.*use https, or set KUBE_ALLOW_INSECURE_TOKEN to true/,
+        /cluster "c" is http:\/\/kube.test:8080.*use https, or set ALLOW_INSECURE_TOKEN to true/,
       );
     await expect(load(over("http://kube.test:8080", { token: "s3cret" }))).rejects.not.toThrow("s3cret");
     for (const server of ["http://127.0.0.1:8001", "http://[::1]:8001", "http://localhost:8001", "https://kube.test"])

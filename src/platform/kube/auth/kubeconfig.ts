@@ -60,7 +60,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
 const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
   refusal(
     [file],
-    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set KUBE_ALLOW_INSECURE_TOKEN to true`,
+    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set ALLOW_INSECURE_TOKEN to true`,
   );
 
 const unsupported = ({ name, file }: Entry<UserEntry>, provider: string): JoulieError =>

@@ -13,7 +13,7 @@ export interface IdentityOptions {
   readonly kubeconfig?: string | undefined;
   /** The context; default: the current context. */
   readonly context?: string | undefined;
-  /** KUBE_ALLOW_INSECURE_TOKEN: allows sending a kubeconfig's token or password over http://. */
+  /** ALLOW_INSECURE_TOKEN: allows sending a kubeconfig's token or password over http://. */
   readonly allowInsecureToken?: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The service account folder and the home folder; only tests set them. */

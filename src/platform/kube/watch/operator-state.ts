@@ -11,6 +11,8 @@ import { Reflector } from "./reflector.ts";
 export interface OperatorState {
   /** When every NodeTwin was last known to hold what the operator has decided, by its clock. */
   readonly aliveAt?: string;
+  /** Its settings that other programs need, by the name of the variable. */
+  readonly [variable: string]: string | undefined;
 }
 
 export interface OperatorStateWatchOptions {
@@ -20,6 +22,7 @@ export interface OperatorStateWatchOptions {
   readonly log: Logger;
   /** Namespace of the installation. */
   readonly namespace: string;
+  readonly onChange?: () => void;
 }
 
 /** The RBAC rule for readers: this one ConfigMap. */
@@ -34,6 +37,7 @@ export const operatorStateRule = (namespace: string) => ({
 /** The newest state that the operator published. It is empty without an operator, and without the permission to read it. */
 export class OperatorStateWatch {
   readonly #reflector: Reflector<OperatorState>;
+  readonly #known = Promise.withResolvers<void>();
 
   constructor({ namespace, log, ...options }: OperatorStateWatchOptions) {
     this.#reflector = new Reflector({
@@ -42,8 +46,17 @@ export class OperatorStateWatch {
       resource: resources.configMaps,
       selection: { namespace, fieldSelector: `metadata.name=${operatorConfigMap}` },
       project: (object) => (object as KubeObject & { readonly data?: OperatorState }).data ?? {},
-      onForbidden: () => log.info(`may not read ConfigMap ${namespace}/${operatorConfigMap}: going without it`),
+      onForbidden: () => {
+        log.info(`may not read ConfigMap ${namespace}/${operatorConfigMap}: going without it`);
+        this.#known.resolve();
+      },
     });
+    void this.#reflector.synced().then(() => this.#known.resolve());
+  }
+
+  /** Resolves when the API server has answered once. */
+  async known(): Promise<void> {
+    return this.#known.promise;
   }
 
   get state(): OperatorState {

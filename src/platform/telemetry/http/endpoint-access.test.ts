@@ -78,7 +78,7 @@ describe("EndpointAccess", () => {
 
   it("sends the token over http:// only to loopback, unless the user allows more", () => {
     const list = "http://bmc.example,https://bmc.example,http://127.0.0.1:9000,http://localhost:9000";
-    const inClear = { token: false, refused: expect.stringContaining("TELEMETRY_ALLOW_INSECURE_TOKEN to true") };
+    const inClear = { token: false, refused: expect.stringContaining("ALLOW_INSECURE_TOKEN to true") };
     expect(of(access(list), "http://bmc.example/")).toEqual(inClear);
     expect(of(access(list, { insecureToken: true }), "http://bmc.example/")).toEqual({ token: true });
     expect(of(access(list, { hasToken: false }), "http://bmc.example/")).toEqual({ token: false });

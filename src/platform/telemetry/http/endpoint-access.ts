@@ -8,7 +8,7 @@ export interface EndpointAccessOptions {
   readonly allowed: readonly EndpointRange[];
   /** Whether a token is configured. */
   readonly hasToken: boolean;
-  /** TELEMETRY_ALLOW_INSECURE_TOKEN: the token may be sent unencrypted over http://. */
+  /** ALLOW_INSECURE_TOKEN: the token may be sent unencrypted over http://. */
   readonly insecureToken: boolean;
 }
 
@@ -47,7 +47,7 @@ export class EndpointAccess {
       if (!inClear || this.#insecureToken) return { token: this.#hasToken };
       return {
         token: false,
-        refused: `${origin} would receive the token unencrypted: use https, or set TELEMETRY_ALLOW_INSECURE_TOKEN to true`,
+        refused: `${origin} would receive the token unencrypted: use https, or set ALLOW_INSECURE_TOKEN to true`,
       };
     }
     if (this.#endpoints.hasHost(url)) return { token: false };

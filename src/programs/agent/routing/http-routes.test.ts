@@ -317,16 +317,16 @@ describe("an endpoint in a TelemetryProfile", () => {
     expect(service.authorizations).toEqual(new Set(["Bearer s3cret"]));
   });
 
-  it("gets no token over http:// unless TELEMETRY_ALLOW_INSECURE_TOKEN is true", async () => {
+  it("gets no token over http:// unless ALLOW_INSECURE_TOKEN is true", async () => {
     const endpoint = "http://service.invalid/{node}";
     const controls = { cpu: { type: "http", http: { endpoint, mode: "rapl" } } };
     await harness.route("own", { target: { scope: "node", nodeName: "a" }, controls });
     await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
     const variables = { ...(await token()), TELEMETRY_ALLOWED_ENDPOINTS: "http://service.invalid" };
     const first = harness.start(variables);
-    expect((await statusWith("blocked"))?.message).toContain("set TELEMETRY_ALLOW_INSECURE_TOKEN to true");
+    expect((await statusWith("blocked"))?.message).toContain("set ALLOW_INSECURE_TOKEN to true");
     await first.stop();
-    harness.start({ ...variables, TELEMETRY_ALLOW_INSECURE_TOKEN: "true" });
+    harness.start({ ...variables, ALLOW_INSECURE_TOKEN: "true" });
     expect((await statusWith("error"))?.message).toContain("service.invalid/a: no response");
   });
 

@@ -159,7 +159,7 @@ function stream(
 ): void {
   if (request.method === "HEAD" || feed.isFull) {
     onRefused();
-    sendError(response, 503, "too many pages are open; close one, or set DASHBOARD_CLIENTS", { "retry-after": "10" });
+    sendError(response, 503, "too many pages are open; close one", { "retry-after": "10" });
     return;
   }
   response.writeHead(200, {

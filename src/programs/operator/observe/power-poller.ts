@@ -18,7 +18,7 @@ import {
   PrometheusClient,
   PrometheusPower,
 } from "../../../platform/telemetry/index.ts";
-import type { OperatorConfig } from "../config.ts";
+import { nodePowerPrometheus, type OperatorConfig } from "../config.ts";
 import { readingsFreshFor } from "../settings.ts";
 
 export interface PowerPollerOptions {
@@ -164,7 +164,7 @@ export class PowerPoller {
 
 function externalSource({ config, clock, ioClock, random }: PowerPollerOptions): NodePowerSource | undefined {
   const endpoint = config.OPERATOR_NODE_POWER_HTTP_ENDPOINT;
-  const address = config.OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS;
+  const address = nodePowerPrometheus(config);
   const mode = config.OPERATOR_NODE_POWER_SOURCE;
   if (mode === "http" && endpoint !== undefined) {
     return new HttpPower({ clock: ioClock, random, endpoint, scope: "node", timeout: NODE_TIMEOUT });

@@ -53,6 +53,22 @@ it("X-221 the operator publishes once a minute that all twins are as decided", a
   expect(await ageOf(await aliveAt())).toBeLessThan(70);
 });
 
+it("X-224 the operator publishes the settings that extenders need, also before all twins are written", async () => {
+  harness.intercept(async (request, go) => {
+    if (request.path.includes("/nodetwins/a")) throw new Error("refused");
+    return go();
+  });
+  harness.start({ ...usual, POWER_PROFILE_LABEL: "site.example/profile" });
+  await harness.advance(120);
+  const { data } = await harness.user.get<KubeObject & { data?: Record<string, string> }>(resources.configMaps, at);
+  expect(data).toEqual({
+    POWER_PROFILE_LABEL: "site.example/profile",
+    DRAINING_LABEL: "joulie.io/draining",
+    TWIN_STALENESS_THRESHOLD: "5m",
+    SLEEP_MODE: "off",
+  });
+});
+
 it("X-220 twins that agents refresh get no heartbeat of the operator, and the others do", async () => {
   const operator = harness.start(usual);
   await harness.advance(30);

@@ -9,6 +9,8 @@ export interface AlivePublisherOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly namespace: string;
+  /** The settings that other programs need, as text by variable. */
+  readonly shared: Readonly<Record<string, string>>;
   /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
@@ -19,7 +21,7 @@ const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const
 const REMEMBERED = 10;
 
 /**
- * Publishes when all twins were as decided. Agents copy that time to their twins with their own heartbeats, so the operator
+ * Publishes the settings that other programs need, and when all twins were as decided. Agents copy that time to their twins with their own heartbeats, so the operator
  * needs none for these twins (docs/design/0014-heartbeats-at-rest.md).
  */
 export class AlivePublisher {
@@ -28,6 +30,7 @@ export class AlivePublisher {
   #sentAt: MonotonicInstant | undefined;
   #writing: Promise<void> | undefined;
   #hasFailed = false;
+  #hasSettings = false;
 
   constructor(options: AlivePublisherOptions) {
     this.#options = options;
@@ -38,13 +41,19 @@ export class AlivePublisher {
     return this.#published.includes(lastUpdated);
   }
 
-  /** Publishes the present time, at most once per minute. Call it only if all twins are as decided. */
-  publish(): void {
+  /** Whether agents can read what it publishes, as far as is known. */
+  get works(): boolean {
+    return !this.#hasFailed;
+  }
+
+  /** Publishes at most once per minute. `isSettled`: all twins are as decided. Before the first such time it publishes settings. */
+  publish(isSettled: boolean): void {
     const { clock } = this.#options;
     const now = clock.monotonic();
     if (this.#writing !== undefined || (this.#sentAt !== undefined && elapsed(this.#sentAt, now) < INTERVAL)) return;
-    this.#sentAt = now;
-    this.#writing = this.#write(isoTime(clock.now())).finally(() => {
+    if (!isSettled && this.#hasSettings) return;
+    if (isSettled) this.#sentAt = now;
+    this.#writing = this.#write(isSettled ? isoTime(clock.now()) : undefined).finally(() => {
       this.#writing = undefined;
     });
   }
@@ -53,12 +62,12 @@ export class AlivePublisher {
     await this.#writing;
   }
 
-  async #write(aliveAt: string): Promise<void> {
-    const { client, log, namespace, mayWrite } = this.#options;
+  async #write(aliveAt: string | undefined): Promise<void> {
+    const { client, log, namespace, shared, mayWrite } = this.#options;
     // An agent may read it before the response arrives here.
-    this.#published.push(aliveAt);
+    if (aliveAt !== undefined) this.#published.push(aliveAt);
     if (this.#published.length > REMEMBERED) this.#published.shift();
-    const data: OperatorState = { aliveAt };
+    const data: OperatorState = { ...shared, ...(aliveAt !== undefined && { aliveAt }) };
     const beforeSending = () => {
       if (!mayWrite()) throw new Error("no longer the leader, or stopped");
     };
@@ -66,6 +75,7 @@ export class AlivePublisher {
       const at = { name: operatorConfigMap, namespace };
       await client.apply(resources.configMaps, at, { data }, { ...CALL, beforeSending });
       this.#hasFailed = false;
+      this.#hasSettings = true;
     } catch (err) {
       if (this.#hasFailed || !mayWrite()) return;
       this.#hasFailed = true;

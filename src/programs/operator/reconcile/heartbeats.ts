@@ -4,6 +4,8 @@ import { type Instant, instant, type Milliseconds, milliseconds } from "../../..
 export interface PublishedTwin {
   readonly name: string;
   readonly lastUpdated: string;
+  /** It is refreshed only if it is overdue. */
+  readonly canWait?: boolean;
 }
 
 interface Known extends PublishedTwin {
@@ -62,7 +64,9 @@ export class Heartbeats {
   /** Names the twins to refresh now. */
   choose(twins: readonly PublishedTwin[], now: Instant): string[] {
     const candidates: Known[] = [];
+    const waiting = new Set<string>();
     for (const twin of twins) {
+      if (twin.canWait === true) waiting.add(twin.name);
       let known = this.#known.get(twin.name);
       if (known?.lastUpdated !== twin.lastUpdated) {
         const changes = known === undefined || known.chosenAt !== undefined ? 0 : known.changes + 1;
@@ -74,8 +78,8 @@ export class Heartbeats {
     // A time that is invalid or far in the future counts as overdue.
     const overdue = candidates.filter((twin) => this.#isOverdue(twin, now));
     const later = candidates
-      .filter((twin) => twin.changes < CHANGES_OF_A_BUSY_NODE && !this.#isOverdue(twin, now))
-      .filter(({ lastUpdated }) => !this.#options.isFromAgent(lastUpdated))
+      .filter((twin) => !waiting.has(twin.name) && twin.changes < CHANGES_OF_A_BUSY_NODE)
+      .filter((twin) => !this.#isOverdue(twin, now))
       .toSorted((one, other) => one.at - other.at);
     const early = later.slice(0, this.#earlyRefreshes(later, overdue.length, now));
     return [...overdue, ...early].map((known) => {

@@ -28,6 +28,8 @@ export interface ReconcilerOptions {
   readonly pending: PendingWrites;
   /** Namespace of the installation. */
   readonly namespace: string;
+  /** The settings that other programs need, as text by variable. */
+  readonly shared: Readonly<Record<string, string>>;
   /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;
   /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
@@ -106,18 +108,24 @@ export class Reconciler {
     const { state, clock, mayWrite } = this.#options;
     if (!mayWrite()) return;
     const twins: PublishedTwin[] = [];
+    const isSettled = this.#queue.size === 0;
     for (const name of this.#plan?.nodes.keys() ?? []) {
       // The work queue retries failed nodes with backoff.
       if (this.#failures.has(name)) continue;
-      const lastUpdated = state.twin(name)?.status?.lastUpdated;
-      if (lastUpdated !== undefined) twins.push({ name, lastUpdated });
+      const { lastUpdated, powerMeasurement } = state.twin(name)?.status ?? {};
+      if (lastUpdated === undefined) continue;
+      const isMeasured = this.#alive.works && powerMeasurement?.source === "agent";
+      const hasAgent = isMeasured || this.#alive.has(lastUpdated);
+      // At a cold start nodes wait for their first status: nothing is refreshed before its time.
+      twins.push({ name, lastUpdated, canWait: hasAgent || !isSettled });
     }
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
-  /** Tells agents that all twins are as decided, if they are. The planning loop calls it while its passes succeed. */
-  publishAlive(): void {
-    if (this.#plan !== undefined && this.#queue.size === 0 && this.#options.mayWrite()) this.#alive.publish();
+  /** Tells other programs the settings that they share, and agents that all twins are as decided, if they are. */
+  publishState(passesSucceed: boolean): void {
+    if (!this.#options.mayWrite()) return;
+    this.#alive.publish(passesSucceed && this.#plan !== undefined && this.#queue.size === 0);
   }
 
   async stop(): Promise<void> {

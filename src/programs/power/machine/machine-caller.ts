@@ -111,7 +111,7 @@ export class MachineCaller {
    * take all workers from sleeps and wakes.
    */
   async readIfSlotFree(one: NodeCase): Promise<SwitchState | undefined> {
-    if (this.#refreshing >= this.#options.settings.refreshConcurrency) return undefined;
+    if (this.#refreshing >= Math.ceil(this.#options.settings.concurrency / 2)) return undefined;
     this.#refreshing++;
     try {
       return await this.read(one);

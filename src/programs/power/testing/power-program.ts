@@ -8,7 +8,7 @@ import type { ApiRequest, Transport } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import type { ConfirmSwitching } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { powerConfig } from "../config.ts";
+import { type PowerTimes, powerConfig } from "../config.ts";
 import { runPower } from "../start.ts";
 import type { FakeMachine } from "./fake-machine.ts";
 
@@ -21,6 +21,12 @@ export interface PowerTestWorld {
   readonly hidesNodeChanges: boolean;
   readonly delaysNodeChanges: boolean;
   machine(name: string): FakeMachine;
+}
+
+export interface PowerProgramOptions {
+  /** Opens the switches of the PowerEndpoints instead of fake ones. */
+  readonly realSwitches?: boolean;
+  readonly times?: PowerTimes;
 }
 
 /** One process of `joulie power`. */
@@ -39,7 +45,7 @@ export class PowerProgram {
     world: PowerTestWorld,
     variables: Readonly<Record<string, string>>,
     index: number,
-    realSwitches: boolean,
+    { realSwitches = false, times = {} }: PowerProgramOptions,
   ) {
     this.#world = world;
     const env = { METRICS_ADDR: "127.0.0.1:0", POD_NAME: `power-${index}`, ...variables };
@@ -60,6 +66,7 @@ export class PowerProgram {
         ioClock: clock,
         random: seededRandom(10 + index),
         log,
+        times,
         ...(!realSwitches && { openSwitch: async ({ metadata }: PowerEndpoint) => this.#switchOf(metadata.name) }),
       },
       this.#stop.signal,

@@ -17,7 +17,7 @@ import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../..
 import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { FakeMachine } from "./fake-machine.ts";
-import { PowerProgram, type PowerTestWorld } from "./power-program.ts";
+import { PowerProgram, type PowerProgramOptions, type PowerTestWorld } from "./power-program.ts";
 
 type NodeObject = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
 
@@ -66,8 +66,8 @@ export class PowerTestHarness implements PowerTestWorld {
   }
 
   /** `realSwitches`: those of the PowerEndpoints instead of the fake machines. */
-  start(variables: Readonly<Record<string, string>> = {}, options: { realSwitches?: boolean } = {}): PowerProgram {
-    const program = new PowerProgram(this, variables, this.programs.length, options.realSwitches === true);
+  start(variables: Readonly<Record<string, string>> = {}, options: PowerProgramOptions = {}): PowerProgram {
+    const program = new PowerProgram(this, variables, this.programs.length, options);
     this.programs.push(program);
     return program;
   }
