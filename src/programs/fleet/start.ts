@@ -212,7 +212,7 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
       const registered = registrar.register(stop);
       world.onServing?.({ url: nodes?.url ?? "", metricsUrl, datacenter, registered, jobs: submitter });
       try {
-        await Promise.all([registrar.sendHeartbeats(stop), prepare(registered, stop)]);
+        await Promise.all([registrar.run(stop), prepare(registered, stop)]);
       } catch (error) {
         if (!stop.aborted) throw error;
       }

@@ -5,7 +5,7 @@ import type { StoredObject } from "../storage/kube-object.ts";
 import type { Server } from "../storage/store.ts";
 import { partsReply, streamReply, textResponse } from "./reply.ts";
 import { listText, objectText, type ResponseFormat, tableText } from "./response-format.ts";
-import { indexedTerm, selectorOf } from "./selectors.ts";
+import { selectorOf } from "./selectors.ts";
 import { badRequest, expired, StatusError } from "./status.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
@@ -41,15 +41,8 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
 /** The objects that currently match the request's selectors, in key order. */
 export function selected(server: Server, { resource, namespace, query }: Selection): StoredObject[] {
   const matches = selectorOf(resource, query);
-  const collection = server.store.collection(resource.storedAs);
-  const narrow = indexedTerm(resource, query);
-  const some =
-    narrow === undefined
-      ? collection.list(namespace)
-      : collection
-          .having(narrow.read, narrow.value)
-          .filter(({ object }) => namespace === undefined || object.metadata.namespace === namespace);
-  return matches === undefined ? some : some.filter(({ object }) => matches(object));
+  const all = server.store.collection(resource.storedAs).list(namespace);
+  return matches === undefined ? all : all.filter(({ object }) => matches(object));
 }
 
 /** Where the next page begins, and the resourceVersion of the first one. */

@@ -29,21 +29,6 @@ export function selectorOf(resource: ServedResource, query: URLSearchParams): Ma
   return given.length === 0 ? undefined : (object) => given.every((test) => test(object));
 }
 
-/**
- * The first equality term of a field selector. The collection indexes its field, because a safety check may query the
- * pods of each node in turn.
- */
-export function indexedTerm(
-  { selectable }: ServedResource,
-  query: URLSearchParams,
-): { readonly read: (object: ApiObject) => string; readonly value: string } | undefined {
-  for (const { field, value, equal } of parseFieldSelector(query.get("fieldSelector") ?? "")) {
-    const read = Object.hasOwn(selectable, field) ? selectable[field] : undefined;
-    if (equal && value !== "" && read !== undefined) return { read, value };
-  }
-  return undefined;
-}
-
 function labelTest(text: string | null): Matches | undefined {
   if (text === null || text === "") return undefined;
   const selector = parseLabelSelector(text);

@@ -1,48 +1,11 @@
-import type { Instant } from "../../../core/units/index.ts";
+import { ageText } from "../../../core/report/index.ts";
+import { type Instant, milliseconds } from "../../../core/units/index.ts";
 import type { Column } from "../kinds/served-resource.ts";
 import { at, type JsonObject, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 
-const SECOND = 1;
-const MINUTE = 60;
-const HOUR = 3600;
-const DAY = 86_400;
-const YEAR = 365 * DAY;
-
-const units: readonly (readonly [number, string])[] = [
-  [YEAR, "y"],
-  [DAY, "d"],
-  [HOUR, "h"],
-  [MINUTE, "m"],
-  [SECOND, "s"],
-];
-
-/** A duration below `below` is printed in `unit`, and below `fine` also with the next smaller unit. */
-const spans: readonly { readonly below: number; readonly unit: number; readonly fine: number }[] = [
-  { below: 2 * MINUTE, unit: SECOND, fine: 0 },
-  { below: 3 * HOUR, unit: MINUTE, fine: 10 * MINUTE },
-  { below: 2 * DAY, unit: HOUR, fine: 8 * HOUR },
-  { below: 2 * YEAR, unit: DAY, fine: 8 * DAY },
-  { below: Number.POSITIVE_INFINITY, unit: YEAR, fine: 8 * YEAR },
-];
-
-/** Formats a duration as kubectl does: 45s, 3m20s, 5h, 2d4h, 400d. */
-export function humanDuration(seconds: number): string {
-  if (seconds < 0) return seconds < -1 ? "<invalid>" : "0s";
-  const whole = Math.floor(seconds);
-  const span = spans.find(({ below }) => whole < below);
-  const at = units.findIndex(([size]) => size === span?.unit);
-  const [size = 1, name = "s"] = units[at] ?? [];
-  const count = Math.floor(whole / size);
-  const [smaller = 1, smallerName = ""] = units[at + 1] ?? [];
-  const rest = Math.floor((whole % size) / smaller);
-  return whole < (span?.fine ?? 0) && rest > 0 ? `${count}${name}${rest}${smallerName}` : `${count}${name}`;
-}
-
-export function ageOf(text: unknown, now: Instant): string {
-  const time = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? "<unknown>" : humanDuration((now - time) / 1000);
-}
+export const ageOf = (text: unknown, now: Instant): string =>
+  typeof text === "string" ? ageText(milliseconds(now - Date.parse(text))) : "<unknown>";
 
 export const nameColumn: Column = {
   name: "Name",

@@ -1,5 +1,5 @@
 import { expired } from "../api/status.ts";
-import type { ApiObject, StoredChange, StoredObject } from "./kube-object.ts";
+import type { StoredChange, StoredObject } from "./kube-object.ts";
 
 export const storageKeyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
@@ -11,8 +11,6 @@ export class Collection {
   readonly #entries = new Map<string, StoredObject>();
   readonly #listeners = new Set<(change: StoredChange) => void>();
   #keys: readonly string[] | undefined = [];
-  /** Reader → value → keys of the objects with that value. Built on the first query by a reader. */
-  readonly #indexes = new Map<Reader, Map<string, Set<string>>>();
 
   constructor(id: string, historyLimit: number, version: number) {
     this.id = id;
@@ -35,29 +33,8 @@ export class Collection {
     return keys.flatMap((key) => this.#entries.get(key) ?? []);
   }
 
-  /** Objects for which `read` returns this value, in key order. The first call with a reader builds its index. */
-  having(read: Reader, value: string): StoredObject[] {
-    let index = this.#indexes.get(read);
-    if (index === undefined) {
-      index = new Map();
-      this.#indexes.set(read, index);
-      for (const [key, { object }] of this.#entries) enter(index, read(object), key);
-    }
-    return [...(index.get(value) ?? [])].toSorted(byCodeUnits).flatMap((key) => this.#entries.get(key) ?? []);
-  }
-
   record(change: StoredChange): void {
     const { key } = change.current;
-    for (const [read, index] of this.#indexes) {
-      const before = this.#entries.get(key);
-      const [old, now] = [
-        before && read(before.object),
-        change.type === "DELETED" ? undefined : read(change.current.object),
-      ];
-      if (old === now) continue;
-      if (old !== undefined) leave(index, old, key);
-      if (now !== undefined) enter(index, now, key);
-    }
     if (change.type === "DELETED") this.#entries.delete(key);
     else this.#entries.set(key, change.current);
     if (change.type !== "MODIFIED") this.#keys = undefined;
@@ -69,19 +46,6 @@ export class Collection {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-}
-
-type Reader = (object: ApiObject) => string;
-
-function enter(index: Map<string, Set<string>>, value: string, key: string): void {
-  const keys = index.get(value) ?? new Set<string>();
-  index.set(value, keys.add(key));
-}
-
-function leave(index: Map<string, Set<string>>, value: string, key: string): void {
-  const keys = index.get(value);
-  keys?.delete(key);
-  if (keys?.size === 0) index.delete(value);
 }
 
 const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -227,8 +227,12 @@ export class WorkloadControllers {
     remove(this.#server, resource, stored);
   }
 
+  /** Those that were made here have one owner. */
   #dependants({ storedAs }: ServedResource, { metadata: { uid } }: ApiObject): StoredObject[] {
-    return this.#server.store.collection(storedAs).having(ownerOf, uid);
+    return this.#server.store
+      .collection(storedAs)
+      .list()
+      .filter(({ object }) => object.metadata.ownerReferences?.[0]?.uid === uid);
   }
 
   #writeStatus(resource: ServedResource, { metadata: { namespace, name } }: ApiObject, status: JsonObject): void {
@@ -247,9 +251,6 @@ export class WorkloadControllers {
     return { type, status, reason, ...(message !== "" && { message }), lastTransitionTime };
   }
 }
-
-/** Dependants that were made here have one owner. */
-const ownerOf = ({ metadata }: ApiObject): string => metadata.ownerReferences?.[0]?.uid ?? "";
 
 const isActive = (pod: ApiObject): boolean =>
   pod.metadata.deletionTimestamp === undefined && !["Succeeded", "Failed"].includes(stringAt(pod, "status", "phase"));

@@ -4,6 +4,7 @@ import { forEachConcurrently } from "../../../platform/concurrency/index.ts";
 import { isApiError, WorkQueue } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import { jittered } from "../../../platform/random/index.ts";
+import { untilAborted } from "../../../platform/serve/index.ts";
 import type { MachineSpec } from "../machines/machine-specs.ts";
 import { isUidConflict } from "../pods/deletion.ts";
 import { ForeignNodeError, NodeWriter, type NodeWriterOptions, type RegisteredNode } from "./node-writer.ts";
@@ -18,14 +19,9 @@ export interface RegistrarOptions extends NodeWriterOptions {
 }
 
 const WRITES_AT_ONCE = 32;
-/** Heartbeats are spread over this many parts of an interval. */
-const PARTS = 20;
 const SPREAD = 0.2;
-/**
- * Each heartbeat interval also rewrites the status of every sixth node, so a node marked NotReady recovers within a
- * minute.
- */
-const ROUNDS_PER_STATUS = 6;
+/** Every sixth heartbeat also rewrites the status, so a node marked NotReady recovers within about a minute. */
+const BEATS_PER_STATUS = 6;
 
 /** Registers nodes, sends their heartbeats and deletes them. */
 export class NodeRegistrar {
@@ -35,6 +31,9 @@ export class NodeRegistrar {
   readonly #nodes = new Map<string, RegisteredNode>();
   /** Lease uids by node name. */
   readonly #leases = new Map<string, string>();
+  /** Nodes whose last heartbeat failed or whose machine has booted: they are registered again. */
+  readonly #suspects = new Set<string>();
+  readonly #beats = new Map<string, number>();
   /** Names for which we may have created a Node, including requests without a response. */
   readonly #tried = new Set<string>();
   readonly #all = Promise.withResolvers<void>();
@@ -55,7 +54,7 @@ export class NodeRegistrar {
       random,
       log,
       concurrency: WRITES_AT_ONCE,
-      work: async (name, signal) => this.#register(name, signal),
+      work: async (name, signal) => this.#reconcile(name, signal),
     });
   }
 
@@ -73,6 +72,7 @@ export class NodeRegistrar {
   switched(name: string, power: NodePowerState): void {
     const node = this.#nodes.get(name);
     if (node !== undefined) this.#nodes.set(name, { ...node, since: this.#options.clock.now() });
+    this.#suspects.add(name);
     if (power === "on" || power === "stopping") this.#queue.add(name);
   }
 
@@ -89,9 +89,9 @@ export class NodeRegistrar {
     }
   }
 
-  /** Renews leases until the signal aborts; rejects when a Node has another owner. */
-  async sendHeartbeats(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.#foreign.promise, this.#rounds(signal)]);
+  /** Lasts until the signal aborts; rejects when a Node has another owner. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.#foreign.promise, untilAborted(signal)]);
   }
 
   async stop(): Promise<void> {
@@ -107,21 +107,27 @@ export class NodeRegistrar {
     });
   }
 
-  async #register(name: string, signal: AbortSignal): Promise<void> {
+  /** Registers the node of a machine that is on, or sends its heartbeat, and comes back for the next one. */
+  async #reconcile(name: string, signal: AbortSignal): Promise<void> {
     const spec = this.#fleet.get(name);
     if (spec === undefined) return;
     const power = this.#options.powerOf(name);
-    if (power !== "on" && power !== "stopping") return;
+    const { heartbeat, random, onFailed } = this.#options;
     try {
       if (power === "stopping") {
         const node = this.#nodes.get(name);
         if (node !== undefined) await this.#writer.writeStatus(spec, node, signal, false);
-        return;
       }
-      const node = (await this.#refreshed(spec, signal)) ?? (await this.#entered(spec, signal));
-      this.#nodes.set(name, node);
-      this.#leases.set(name, await this.#writer.ensureLease(name, node.uid, signal));
-      if (this.registered === this.#fleet.size) this.#all.resolve();
+      if (power !== "on") return;
+      const lease = this.#leases.get(name);
+      if (lease !== undefined && !this.#suspects.has(name)) {
+        await this.#beat(spec, lease, signal);
+        this.#queue.addAfter(name, jittered(heartbeat, SPREAD, random));
+      } else {
+        await this.#register(spec, signal);
+        // Spreads the heartbeats of nodes that were registered together.
+        this.#queue.addAfter(name, milliseconds(heartbeat * random.next()));
+      }
     } catch (error) {
       if (error instanceof ForeignNodeError) {
         this.#tried.delete(name);
@@ -129,9 +135,29 @@ export class NodeRegistrar {
         this.#foreign.reject(error);
         return;
       }
-      if (!signal.aborted) this.#options.onFailed?.(error);
+      // The node controller may have marked the node NotReady.
+      this.#suspects.add(name);
+      // Deleting a Node deletes its Lease; the simulated machine then registers again.
+      if (!signal.aborted && !isApiError(error, "notFound") && !isUidConflict(error)) onFailed?.(error);
       throw error;
     }
+  }
+
+  async #register(spec: MachineSpec, signal: AbortSignal): Promise<void> {
+    const { name } = spec;
+    const node = (await this.#refreshed(spec, signal)) ?? (await this.#entered(spec, signal));
+    this.#nodes.set(name, node);
+    this.#leases.set(name, await this.#writer.ensureLease(name, node.uid, signal));
+    this.#suspects.delete(name);
+    if (this.registered === this.#fleet.size) this.#all.resolve();
+  }
+
+  async #beat(spec: MachineSpec, lease: string, signal: AbortSignal): Promise<void> {
+    const { name } = spec;
+    await this.#writer.renew(name, lease, signal);
+    const beats = (this.#beats.get(name) ?? 0) + 1;
+    this.#beats.set(name, beats);
+    if (beats % BEATS_PER_STATUS === 0 && (await this.#refreshed(spec, signal)) === undefined) this.#queue.add(name);
   }
 
   async #entered(spec: MachineSpec, signal: AbortSignal): Promise<RegisteredNode> {
@@ -146,55 +172,6 @@ export class NodeRegistrar {
     if (node === undefined || (await this.#writer.writeStatus(spec, node, signal))) return node;
     if (this.#nodes.get(name) === node) this.#forget(name);
     return undefined;
-  }
-
-  async #rounds(signal: AbortSignal): Promise<void> {
-    const { ioClock, random, heartbeat } = this.#options;
-    for (let turn = 0; ; turn = (turn + 1) % (PARTS * ROUNDS_PER_STATUS)) {
-      try {
-        await ioClock.sleep(jittered(milliseconds(heartbeat / PARTS), SPREAD, random), signal);
-        await this.#renewPart(turn % PARTS, Math.floor(turn / PARTS), signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        throw error;
-      }
-    }
-  }
-
-  async #renewPart(part: number, round: number, signal: AbortSignal): Promise<void> {
-    // By position in the fleet: a node that registers late does not shift the others.
-    const due = [...this.#fleet.values()].flatMap((spec, place) =>
-      place % PARTS === part ? [{ spec, withStatus: Math.floor(place / PARTS) % ROUNDS_PER_STATUS === round }] : [],
-    );
-    await forEachConcurrently(due, WRITES_AT_ONCE, async ({ spec, withStatus }) =>
-      this.#keep(spec, withStatus, signal),
-    );
-  }
-
-  /**
-   * Renews one lease. After a failure the node is registered again and its Ready condition rewritten, because the
-   * node controller may have marked it NotReady.
-   */
-  async #keep(spec: MachineSpec, withStatus: boolean, signal: AbortSignal): Promise<void> {
-    const { name } = spec;
-    const lease = this.#leases.get(name);
-    // The node is being registered, which creates a fresh lease.
-    if (lease === undefined || this.#options.powerOf(name) !== "on") return;
-    try {
-      await this.#writer.renew(name, lease, signal);
-      if (withStatus && (await this.#refreshed(spec, signal)) === undefined) this.#queue.add(name);
-    } catch (error) {
-      this.#missed(name, error, signal);
-    }
-  }
-
-  #missed(name: string, err: unknown, signal: AbortSignal): void {
-    if (signal.aborted) return;
-    const { log, onFailed } = this.#options;
-    log.debug({ node: name, err }, "heartbeat failed; registering the node again");
-    // Deleting a Node deletes its Lease; the simulated machine then registers again.
-    if (!isApiError(err, "notFound") && !isUidConflict(err)) onFailed?.(err);
-    this.#queue.add(name);
   }
 
   #forget(name: string): void {
