@@ -24,7 +24,7 @@ import {
   resourceNames,
   type WorkloadKind,
 } from "../../core/report/index.ts";
-import { between, type Instant, instant, milliseconds } from "../../core/units/index.ts";
+import { between, type Instant, instant, milliseconds, parseInstant } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   isApiError,
@@ -170,14 +170,14 @@ export async function readInstallation(
     Promise.all(workloadKinds.map(workloads)),
     attempt("leases", async () => client.get<Lease>(resources.leases, { name: OPERATOR_LEASE, namespace }), undefined),
   ]);
-  const renewed = Date.parse(lease?.spec?.renewTime ?? "");
+  const renewed = parseInstant(lease?.spec?.renewTime);
   return {
     namespace,
     stopped: owner?.metadata.annotations?.[annotations.stop] === "true",
     programs: programs.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     operatorLease: lease && {
       holder: lease.spec?.holderIdentity || undefined,
-      age: Number.isNaN(renewed) ? undefined : between(instant(renewed), now),
+      age: renewed === undefined ? undefined : between(renewed, now),
     },
     isDemo: owner?.metadata.annotations?.[PAGES_ANNOTATION] !== undefined,
   };

@@ -16,7 +16,15 @@ import {
   pageThroughApi,
 } from "../check/index.ts";
 import type { ConsoleContext } from "./context.ts";
-import { COMPONENT, INSTALLED, listWorkloads, variablesOf, type Workload, workloadKinds } from "./installation.ts";
+import {
+  COMPONENT,
+  hasReadyCondition,
+  INSTALLED,
+  listWorkloads,
+  variablesOf,
+  type Workload,
+  workloadKinds,
+} from "./installation.ts";
 import { pageUrl, readProgramPages } from "./program-pages.ts";
 
 /** One thing that the doctor looked at. */
@@ -134,7 +142,7 @@ async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unkno
   const { client, clock, namespace, service } = cluster;
   const labelSelector = `${INSTALLED},${COMPONENT}=extender`;
   const { items } = await client.listAll<ExtenderPod>(resources.pods, { namespace, labelSelector });
-  const ready = items.filter(isReady);
+  const ready = items.filter(hasReadyCondition);
   const paths = ready.slice(0, PODS_LIMIT).map(({ metadata }) => `pods/${metadata.name}:${METRICS_PORT}/proxy/metrics`);
   const asked = paths.length === 0 ? [`services/${service}:metrics/proxy/metrics`] : paths;
   const pages = await Promise.allSettled(asked.map(async (path) => pageThroughApi(cluster, path)));
@@ -182,7 +190,7 @@ export async function nodeClocks(
   { client, clock }: ConsoleContext,
   { nodes }: ClusterObjects,
 ): Promise<readonly DoctorFinding[]> {
-  const ready = new Set(nodes.filter(isReady).map(({ metadata }) => metadata.name));
+  const ready = new Set(nodes.filter(hasReadyCondition).map(({ metadata }) => metadata.name));
   const { items } = await client.listAll<Lease>(resources.leases, { namespace: NODE_LEASES });
   const now = clock.now();
   const wrong: string[] = [];
@@ -207,12 +215,6 @@ export async function nodeClocks(
     ),
   ];
 }
-
-const isReady = ({
-  status,
-}: {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}): boolean => status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 
 /** This console against the programs. */
 export function consoleVersion({ installation }: ClusterObjects, version: string): readonly DoctorFinding[] {

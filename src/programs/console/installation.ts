@@ -52,6 +52,14 @@ export function variablesOf({ spec }: Workload): Readonly<Record<string, string>
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
+/** Whether a pod or a node says that it is ready. */
+export const hasReadyCondition = ({ status }: WithConditions): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+
+interface WithConditions {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
 /** On the namespace of a demo: the addresses of its programs, which have no pods. A JSON object; only loopback counts. */
 export const PAGES_ANNOTATION = "joulie.io/demo-pages";
 const DEFAULT_NAMESPACE = "joulie-system";

@@ -3,7 +3,7 @@ import { isApiError, type KubeClient, type KubeObject, resources } from "../../p
 import type { HttpClient } from "../../platform/telemetry/index.ts";
 import { errorMessageOf } from "./cluster-reader.ts";
 import type { ConsoleContext, PagedProgram } from "./context.ts";
-import { COMPONENT, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
+import { COMPONENT, hasReadyCondition, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
 /** What programs answered, each with the place in words; or why none did. */
 export interface PageAnswers {
@@ -119,9 +119,7 @@ async function inPods(
 async function podsOf(client: KubeClient, namespace: string, program: PagedProgram): Promise<readonly ProgramPod[]> {
   const labelSelector = `${INSTALLED},${COMPONENT}=${program}`;
   const { items } = await client.listAll<ProgramPod>(resources.pods, { namespace, labelSelector });
-  return items.filter(({ status }) =>
-    status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True"),
-  );
+  return items.filter(hasReadyCondition);
 }
 
 const portOf = ({ spec }: ProgramPod, name: string): number | undefined =>

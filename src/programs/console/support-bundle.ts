@@ -24,7 +24,7 @@ import {
 import { errorMessageOf } from "./cluster-reader.ts";
 import type { ConsoleContext } from "./context.ts";
 import type { DoctorFinding } from "./doctor-checks.ts";
-import { COMPONENT, INSTALLED, workloadResources } from "./installation.ts";
+import { COMPONENT, hasReadyCondition, INSTALLED, workloadResources } from "./installation.ts";
 import { EVENT_NAMESPACE } from "./node-details.ts";
 import { redactBundleText, redactLog, redactValue } from "./redact.ts";
 import { type ArchivedFile, tarOf } from "./tar.ts";
@@ -135,9 +135,7 @@ const hasRestarted = ({ status }: LoggedPod): boolean =>
 /** There are as many agents as nodes, so the other programs come first, then agents in trouble, then some that are well. */
 function podsToLog(pods: readonly LoggedPod[]): readonly LoggedPod[] {
   const isAgent = ({ metadata }: LoggedPod) => metadata.labels?.[COMPONENT] === "agent";
-  const isReady = ({ status }: LoggedPod) =>
-    status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
-  const isWell = (pod: LoggedPod) => isReady(pod) && !hasRestarted(pod);
+  const isWell = (pod: LoggedPod) => hasReadyCondition(pod) && !hasRestarted(pod);
   const agents = pods.filter(isAgent);
   const chosen = [
     ...pods.filter((pod) => !isAgent(pod)),
