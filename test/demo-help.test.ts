@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { initialTop, topFrame } from "../src/programs/console/top-view.ts";
+import { initialTop, topFrame } from "../src/programs/console/top/top-view.ts";
 import { explanationOf, pagesOf } from "../src/programs/demo/welcome-text.ts";
 
 it("X-166 the help of the demo's view fits a terminal of 80 by 24 with all addresses", () => {

@@ -11,7 +11,7 @@ import type { HostMachine } from "./agent/host/host.ts";
 import { probeText } from "./agent/probe/probe-text.ts";
 import { restoreAll } from "./agent/restore/restore.ts";
 import { run } from "./cli/index.ts";
-import { initialTop, type TopFrame, topFrame } from "./console/top-view.ts";
+import { initialTop, type TopFrame, topFrame } from "./console/top/top-view.ts";
 import { demoConfig } from "./demo/config.ts";
 import type { DemoCluster } from "./demo/demo-cluster.ts";
 import { summaryText } from "./demo/summary.ts";

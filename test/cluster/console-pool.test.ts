@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Installation, InstalledWorkload } from "../../src/core/report/index.ts";
 import { run } from "../../src/programs/cli/index.ts";
-import type { DoctorFinding } from "../../src/programs/console/doctor-checks.ts";
+import type { DoctorFinding } from "../../src/programs/console/doctor/doctor-checks.ts";
 import { programs } from "../../src/programs/index.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { helmOf } from "../controlplane/helm.ts";

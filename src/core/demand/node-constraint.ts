@@ -1,6 +1,15 @@
-import type { Labels, NodeSelectorRequirement, NodeSelectorTerm, NodeTaint, Pod, Toleration } from "../api/index.ts";
-import { validTerms } from "./constraint.ts";
-import { itemsOf, specOf } from "./pod-parts.ts";
+import {
+  isLabelKey,
+  isLabelValue,
+  type Labels,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  type NodeTaint,
+  type Pod,
+  type PodSpec,
+  type Toleration,
+} from "../api/index.ts";
+import { itemsOf, requiredTerms, requirementsOf, specOf } from "./pod-parts.ts";
 
 /**
  * The nodes that a pod may run on, apart from their free resources: node selector, required node affinity and tolerations.
@@ -66,7 +75,7 @@ const matchesTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm, node: 
   );
 
 /** The expression is valid: `validTerms` has dropped terms with other ones. */
-function matches({ operator, values }: NodeSelectorRequirement, value: string | undefined): boolean {
+export function matches({ operator, values }: NodeSelectorRequirement, value: string | undefined): boolean {
   const given = itemsOf(values);
   switch (operator) {
     case "In":
@@ -106,3 +115,44 @@ export function namedNodesOf({ terms }: NodeConstraint): readonly string[] | und
   }
   return names;
 }
+
+/** The required terms that can match a node; undefined if no node affinity is required. */
+export const validTerms = (spec: PodSpec): readonly NodeSelectorTerm[] | undefined =>
+  requiredTerms(spec)?.filter(isValid);
+
+/** Expressions are ANDed. As in kube-scheduler, an empty term and a term with an invalid expression match nothing. */
+function isValid({ matchExpressions, matchFields }: NodeSelectorTerm): boolean {
+  const expressions = requirementsOf(matchExpressions);
+  const fields = requirementsOf(matchFields);
+  return expressions.length + fields.length > 0 && fields.every(isValidField) && expressions.every(isValidExpression);
+}
+
+function isValidExpression(requirement: NodeSelectorRequirement | undefined): boolean {
+  if (!requirement) return false;
+  const { key, operator, values } = requirement;
+  const given = itemsOf(values);
+  return (
+    valueCounts.get(operator)?.(given) === true &&
+    typeof key === "string" &&
+    isLabelKey(key) &&
+    given.every(isLabelValue)
+  );
+}
+
+const some = (values: readonly string[]) => values.length > 0;
+const none = (values: readonly string[]) => values.length === 0;
+const oneInteger = (values: readonly string[]) => values.length === 1 && /^\d+$/.test(values[0] ?? "");
+
+/** The values that each operator takes. */
+const valueCounts: ReadonlyMap<string, (values: readonly string[]) => boolean> = new Map([
+  ["In", some],
+  ["NotIn", some],
+  ["Exists", none],
+  ["DoesNotExist", none],
+  ["Gt", oneInteger],
+  ["Lt", oneInteger],
+]);
+
+/** Field selectors name nodes, as in the pods of a DaemonSet. They do not constrain the profile. */
+const isValidField = (field: NodeSelectorRequirement | undefined): boolean =>
+  (field?.operator === "In" || field?.operator === "NotIn") && field.values?.length === 1;

@@ -1,5 +1,5 @@
 import type { Pod } from "../api/index.ts";
-import { type Instant, instant, milliseconds } from "../units/index.ts";
+import { type Instant, milliseconds, parseInstant } from "../units/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 import type { NodeConstraint } from "./node-constraint.ts";
 import { isControlPlanePod, isFinished, isOfNode, type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
@@ -125,7 +125,7 @@ type Arrival = Pick<PodSummary, "requests" | "nodes" | "createdAt">;
 
 function arrivalOf(pod: Pod, shapes: PodShapes | undefined): Arrival | undefined {
   if (shapes === undefined) return undefined;
-  const createdAt = timeOf(pod.metadata?.creationTimestamp);
+  const createdAt = parseInstant(pod.metadata?.creationTimestamp);
   return {
     requests: shapes.requestsOf(pod),
     nodes: shapes.constraintOf(pod),
@@ -134,17 +134,12 @@ function arrivalOf(pod: Pod, shapes: PodShapes | undefined): Arrival | undefined
 }
 
 function waitOf(pod: Pod, node: string | undefined): Pick<PodSummary, "createdAt" | "waitedUntil"> | undefined {
-  const createdAt = timeOf(pod.metadata?.creationTimestamp);
+  const createdAt = parseInstant(pod.metadata?.creationTimestamp);
   if (createdAt === undefined) return undefined;
   if (node === undefined) return { createdAt };
   const scheduled = itemsOf(pod.status?.conditions).find(({ type }) => type === "PodScheduled");
-  const boundAt = timeOf(scheduled?.lastTransitionTime) ?? timeOf(pod.status?.startTime);
+  const boundAt = parseInstant(scheduled?.lastTransitionTime) ?? parseInstant(pod.status?.startTime);
   return boundAt !== undefined && boundAt - createdAt >= QUEUED_AFTER ? { waitedUntil: boundAt } : undefined;
-}
-
-function timeOf(text: string | undefined): Instant | undefined {
-  const time = Date.parse(text ?? "");
-  return Number.isNaN(time) ? undefined : instant(time);
 }
 
 /** A finished pod needs nothing. */

@@ -7,7 +7,7 @@ import {
   type NodeTwinSpec,
   pinnedPolicyName,
 } from "../api/index.ts";
-import { type Instant, instant } from "../units/index.ts";
+import { type Instant, parseInstant } from "../units/index.ts";
 import type { PolicyType } from "./plan-node.ts";
 import type { PublishedState } from "./transitions.ts";
 
@@ -24,10 +24,8 @@ const isOperatorsMirror = ({ metadata }: NodePowerProfile): boolean =>
   metadata.labels?.[labels.managedBy] === managedByOperator;
 
 /** When a pin ends. Without the annotation, or with an unreadable time in it, a pin never ends by itself. */
-export function pinnedUntil({ metadata }: NodePowerProfile): Instant | undefined {
-  const time = Date.parse(metadata.annotations?.[annotations.pinUntil] ?? "");
-  return Number.isNaN(time) ? undefined : instant(time);
-}
+export const pinnedUntil = ({ metadata }: NodePowerProfile): Instant | undefined =>
+  parseInstant(metadata.annotations?.[annotations.pinUntil]);
 
 /** The caps in the spec of a NodeTwin. An older operator did not write what they stand for. */
 export type SpecCaps = Pick<NodeTwinSpec, "cpu" | "gpu" | "caps">;

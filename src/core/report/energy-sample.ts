@@ -13,11 +13,19 @@ import { eligibilityOf, isTwinOf } from "../policy/index.ts";
 import { type NodePowerModel, nodePowerModelOf, restOfServerOf } from "../power/index.ts";
 import { defaultEnergySettings, defaultScoringSettings } from "../scoring/index.ts";
 import { agentReadingFreshFor, idleAtWall, offAtWall, powerAtWall } from "../twin/index.ts";
-import { between, type Instant, isPositive, type Milliseconds, type Watts, watts } from "../units/index.ts";
+import {
+  between,
+  type Instant,
+  isPositive,
+  type Milliseconds,
+  parseInstant,
+  type Watts,
+  watts,
+} from "../units/index.ts";
 import type { ClusterObjectsWithPods, ReportSettings } from "./cluster-objects.ts";
 import { type DeviceReading, type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 import type { EnergySample, NodeEnergySample } from "./energy-account.ts";
-import { podsOfNodes, timeOf } from "./node-summary.ts";
+import { podsOfNodes } from "./node-summary.ts";
 
 const NOTHING: WattsInterval = { estimate: watts(0), low: watts(0), high: watts(0) };
 const coefficients: MarginalCoefficients = defaultScoringSettings.coefficients;
@@ -50,7 +58,7 @@ interface Freshness {
 
 /** Figures that the operator, or an agent, no longer refreshes are history, not a reading. */
 function isFresh(time: string | undefined, { now, staleAfter }: Freshness): boolean {
-  const updated = timeOf(time);
+  const updated = parseInstant(time);
   return updated !== undefined && between(updated, now) <= staleAfter;
 }
 

@@ -10,12 +10,8 @@ export interface NodeReservations {
   readonly pods: number;
 }
 
-export function reservationsOf({ status }: Node, pods: Iterable<Pod>): NodeReservations {
-  const allocatable = new Map<string, number>();
-  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
-    const parsed = parseQuantity(String(text));
-    if (parsed.ok) allocatable.set(resource, parsed.value);
-  }
+export function reservationsOf(node: Node, pods: Iterable<Pod>): NodeReservations {
+  const allocatable = allocatableOf(node);
   const requested = new Map<string, number>();
   let count = 0;
   for (const pod of pods) {
@@ -24,6 +20,16 @@ export function reservationsOf({ status }: Node, pods: Iterable<Pod>): NodeReser
       requested.set(resource, (requested.get(resource) ?? 0) + amount);
   }
   return { allocatable, requested, pods: count };
+}
+
+/** The resources that a node offers to pods. */
+export function allocatableOf({ status }: Node): ResourceTotals {
+  const totals = new Map<string, number>();
+  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
+    const parsed = parseQuantity(String(text));
+    if (parsed.ok) totals.set(resource, parsed.value);
+  }
+  return totals;
 }
 
 /** Quantities are multiples of one billionth. */

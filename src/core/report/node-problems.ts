@@ -1,7 +1,7 @@
 import { isWakeProven, labels } from "../api/index.ts";
-import { between, formatWatts, type Milliseconds, milliseconds } from "../units/index.ts";
+import { between, formatWatts, type Milliseconds, milliseconds, parseInstant } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { type ControlReceipt, isManaged, isMeasured, type NodeSummary, sourceText, timeOf } from "./node-summary.ts";
+import { type ControlReceipt, isManaged, isMeasured, type NodeSummary, sourceText } from "./node-summary.ts";
 import { ageText, type ClusterProblem, type Severity, subjectOf } from "./problem.ts";
 
 /** Sensors and caps are not exact, and a cap is a mean over a second. */
@@ -217,7 +217,7 @@ export function nodeProblems(
  */
 function startedWithin({ nodes, twins, now }: ClusterObjects, limit: Milliseconds): ReadonlySet<string> {
   const isRecent = (time: string | undefined): boolean => {
-    const at = timeOf(time);
+    const at = parseInstant(time);
     return at !== undefined && at <= now && between(at, now) <= limit;
   };
   const started = nodes.filter(

@@ -15,17 +15,17 @@ import { type Eligibility, eligibilityOf, isTwinOf, pinFrom, pinnedUntil } from 
 import {
   between,
   type Instant,
-  instant,
   isPositive,
   type Milliseconds,
   type Percent,
-  parseQuantity,
+  parseInstant,
   percent,
   type Watts,
   type WattsPerMinute,
   watts,
 } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
+import { allocatableOf } from "./kube-checks.ts";
 
 /** What the agent last did to one device. */
 export interface ControlReceipt {
@@ -142,7 +142,7 @@ export function summarizeNode(
   const twin = found !== undefined && isTwinOf(node, found) ? found : undefined;
   const { spec, status } = twin ?? {};
   const measured = status?.powerMeasurement;
-  const updated = timeOf(status?.lastUpdated);
+  const updated = parseInstant(status?.lastUpdated);
   const twinAge = updated === undefined ? undefined : between(updated, now);
   const stale = twinAge === undefined || twinAge > settings.staleAfter;
   const schedulableClass = classOf(twin);
@@ -178,7 +178,7 @@ export function summarizeNode(
     powerState: status?.power?.state ?? "on",
     twinAge,
     stale,
-    classSince: timeOf(status?.lastTransitionTime),
+    classSince: parseInstant(status?.lastTransitionTime),
     receipts: receiptsOf(twin, now),
     pods: pods?.length,
     performancePods: pods?.filter((pod) => podSummaryOf(pod, settings.powerProfileLabel).performanceSensitive).length,
@@ -212,7 +212,7 @@ function receiptsOf(twin: NodeTwin | undefined, now: Instant): ControlReceipt[] 
   return (["cpu", "gpu"] as const).flatMap((device) => {
     const report = controlStatus?.[device];
     if (report === undefined) return [];
-    const at = timeOf(report.updatedAt);
+    const at = parseInstant(report.updatedAt);
     return {
       device,
       result: report.result,
@@ -224,12 +224,8 @@ function receiptsOf(twin: NodeTwin | undefined, now: Instant): ControlReceipt[] 
   });
 }
 
-function allocationOf({ status }: Node, pods: readonly Pod[] | undefined): Allocation {
-  const totals = new Map<string, number>();
-  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
-    const parsed = parseQuantity(String(text));
-    if (parsed.ok) totals.set(resource, parsed.value);
-  }
+function allocationOf(node: Node, pods: readonly Pod[] | undefined): Allocation {
+  const totals = allocatableOf(node);
   const capacities = { cpuCapacity: totals.get("cpu"), gpuCapacity: podRequests(totals).gpus };
   if (pods === undefined) return { cpus: undefined, gpus: undefined, ...capacities };
   let cpus = 0;
@@ -240,11 +236,6 @@ function allocationOf({ status }: Node, pods: readonly Pod[] | undefined): Alloc
     gpus += asked.gpus;
   }
   return { cpus, gpus, ...capacities };
-}
-
-export function timeOf(text: string | undefined): Instant | undefined {
-  const parsed = Date.parse(text ?? "");
-  return Number.isNaN(parsed) ? undefined : instant(parsed);
 }
 
 /** The sums over all managed nodes that `status` shows. */

@@ -1,8 +1,8 @@
 import { annotations, type Pod } from "../api/index.ts";
 import { podSummaryOf, workloadClassOf } from "../demand/index.ts";
-import { between, milliseconds } from "../units/index.ts";
+import { between, milliseconds, parseInstant } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { hasEnded, timeOf } from "./node-summary.ts";
+import { hasEnded } from "./node-summary.ts";
 import { ageText, type ClusterProblem } from "./problem.ts";
 
 /** Every pod waits for a moment, and a promotion takes some seconds. */
@@ -11,7 +11,7 @@ const WAITS_LONG = milliseconds(120_000);
 export function podProblems({ pods = [], now }: ClusterObjects, settings: ReportSettings): ClusterProblem[] {
   const active = pods.filter((pod) => !hasEnded(pod));
   const waiting = active.filter((pod) => {
-    const created = timeOf(pod.metadata.creationTimestamp);
+    const created = parseInstant(pod.metadata.creationTimestamp);
     const isPending = (pod.spec?.nodeName ?? "") === "" && podSummaryOf(pod).active;
     return isPending && created !== undefined && between(created, now) > WAITS_LONG;
   });
@@ -65,7 +65,7 @@ function waitProblem(
   ];
 }
 
-const createdAt = (pod: Pod): number => timeOf(pod.metadata.creationTimestamp) ?? 0;
+const createdAt = (pod: Pod): number => parseInstant(pod.metadata.creationTimestamp) ?? 0;
 const namespaceOf = (pod: Pod | undefined): string => pod?.metadata.namespace ?? "default";
 const podsText = (pods: readonly Pod[]): string =>
   pods.length === 1 ? `pod ${namespaceOf(pods[0])}/${pods[0]?.metadata.name}` : `${pods.length} pods`;

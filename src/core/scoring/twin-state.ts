@@ -1,8 +1,8 @@
 import { type AwaitedPod, awaitedPodOf, isAwake, type NodeTwinStatus, type SchedulableClass } from "../api/index.ts";
 import {
   type Instant,
-  instant,
   type Percent,
+  parseInstant,
   percent,
   type Watts,
   type WattsPerMinute,
@@ -38,7 +38,7 @@ const knownClasses: ReadonlySet<unknown> = new Set<KnownClass>(["performance", "
 export function twinStateOf(status: NodeTwinStatus): TwinState {
   return {
     schedulableClass: classOf(status),
-    updatedAt: instantOf(status.lastUpdated),
+    updatedAt: parseInstant(status.lastUpdated),
     power: measuredPower(status.powerMeasurement),
     predictedHeadroom: share(status.predictedPowerHeadroomScore),
     coolingStress: share(status.predictedCoolingStressScore),
@@ -76,9 +76,4 @@ const finite = (value: unknown): number | undefined => (Number.isFinite(value) ?
 function share(value: unknown): Percent | undefined {
   const known = finite(value);
   return known === undefined || known < 0 || known > 100 ? undefined : percent(known);
-}
-
-function instantOf(text: string | undefined): Instant | undefined {
-  const parsed = finite(Date.parse(text ?? ""));
-  return parsed === undefined ? undefined : instant(parsed);
 }

@@ -68,6 +68,12 @@ export const elapsed = (from: MonotonicInstant, to: MonotonicInstant): Milliseco
 let lastFormatted: { readonly at: Instant; readonly text: string } | undefined;
 
 /** The time in ISO 8601. It keeps the last text, because a planning pass writes one time to thousands of objects. */
+/** Undefined for a text that is no time, and for anything that is no text. */
+export function parseInstant(text: unknown): Instant | undefined {
+  const time = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time) ? undefined : instant(time);
+}
+
 export function isoTime(at: Instant): string {
   if (lastFormatted?.at !== at) lastFormatted = { at, text: new Date(at).toISOString() };
   return lastFormatted.text;

@@ -16,18 +16,18 @@ import {
   type Transport,
 } from "../../platform/kube/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
-import { readCluster } from "./cluster-reader.ts";
+import { readCluster } from "./cluster/cluster-reader.ts";
+import { setStopped } from "./cluster/installation.ts";
 import { advised, type ConsoleContext, usageError } from "./context.ts";
-import { doctorText, examineInstallation, needsAction } from "./doctor.ts";
-import { setStopped } from "./installation.ts";
-import { eventsOf, nodeDetailsOf } from "./node-details.ts";
-import { nodeListOf } from "./node-list.ts";
-import { pinNode, unpinNode } from "./pin.ts";
+import { doctorText, examineInstallation, needsAction } from "./doctor/doctor.ts";
+import { eventsOf, nodeDetailsOf } from "./nodes/node-details.ts";
+import { nodeListOf } from "./nodes/node-list.ts";
+import { pinNode, unpinNode } from "./nodes/pin.ts";
+import { watchText } from "./output/watch.ts";
 import { planOf, planText } from "./plan.ts";
-import { measureSavings, savingsCsv, savingsText } from "./savings.ts";
+import { measureSavings, savingsCsv, savingsText } from "./savings/savings.ts";
 import { statusReport } from "./status.ts";
-import { supportBundle } from "./support-bundle.ts";
-import { watchText } from "./watch.ts";
+import { supportBundle } from "./support/support-bundle.ts";
 import { explainPod, whyText } from "./why.ts";
 
 const NOW = Date.UTC(2030, 0, 1, 12);

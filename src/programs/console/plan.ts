@@ -8,13 +8,13 @@ import {
   replan,
 } from "../../core/report/index.ts";
 import { between, instant } from "../../core/units/index.ts";
-import { requireKinds, whyUnknown } from "./cluster-reader.ts";
+import { requireKinds, whyUnknown } from "./cluster/cluster-reader.ts";
+import { readProgramPages } from "./cluster/program-pages.ts";
+import { catalogue, programSettings } from "./cluster/program-settings.ts";
 import type { ConsoleContext, Screen } from "./context.ts";
-import type { Printable } from "./output.ts";
-import { readProgramPages } from "./program-pages.ts";
-import { catalogue, programSettings } from "./program-settings.ts";
-import { wrap } from "./screen.ts";
-import { renderColumns, type TableColumn } from "./table.ts";
+import type { Printable } from "./output/output.ts";
+import { wrap } from "./output/screen.ts";
+import { renderColumns, type TableColumn } from "./output/table.ts";
 
 /** A plan, and in words where it comes from. */
 export interface SourcedPlan {

@@ -9,10 +9,10 @@ import {
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
-import { whyUnknown } from "./cluster-reader.ts";
+import { whyUnknown } from "./cluster/cluster-reader.ts";
 import { type AdvisingContext, advised, type Screen } from "./context.ts";
-import type { Printable } from "./output.ts";
-import { bar, cut, paintFor, powerText, wrap } from "./screen.ts";
+import type { Printable } from "./output/output.ts";
+import { bar, cut, paintFor, powerText, wrap } from "./output/screen.ts";
 
 /** `joulie status`: one screen, problems first. */
 export function statusReport(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {

@@ -10,12 +10,12 @@ import {
   verdictInWords,
 } from "../../core/report/index.ts";
 import type { ExtenderConfig } from "../extender/index.ts";
-import { withPodsAndTwins } from "./cluster-reader.ts";
+import { withPodsAndTwins } from "./cluster/cluster-reader.ts";
+import { type PageAnswers, readProgramPages } from "./cluster/program-pages.ts";
+import { programSettings, settingsIn } from "./cluster/program-settings.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "./context.ts";
-import type { Printable } from "./output.ts";
-import { type PageAnswers, readProgramPages } from "./program-pages.ts";
-import { programSettings, settingsIn } from "./program-settings.ts";
-import { paintFor, wrap } from "./screen.ts";
+import type { Printable } from "./output/output.ts";
+import { paintFor, wrap } from "./output/screen.ts";
 
 export interface WhyOptions {
   /** `NAME`, `NAMESPACE/NAME` or `pod/NAME`. */

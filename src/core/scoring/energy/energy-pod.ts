@@ -1,6 +1,6 @@
 import type { Pod } from "../../api/index.ts";
 import { demandOf, expectedDurationOf, type PodDemand } from "../../demand/index.ts";
-import { type Instant, instant, type Seconds } from "../../units/index.ts";
+import { type Instant, parseInstant, type Seconds } from "../../units/index.ts";
 
 /** A pod to place, as far as its joules depend on it. */
 export interface PlacedPod {
@@ -30,13 +30,8 @@ export function runningPodOf(pod: Pod): RunningPod {
   return {
     demand: { cpuCores, gpus: gpus.size <= MAX_GPU_KINDS ? gpus : new Map([...gpus].slice(0, MAX_GPU_KINDS)) },
     duration: expectedDurationOf(pod).duration,
-    startedAt: instantOf(pod.status?.startTime) ?? instantOf(pod.metadata.creationTimestamp),
+    startedAt: parseInstant(pod.status?.startTime) ?? parseInstant(pod.metadata.creationTimestamp),
     background:
       Array.isArray(owners) && owners.some((owner) => BACKGROUND.has((owner as { kind?: unknown } | null)?.kind)),
   };
-}
-
-function instantOf(text: unknown): Instant | undefined {
-  const parsed = typeof text === "string" ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(parsed) ? undefined : instant(parsed);
 }

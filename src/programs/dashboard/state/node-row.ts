@@ -2,7 +2,7 @@ import { isAwake, type NodeTwin, type Pod, pinnedPolicyName } from "../../../cor
 import { workloadClassOf } from "../../../core/demand/index.ts";
 import { gpuDeviceResources } from "../../../core/inventory/index.ts";
 import { isMeasured } from "../../../core/report/index.ts";
-import type { Instant, Milliseconds } from "../../../core/units/index.ts";
+import { type Instant, type Milliseconds, parseInstant } from "../../../core/units/index.ts";
 import type { WatchedNode } from "../../console/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
 
@@ -85,10 +85,7 @@ function controlOf(twin: NodeTwin | undefined): number | null {
   return codes.length === 0 ? null : Math.max(...codes);
 }
 
-export function timestampOrNull(text: string | undefined): number | null {
-  const time = Date.parse(text ?? "");
-  return Number.isNaN(time) ? null : time;
-}
+export const timestampOrNull = (text: string | undefined): number | null => parseInstant(text) ?? null;
 
 const known = (value: number | undefined): number | null => (Number.isFinite(value) ? (value as number) : null);
 
