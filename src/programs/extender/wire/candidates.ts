@@ -3,8 +3,6 @@ export class RowTable {
   readonly width: number;
   count = 0;
   cells: Int32Array;
-  /** Incremented by `clear`, so that a reader can detect that its rows were replaced. */
-  generation = 0;
 
   constructor(width: number) {
     this.width = width;
@@ -13,7 +11,6 @@ export class RowTable {
 
   clear(): void {
     this.count = 0;
-    this.generation++;
   }
 
   /** Appends a row of zeros and returns its start. */
@@ -53,24 +50,22 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
- * is read into the same table; later use throws instead of returning the nodes of another pod.
+ * is read into the same table: an answer is computed before that, without a pause.
  */
 export class Candidates {
   readonly kind: "names" | "nodes";
   /** The whole request. */
   readonly body: Buffer;
   readonly #table: RowTable;
-  readonly #generation: number;
 
   constructor(kind: Candidates["kind"], body: Buffer, table: RowTable) {
     this.kind = kind;
     this.body = body;
     this.#table = table;
-    this.#generation = table.generation;
   }
 
   get count(): number {
-    return this.#currentTable().count;
+    return this.#table.count;
   }
 
   name(i: number): string {
@@ -125,13 +120,13 @@ export class Candidates {
 
   /** All candidates as the request spells them, from the first to the last, with what separates them. */
   get list(): Buffer {
-    const { count } = this.#currentTable();
+    const { count } = this.#table;
     return count === 0 ? EMPTY : this.body.subarray(this.startOf(0), this.endOf(count - 1));
   }
 
   /** Writes the slot of each candidate to the same position in `out`, -1 for an unknown name. */
   slots(index: SlotIndex, out: Int32Array): void {
-    const { count } = this.#currentTable();
+    const { count } = this.#table;
     if (count === 0) return;
     if (this.kind === "nodes") {
       for (let i = 0; i < count; i++) out[i] = index.slotOf(this.name(i));
@@ -142,14 +137,7 @@ export class Candidates {
     for (let i = 0; i < count; i++) out[i] = index.slotOf(names[i] as string);
   }
 
-  #currentTable(): RowTable {
-    if (this.#table.generation !== this.#generation)
-      throw new Error("the table of these candidates holds another request now");
-    return this.#table;
-  }
-
   #cell(i: number, cell: number): number {
-    if (!(i >= 0 && i < this.#table.count)) throw new RangeError(`candidate ${i} of ${this.#table.count}`);
     return this.#table.cells[i * this.#table.width + cell] as number;
   }
 

@@ -1,5 +1,5 @@
 import { nodePowerStates } from "../../../core/api/index.ts";
-import { metric } from "../../../platform/metrics/index.ts";
+import { counter, gauge, metric } from "../../../platform/metrics/index.ts";
 
 export const definitions = {
   state: metric({
@@ -9,18 +9,10 @@ export const definitions = {
     labels: ["node", "state"],
     states: nodePowerStates,
   }),
-  sleeps: metric({
-    name: "joulie_power_sleeps_total",
-    help: "Sleeps that ended, by result; a failed sleep leaves the node on.",
-    type: "counter",
-    labels: ["result"],
-  }),
-  wakes: metric({
-    name: "joulie_power_wakes_total",
-    help: "Wakes that ended, by result.",
-    type: "counter",
-    labels: ["result"],
-  }),
+  sleeps: counter("joulie_power_sleeps_total", "Sleeps that ended, by result; a failed sleep leaves the node on.", [
+    "result",
+  ]),
+  wakes: counter("joulie_power_wakes_total", "Wakes that ended, by result.", ["result"]),
   wakeSeconds: metric({
     name: "joulie_power_wake_duration_seconds",
     help: "Duration of successful wakes of machines that were off, from the decision until pods may run, in seconds.",
@@ -28,16 +20,6 @@ export const definitions = {
     labels: [],
     buckets: [30, 60, 120, 180, 240, 300, 420, 600, 900, 1800],
   }),
-  switchErrors: metric({
-    name: "joulie_power_switch_errors_total",
-    help: "Failed calls of power switches, by reason.",
-    type: "counter",
-    labels: ["reason"],
-  }),
-  leading: metric({
-    name: "joulie_power_leading",
-    help: "1 if this replica is the leader, which switches machines, else 0.",
-    type: "gauge",
-    labels: [],
-  }),
+  switchErrors: counter("joulie_power_switch_errors_total", "Failed calls of power switches, by reason.", ["reason"]),
+  leading: gauge("joulie_power_leading", "1 if this replica is the leader, which switches machines, else 0.", []),
 } as const;
