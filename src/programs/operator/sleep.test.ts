@@ -150,7 +150,7 @@ describe("SLEEP_MODE", () => {
     harness.start();
     await harness.advance(2 * MINUTE);
     expect(await wanted()).toBe("- - - -");
-    expect(Array.from(paths).some((path) => /powerendpoints|persistentvolumes|configmaps/.test(path))).toBe(false);
+    expect(Array.from(paths).some((path) => /powerendpoints|persistentvolumes|joulie-arrivals/.test(path))).toBe(false);
   });
 
   it("SLP-40 a local volume, a lost proof or a lost label keeps a node awake or wakes it", async () => {
