@@ -6,7 +6,15 @@ import { RoleMutants } from "../rights/mutants.ts";
 import { startRightsPlane } from "../rights/plane.ts";
 
 const sample: readonly (readonly [InstalledProgram, readonly string[]])[] = [
-  ["extender", ["list nodes", "watch joulie.io/nodetwins", "create authentication.k8s.io/tokenreviews"]],
+  [
+    "extender",
+    [
+      "list nodes",
+      "watch joulie.io/nodetwins",
+      "create authentication.k8s.io/tokenreviews",
+      "watch configmaps joulie-operator-state in install-x",
+    ],
+  ],
   ["check", ["get services/proxy joulie-scheduler-extender:metrics in install-x"]],
   ["uninstall", ["delete coordination.k8s.io/leases joulie-power in install-x", "patch nodes"]],
 ];

@@ -1,7 +1,8 @@
 // An extender: filters by twins, scores by hardware, and with SCORING=energy by running pods.
-import { apiVersion } from "../../src/core/api/index.ts";
+import { apiVersion, operatorConfigMap } from "../../src/core/api/index.ts";
 import { freePorts } from "../../src/platform/serve/listen.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
+import { followOperator } from "../../src/programs/extender/operator-settings.ts";
 import { runExtender } from "../../src/programs/extender/start.ts";
 import type { ScenarioRun, StartedProgram } from "./run.ts";
 
@@ -22,7 +23,13 @@ async function startExtender(run: ScenarioRun, variables: Readonly<Record<string
   const program = run.start(
     extenderConfig,
     { EXTENDER_ADDR: `127.0.0.1:${port}`, ...variables },
-    async (config, world, signal) => runExtender(config, world, signal),
+    async (config, world, signal) =>
+      followOperator(
+        config,
+        { ...world, sources: {} },
+        async (agreed, stop) => runExtender(agreed, world, stop),
+        signal,
+      ),
   );
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -49,8 +56,28 @@ async function createNode(run: ScenarioRun, name: string, profile: string): Prom
   await publish(run, name, profile);
 }
 
+/** Publishes the operator's settings. */
+async function settle(run: ScenarioRun): Promise<void> {
+  const metadata = { name: operatorConfigMap };
+  const data = { DRAINING_LABEL: "site.example/draining" };
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+  await run.create(`/api/v1/namespaces/${run.names.namespace}/configmaps`, object);
+}
+
+async function follow(run: ScenarioRun, extender: Extender): Promise<void> {
+  // Nothing is served while it begins anew; a condition that throws is asked again.
+  const page = async () => (await fetch(`${extender.url()}/debug/decisions`)).text();
+  await run.until("it takes the operator's settings", async () => (await page()).includes("site.example/draining"));
+  const path = `/api/v1/namespaces/${run.names.namespace}/configmaps/${operatorConfigMap}`;
+  await run.plane.api.mergePatch(path, { data: { DRAINING_LABEL: "other.example/draining" } });
+  await run.until("it follows a change", async () => (await page()).includes("other.example/draining"));
+}
+
 export async function extenderLife(run: ScenarioRun): Promise<void> {
-  await decide(run, await startExtender(run));
+  await settle(run);
+  const extender = await startExtender(run);
+  await decide(run, extender);
+  await follow(run, extender);
 }
 
 /** With SCORING=energy the extender counts the pods of each node. */
@@ -65,6 +92,7 @@ export async function energyExtenderLife(run: ScenarioRun): Promise<void> {
       spec: { nodeName: node, containers: [{ name: "main", image: "none" }] },
     });
   await place("early");
+  await settle(run);
   const extender = await startExtender(run, { SCORING: "energy" });
   const count = async () => {
     const page = await (await fetch(`${extender.metricsUrl()}/metrics`)).text();
@@ -75,6 +103,7 @@ export async function energyExtenderLife(run: ScenarioRun): Promise<void> {
   await place("late");
   await run.until("it counts a new pod", async () => (await count()) > before);
   await decide(run, extender);
+  await follow(run, extender);
 }
 
 async function decide(run: ScenarioRun, extender: Extender): Promise<void> {

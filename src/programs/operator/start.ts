@@ -28,7 +28,7 @@ import { PowerPoller } from "./observe/power-poller.ts";
 import { planPage } from "./plan-page.ts";
 import { PlanningLoop } from "./planning-loop.ts";
 import { removeFormerLabels } from "./reconcile/former-labels.ts";
-import { PendingWrites } from "./reconcile/pending-writes.ts";
+import { PendingWrites } from "./reconcile/plan-writer.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
 import { settingsOf, sharedSettings } from "./settings.ts";
 

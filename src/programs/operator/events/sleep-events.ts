@@ -1,11 +1,8 @@
 import type { ClusterPlan, SnapshotNode } from "../../../core/planning/index.ts";
 import type { SleepDecision, SleepMode, WaitForWake } from "../../../core/sleep/index.ts";
-import { type Instant, instant } from "../../../core/units/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
 import type { EventRecorder } from "../../../platform/kube/index.ts";
-
-/** A queue of a thousand pods is one occurrence. Its Events must not displace others. */
-const MAX_PODS_PER_MINUTE = 50;
-const MINUTE = 60_000;
+import { EventBudget } from "./event-budget.ts";
 
 /** Publishes Events about nodes that sleep or wake, and on pods that wait for a wake. */
 export class SleepEvents {
@@ -13,7 +10,7 @@ export class SleepEvents {
   readonly #recommends: boolean;
   /** The node in the last Event about each waiting pod, by uid. */
   readonly #reported = new Map<string, string>();
-  #minute = { since: instant(Number.NEGATIVE_INFINITY), count: 0 };
+  readonly #budget = new EventBudget();
 
   constructor(recorder: Pick<EventRecorder, "record">, mode: SleepMode) {
     this.#recorder = recorder;
@@ -53,7 +50,7 @@ export class SleepEvents {
       const { reference } = pod;
       if (reference === undefined || this.#recommends) continue;
       present.add(reference.uid);
-      if (this.#reported.get(reference.uid) === node || !this.#mayReport(at)) continue;
+      if (this.#reported.get(reference.uid) === node || !this.#budget.take(at)) continue;
       this.#reported.set(reference.uid, node);
       this.#recorder.record({
         regarding: { apiVersion: "v1", kind: "Pod", ...reference },
@@ -64,10 +61,5 @@ export class SleepEvents {
       });
     }
     for (const uid of this.#reported.keys()) if (!present.has(uid)) this.#reported.delete(uid);
-  }
-
-  #mayReport(now: Instant): boolean {
-    if (Math.abs(now - this.#minute.since) >= MINUTE) this.#minute = { since: now, count: 0 };
-    return this.#minute.count++ < MAX_PODS_PER_MINUTE;
   }
 }

@@ -1,8 +1,9 @@
 import { annotations } from "../../../core/api/index.ts";
 import { workloadClasses } from "../../../core/demand/index.ts";
-import { type Instant, instant } from "../../../core/units/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
 import type { EventRecorder } from "../../../platform/kube/index.ts";
 import { printable } from "../../../platform/log/index.ts";
+import { EventBudget } from "./event-budget.ts";
 
 /** A pod with an invalid class annotation. */
 export interface PodOfUnknownClass {
@@ -13,16 +14,12 @@ export interface PodOfUnknownClass {
   readonly text: string;
 }
 
-/** A Deployment with a thousand replicas is one mistake. Its Events must not displace Events about nodes. */
-const MAX_PER_MINUTE = 50;
-const MINUTE = 60_000;
-
 /** Publishes a warning Event on each Pod with an invalid class annotation, once per pod and value. */
 export class UnknownClassEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
   /** The reported value of each pod, by uid. */
   readonly #reported = new Map<string, string>();
-  #minute = { since: instant(Number.NEGATIVE_INFINITY), count: 0 };
+  readonly #budget = new EventBudget();
 
   constructor(recorder: Pick<EventRecorder, "record">) {
     this.#recorder = recorder;
@@ -33,16 +30,11 @@ export class UnknownClassEvents {
     const present = new Set<string>();
     for (const pod of pods) {
       present.add(pod.uid);
-      if (this.#reported.get(pod.uid) === pod.text || !this.#mayReport(now)) continue;
+      if (this.#reported.get(pod.uid) === pod.text || !this.#budget.take(now)) continue;
       this.#reported.set(pod.uid, pod.text);
       this.#record(pod);
     }
     for (const uid of this.#reported.keys()) if (!present.has(uid)) this.#reported.delete(uid);
-  }
-
-  #mayReport(now: Instant): boolean {
-    if (Math.abs(now - this.#minute.since) >= MINUTE) this.#minute = { since: now, count: 0 };
-    return this.#minute.count++ < MAX_PER_MINUTE;
   }
 
   #record({ namespace, name, uid, text }: PodOfUnknownClass): void {

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../../core/api/index.ts";
+import type { Condition, NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../../core/api/index.ts";
 import { type ClusterSnapshot, isMirror, type NodePlan, statusToPublish } from "../../../core/planning/index.ts";
 import { hasSameCaps, observedStateOf } from "../../../core/policy/index.ts";
 import { isWorthPublishing } from "../../../core/twin/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { OperatorSettings } from "../settings.ts";
-import { conditionOf, isSameCondition } from "./published-condition.ts";
 
 /** One write. The steps of a node are written in order; after a failure the rest is skipped. */
 export type WriteStep =
@@ -145,3 +144,26 @@ function mirrorStep(
   if (profile !== undefined && isDeepStrictEqual(profile.spec, spec)) return [];
   return [{ kind: "mirror", spec, nodeUid, resourceVersion }];
 }
+
+const PUBLISHED = "Published";
+const MAX_MESSAGE_LENGTH = 1000;
+
+/** The Published condition of a NodeTwin: whether the operator could write everything it decided about the node. */
+function conditionOf(
+  published: readonly Condition[] | undefined,
+  failure: string | undefined,
+  now: Instant,
+): Condition {
+  const status = failure === undefined ? "True" : "False";
+  const last = published?.find(({ type }) => type === PUBLISHED);
+  return {
+    type: PUBLISHED,
+    status,
+    reason: failure === undefined ? "Written" : "WriteFailed",
+    message: failure?.slice(0, MAX_MESSAGE_LENGTH) ?? "all decisions about this node are written",
+    lastTransitionTime: last?.status === status ? last.lastTransitionTime : new Date(now).toISOString(),
+  };
+}
+
+const isSameCondition = (published: readonly Condition[] | undefined, { type, status, reason }: Condition): boolean =>
+  published?.some((one) => one.type === type && one.status === status && one.reason === reason) === true;

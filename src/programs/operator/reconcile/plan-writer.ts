@@ -10,13 +10,23 @@ import type { OperatorSettings } from "../settings.ts";
 import { type ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
 import { ConflictTracker } from "./conflict-tracker.ts";
 import type { NodeDiff, WriteStep } from "./diff.ts";
-import type { NodeDiffer } from "./node-differ.ts";
-import type { PendingWrites } from "./pending-writes.ts";
 import { mayHaveSucceeded } from "./write-failures.ts";
+
+/**
+ * Writes that were sent but not confirmed, by node. They outlive the leader's term: a server that hung may still execute them
+ * long after.
+ */
+export class PendingWrites {
+  /** Eco caps, with the resourceVersion of the twin that they were sent for. The server rejects them for any other version. */
+  readonly ecoCaps = new Map<string, string>();
+  /** State transitions. A later plan shows whether they took place. */
+  readonly transitions = new Map<string, NodePlan>();
+}
 
 export interface PlanWriterOptions {
   readonly api: ApiWriter;
-  readonly differ: NodeDiffer;
+  /** Compares a plan with the cluster as it is now. */
+  readonly diff: (plan: NodePlan) => NodeDiff;
   readonly clock: Clock;
   readonly state: ClusterState;
   readonly settings: OperatorSettings;
@@ -62,9 +72,9 @@ export class PlanWriter {
 
   /** Throws WriteSuperseded if the plan no longer applies, and FailedStep if a write fails. */
   async write(plan: NodePlan, signal: AbortSignal): Promise<void> {
-    const { metrics, differ, requestPass } = this.#options;
+    const { metrics, requestPass } = this.#options;
     await this.#settleEcoCaps(plan, signal);
-    const diff = differ.diff(plan);
+    const diff = this.#options.diff(plan);
     for (const step of diff.steps) {
       await this.#writeStep(plan, diff, step, signal);
       metrics.countWrite(step.kind === "status" && step.heartbeat ? "heartbeat" : step.kind);

@@ -9,10 +9,9 @@ import type { ClusterState } from "../observe/cluster-state.ts";
 import type { OperatorSettings } from "../settings.ts";
 import { AlivePublisher } from "./alive-publisher.ts";
 import { ApiWriter, FailedStep, WriteSuperseded } from "./api-writer.ts";
+import { diffNode, type NodeDiff } from "./diff.ts";
 import { Heartbeats, type PublishedTwin } from "./heartbeats.ts";
-import { NodeDiffer } from "./node-differ.ts";
-import type { PendingWrites } from "./pending-writes.ts";
-import { PlanWriter } from "./plan-writer.ts";
+import { type PendingWrites, PlanWriter } from "./plan-writer.ts";
 import { WriteFailures } from "./write-failures.ts";
 
 export interface ReconcilerOptions {
@@ -48,7 +47,6 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: WorkQueue;
   readonly #api: ApiWriter;
-  readonly #differ: NodeDiffer;
   readonly #planWriter: PlanWriter;
   readonly #failures: WriteFailures;
   readonly #heartbeats: Heartbeats;
@@ -69,8 +67,7 @@ export class Reconciler {
       agentInterval: settings.heartbeatWithAgent,
       isFromAgent: (lastUpdated) => this.#alive.has(lastUpdated),
     });
-    this.#differ = new NodeDiffer({ ...options, heartbeats: this.#heartbeats, failures: this.#failures });
-    this.#planWriter = new PlanWriter({ ...options, api: this.#api, differ: this.#differ });
+    this.#planWriter = new PlanWriter({ ...options, api: this.#api, diff: (plan) => this.#diff(plan) });
     this.#queue = new WorkQueue({
       clock: ioClock,
       random,
@@ -145,7 +142,16 @@ export class Reconciler {
       const { transition } = nodePlan.decision;
       if (transition === undefined || transition.name === failure.transition) return false;
     }
-    return this.#differ.diff(nodePlan).steps.length > 0;
+    return this.#diff(nodePlan).steps.length > 0;
+  }
+
+  /** Compares a plan with the cluster as it is now, with the due heartbeat and the last write failure of the node. */
+  #diff(plan: NodePlan): NodeDiff {
+    const { state, settings, clock } = this.#options;
+    const now = clock.now();
+    const lastUpdated = state.twin(plan.name)?.status?.lastUpdated ?? "";
+    const heartbeatDue = this.#heartbeats.isDue(plan.name, lastUpdated, now);
+    return diffNode(plan, state, { now, settings, heartbeatDue, failure: this.#failures.reportable(plan.name) });
   }
 
   async #work(name: string, signal: AbortSignal): Promise<void> {
