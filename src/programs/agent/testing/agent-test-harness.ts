@@ -4,7 +4,7 @@ import type { Catalogue } from "../../../core/inventory/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { eventually, realWork, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import type { JournalFiles } from "../../../platform/journal/index.ts";
 import {
   type ApiRequest,

@@ -3,7 +3,7 @@ import { crdOf, kinds } from "../../../core/api/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { eventually, VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";

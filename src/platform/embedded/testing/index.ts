@@ -1,0 +1,1 @@
+export { FaultyApi, type InjectedFault } from "./faulty-api.ts";
