@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
@@ -30,6 +30,8 @@ export interface NvmlCrashGuardOptions {
 export class NvmlCrashGuard {
   readonly #options: NvmlCrashGuardOptions;
   #testing: Promise<string | undefined> | undefined;
+  /** The process of a test that was given up, until it has ended. */
+  #left: ChildProcess | undefined;
   #unfinished: number;
   #isRecording: boolean;
   #disabled: { readonly reason: string; readonly at: MonotonicInstant } | undefined;
@@ -42,11 +44,11 @@ export class NvmlCrashGuard {
 
   /** Why NVML must not be used now; undefined if it may be used. */
   async whyDisabled(signal?: AbortSignal): Promise<string | undefined> {
-    const { clock, library } = this.#options;
+    const { clock } = this.#options;
     if (this.#unfinished < UNFINISHED_STARTS_TO_SUSPECT) return undefined;
     const before = this.#disabled;
     if (before !== undefined && elapsed(before.at, clock.monotonic()) < RETEST_INTERVAL) return before.reason;
-    this.#testing ??= testInSubprocess(library, signal);
+    this.#testing ??= this.#testInSubprocess(signal);
     const failure = await this.#testing;
     this.#testing = undefined;
     if (failure === undefined) {
@@ -58,6 +60,38 @@ export class NvmlCrashGuard {
     const reason = `NVML is not used: starting it did not finish ${this.#unfinished} times, and a test in a subprocess failed (${failure}); a broken board can cause this; NVML is tested again every 10 minutes`;
     this.#disabled = { reason, at: clock.monotonic() };
     return reason;
+  }
+
+  /**
+   * Returns why NVML fails the test; undefined if it passes. A test that ends with an error passes: NVML did not crash it. A process
+   * that waits for a hung driver cannot be killed: it is left alone, and no second one is started beside it.
+   */
+  async #testInSubprocess(signal: AbortSignal | undefined): Promise<string | undefined> {
+    const { clock, library } = this.#options;
+    if (this.#left !== undefined) return `its process ${this.#left.pid} was killed but has not ended`;
+    const args = ["--input-type=module", "--eval", TEST, import.meta.resolve("koffi"), ...nvmlFiles(library)];
+    const child = spawn(process.execPath, args, { cwd: "/", stdio: "ignore" });
+    const tested = Promise.withResolvers<string | undefined>();
+    child.once("error", (error) => tested.resolve(`it cannot be run: ${error.message}`));
+    child.once("exit", (_, killedBy) => {
+      this.#left = undefined;
+      tested.resolve(killedBy === null ? undefined : `killed by ${killedBy}`);
+    });
+    const giveUp = (why: string) => {
+      this.#left = child;
+      child.kill("SIGKILL");
+      child.unref();
+      tested.resolve(why);
+    };
+    const timer = clock.after(TEST_TIMEOUT, () => giveUp(`it did not finish within ${TEST_TIMEOUT} ms`));
+    const abort = () => giveUp("it was cancelled");
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await tested.promise;
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener("abort", abort);
+    }
   }
 
   begin(): void {
@@ -101,18 +135,6 @@ const TEST = `
     }
   }
   process.exit(0);`;
-
-/** Resolves to why the test failed; undefined if it passed. */
-async function testInSubprocess(library: string, signal: AbortSignal | undefined): Promise<string | undefined> {
-  const args = ["--input-type=module", "--eval", TEST, import.meta.resolve("koffi"), ...nvmlFiles(library)];
-  return new Promise((resolve) => {
-    const limits = { cwd: "/", timeout: TEST_TIMEOUT, killSignal: "SIGKILL", signal } as const;
-    const child = execFile(process.execPath, args, limits, (error) => {
-      if (error === null) resolve(undefined);
-      else resolve(child.signalCode === null ? `exit code ${child.exitCode}` : `killed by ${child.signalCode}`);
-    });
-  });
-}
 
 function unfinishedIn(file: string, key: string): number {
   try {
