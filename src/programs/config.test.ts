@@ -204,8 +204,6 @@ const contract: Record<string, Record<string, unknown>> = {
     PERFORMANCE_SHARE: unset,
     ECO_MAX_SLOWDOWN_PCT: unset,
     ECO_CLOCK_SHARE: unset,
-    ESTIMATOR_ERROR: 0,
-    HTML: unset,
     JSON: false,
   },
   fleet: {

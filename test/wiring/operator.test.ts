@@ -288,7 +288,11 @@ const table: VariableTable = {
     },
     {
       value: PROMETHEUS,
-      beside: { ENABLE_FACILITY_METRICS: "true", PROMETHEUS_ADDRESS: "http://127.0.0.1:9" },
+      beside: {
+        ENABLE_FACILITY_METRICS: "true",
+        OPERATOR_NODE_POWER_SOURCE: "static",
+        PROMETHEUS_ADDRESS: "http://127.0.0.1:9",
+      },
       observe: meters.surroundings,
       byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
       changed: "PUE 1.60, cooling 13.0, PSU 0.1",
