@@ -1,6 +1,6 @@
 // Judges from the recorded versions of all objects whether a pod met a node that was off or was being switched off.
 import { asleepTaint } from "../../src/core/api/index.ts";
-import { SleepBindings } from "../../src/programs/audit/index.ts";
+import { SleepBindings } from "./sleep-bindings.ts";
 import type { Version, WitnessedObject } from "./witness.ts";
 
 export interface BindingVerdict {

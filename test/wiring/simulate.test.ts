@@ -60,7 +60,6 @@ const sleeping = {
 const table: VariableTable = {
   ARM: { ...run, value: "least", changed: { runs: "least none 1" } },
   COMPARE: { ...run, value: "least,most", changed: { sameWork: true, runs: "least none 1, most none 1" } },
-  POLICY: { ...run, value: "static_partition", changed: { runs: "joulie static_partition 1" } },
   TRACE: { ...run, value: `${FOLDER}/jobs.csv`, changed: { trace: "jobs.csv", jobs: 2 } },
   CLUSTER: { ...run, value: "mixed", changed: { cluster: "mixed", jobs: 11 } },
   NODES: { ...run, value: "10", beside: { NODES: "5" }, changed: { nodes: 10, jobs: 14 } },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { crdOf, kinds, type NodeTwinStatus } from "../../core/api/index.ts";
 import { hardwareView } from "../../core/inventory/index.ts";
-import { type Instant, instant, joules, milliseconds, seconds, watts } from "../../core/units/index.ts";
+import { instant, joules, milliseconds, seconds, watts } from "../../core/units/index.ts";
 import { VirtualClock } from "../../platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { KubeClient, resources } from "../../platform/kube/index.ts";
@@ -20,19 +20,18 @@ describe("ClusterObserver", () => {
   let api: EmbeddedApi;
   let hand: KubeClient;
   let observer: ClusterObserver;
-  let asked: Instant | undefined;
   const off = new Set<string>();
 
   beforeEach(async () => {
     api = new EmbeddedApi({ clock, random: seededRandom(1), crds: kinds.map(crdOf) });
     hand = new KubeClient({ transport: api.transport(), clock, random: seededRandom(2), fieldManager: "a-person" });
-    asked = undefined;
     off.clear();
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as much of it as the observer reads
     const datacenter = {
       size: 2,
       has: (node: string) => ["a", "b"].includes(node),
       machine: (node: string) => ({ spec: { hardware }, physics: { caps: {} }, power: off.has(node) ? "off" : "on" }),
+      offences: { pods: 0, podSeconds: 0, first: [] },
       totals: { seconds: seconds(1), watts: watts(1), joules: joules(1) },
     } as unknown as ClusterObserverOptions["datacenter"];
     observer = new ClusterObserver({
@@ -45,8 +44,6 @@ describe("ClusterObserver", () => {
       namespace: "joulie-demo",
       stale: milliseconds(5 * MINUTE),
       settling: milliseconds(MINUTE),
-      askedAt: () => asked,
-      hearing: () => milliseconds(0),
       wakeMargin: () => milliseconds(MINUTE),
     });
     observer.start();
@@ -92,14 +89,6 @@ describe("ClusterObserver", () => {
     await hand.mergePatch(resources.pods, at, { status: { phase: "Succeeded" } }, { subresource: "status" });
     await settle();
   };
-  const createEndpoint = async () => {
-    const spec = { nodeName: "a", webhook: { url: "https://switch.example" } };
-    await hand.create(resources.powerEndpoints, { metadata: { name: "a" }, spec });
-  };
-  const power = async (status: object) => {
-    await hand.mergePatch(resources.powerEndpoints, { name: "a" }, { status }, { subresource: "status" });
-    await settle();
-  };
   const look = () => {
     observer.runPeriodicChecks();
     observer.runPeriodicChecks();
@@ -138,28 +127,8 @@ describe("ClusterObserver", () => {
     await publish("a", "draining");
     await finish("job");
     await publish("a", "eco");
-    expect(observer.history.drains).toEqual({ deferred: 1, completed: 1, takenBack: 0 });
+    expect(observer.drains.counts).toEqual({ deferred: 1, completed: 1, takenBack: 0 });
     expect(observer.pods).toEqual({ waiting: 0, running: 0, performance: 0, finished: 1 });
-  });
-
-  it("detects a performance pod bound to a draining node, but ignores a standard pod", async () => {
-    await publish("a", "draining");
-    await submit("job");
-    await submit("other", false);
-    await bind("job", "a");
-    await bind("other", "a");
-    asked = clock.now();
-    look();
-    expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 1 });
-  });
-
-  it("uses the class that was in effect at the binding, not a later one", async () => {
-    await publish("a", "performance");
-    await submit("job");
-    await bind("job", "a");
-    await publish("a", "draining");
-    look();
-    expect(observer.placements.figures).toMatchObject({ performancePods: 1, onEcoOrDraining: 0 });
   });
 
   it("compares caps only after the settling time", async () => {
@@ -221,60 +190,11 @@ describe("ClusterObserver", () => {
     off.add("a");
     await bind("job", "a");
     look();
-    expect(observer.sleepBindings.figures).toMatchObject({ pods: 1, violations: 1 });
-  });
-
-  it("detects pods that were bound to a node after its sleep, and accepts those before it and after its wake", async () => {
-    await createEndpoint();
-    for (const name of ["first", "second", "third"]) await submit(name, false);
-    await bind("first", "a");
-    await finish("first");
-    await power({ lastSleep: { at: "2030-01-01T18:00:00Z", result: "succeeded" } });
-    await bind("second", "a");
-    await power({ lastWake: { at: "2030-01-01T18:01:00Z", result: "succeeded" } });
-    await bind("third", "a");
-    look();
-    expect(observer.sleepBindings.figures).toEqual({
-      pods: 3,
-      violations: 1,
-      examples: ["default/second was bound to a, which was off"],
+    const checks = observer.checks({ twins: false, drains: undefined, figures: false, any: false, sleep: false });
+    expect(checks.find(({ name }) => name === "no pod was bound to a sleeping node")).toMatchObject({
+      ok: false,
+      figures: { pods: 1, toMachinesOff: 1, examples: ["default/job on a, which was off"] },
     });
-  });
-
-  it("detects a pod that was deleted after the node fell asleep, and one before the PowerEndpoint was deleted", async () => {
-    await createEndpoint();
-    const at = "2030-01-01T18:00:00Z";
-    for (const name of ["goes", "late"]) await submit(name, false);
-    await power({ operation: { type: "sleep", step: "count", startedAt: at, stepAt: at } });
-    await bind("goes", "a");
-    await power({ operation: null, lastSleep: { at, result: "succeeded" } });
-    await hand.delete(resources.pods, { name: "goes", namespace: "default" });
-    await clock.advanceAsync(milliseconds(MINUTE));
-    await bind("late", "a");
-    await hand.delete(resources.powerEndpoints, { name: "a" });
-    await settle();
-    look();
-    expect(observer.sleepBindings.figures.examples).toEqual([
-      "default/goes was bound to a before it was switched off, and did not stop that",
-      "default/late was bound to a, which was off",
-    ]);
-  });
-
-  it("does not count a pod that has ended or was deleted before the node fell asleep", async () => {
-    await createEndpoint();
-    const at = "2030-01-01T18:00:00Z";
-    for (const name of ["ends", "goes", "stays"]) await submit(name, false);
-    await power({ operation: { type: "sleep", step: "count", startedAt: at, stepAt: at } });
-    for (const name of ["ends", "goes", "stays"]) await bind(name, "a");
-    await finish("ends");
-    await hand.delete(resources.pods, { name: "goes", namespace: "default" });
-    // The grace period of a bound pod.
-    await clock.advanceAsync(milliseconds(MINUTE));
-    await settle();
-    await power({ operation: null, lastSleep: { at, result: "succeeded" } });
-    look();
-    expect(observer.sleepBindings.figures).toMatchObject({ pods: 3, violations: 1 });
-    expect(observer.sleepBindings.figures.examples[0]).toContain("default/stays");
   });
 
   it("counts sleeps from published power states, and measures waits for a wake from the operator's Event", async () => {

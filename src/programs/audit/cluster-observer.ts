@@ -1,19 +1,6 @@
-import {
-  type NodeTwin,
-  type Pod,
-  type PowerEndpoint,
-  type PowerEndpointStatus,
-  type SchedulableClass,
-  schedulableClasses,
-} from "../../core/api/index.ts";
+import { type NodeTwin, type Pod, type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
-import {
-  type Instant,
-  type Milliseconds,
-  type MonotonicInstant,
-  milliseconds,
-  type RandomSource,
-} from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
@@ -27,8 +14,7 @@ import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
-import { ClassHistory, PlacementAudit } from "./placement-audit.ts";
-import { SleepAudit, SleepHistory } from "./sleep-audit.ts";
+import { DrainHistory, SleepHistory } from "./state-history.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
 export interface ClusterObserverOptions {
@@ -45,10 +31,6 @@ export interface ClusterObserverOptions {
   readonly stale: Milliseconds;
   /** Maximum time from publishing a cap to enforcing it, in simulated time. */
   readonly settling: Milliseconds;
-  /** When the extender last filtered nodes for a pod, in simulated time. */
-  readonly askedAt: (pod: string) => Instant | undefined;
-  /** How much later than this observer the extender may receive a published change, in simulated time. */
-  readonly hearing: () => Milliseconds;
   /** What a wait for a wake may exceed its stated time by, in simulated time. */
   readonly wakeMargin: () => Milliseconds;
 }
@@ -84,27 +66,25 @@ const SETTLING_AT_LEAST = milliseconds(10_000);
  * simulated datacenter.
  */
 export class ClusterObserver {
-  readonly history = new ClassHistory();
-  readonly placements: PlacementAudit;
-  readonly sleepBindings = new SleepAudit();
+  readonly drains = new DrainHistory();
   readonly sleeps = new SleepHistory();
   readonly wakeWaits: WakeWaits;
   readonly caps: CapAudit;
   readonly #options: ClusterObserverOptions;
   readonly #twins: Reflector<ObservedTwin>;
-  readonly #endpoints: Reflector<ObservedEndpoint>;
   readonly #pods: Reflector<ObservedPod>;
   readonly #events: Reflector<ObservedEvent>;
   readonly #stopSwitch: StopSwitch;
   /** Jobs without a scheduling attempt yet, and when they appeared. */
   readonly #unseen = new Map<string, MonotonicInstant>();
+  readonly #bindings = { pods: 0, performancePods: 0, toMachinesOff: 0 };
+  readonly #boundToOff: string[] = [];
   #finished = 0;
 
   constructor(options: ClusterObserverOptions) {
     const { client, ioClock, random, log, datacenter } = options;
     this.#options = options;
     this.caps = new CapAudit((node) => datacenter.machine(node));
-    this.placements = new PlacementAudit(this.history, options.askedAt, options.hearing);
     this.wakeWaits = new WakeWaits(options.wakeMargin);
     const io = { client, clock: ioClock, random, log };
     this.#stopSwitch = new StopSwitch({ ...io, namespace: options.namespace, onChange: () => undefined });
@@ -113,12 +93,6 @@ export class ClusterObserver {
       resource: resources.nodeTwins,
       project: twinOf,
       onChange: (changes) => changes.forEach((change) => this.#twinChanged(change)),
-    });
-    this.#endpoints = new Reflector({
-      ...io,
-      resource: resources.powerEndpoints,
-      project: observedEndpointOf,
-      onChange: (changes) => changes.forEach((change) => this.#endpointChanged(change)),
     });
     this.#pods = new Reflector({
       ...io,
@@ -145,15 +119,13 @@ export class ClusterObserver {
     await Promise.all(this.#watches.map(async (watch) => watch.stop()));
   }
 
-  /** Runs the checks that poll: caps and placements. */
+  /** Runs the checks that poll: caps and waits. */
   runPeriodicChecks(): void {
     const { clock, ioClock, settling } = this.#options;
     const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
     const settled = { real: now.real - SETTLING_AT_LEAST, simulated: now.simulated - settling };
     if (this.#stopSwitch.reason === undefined) this.caps.compareSettled(settled, now);
     else this.caps.restartSettling(now);
-    this.placements.judge();
-    this.sleepBindings.judge();
     this.wakeWaits.judge(clock.now());
   }
 
@@ -232,9 +204,8 @@ export class ClusterObserver {
       sleeps: this.sleeps.counts,
       wakeWaits: this.wakeWaits.figures,
       twins: this.twins,
-      drains: this.history.drains,
-      placements: this.placements.figures,
-      sleepBindings: this.sleepBindings.figures,
+      drains: this.drains.counts,
+      bindings: { ...this.#bindings, examples: this.#boundToOff },
       offences: { pods, podSeconds, examples },
       caps: this.caps.figures,
     });
@@ -247,27 +218,21 @@ export class ClusterObserver {
   }
 
   get #watches() {
-    return [this.#twins, this.#endpoints, this.#pods, this.#events, this.#stopSwitch];
+    return [this.#twins, this.#pods, this.#events, this.#stopSwitch];
   }
 
   #twinChanged(change: Change<ObservedTwin>): void {
     if (change.type === "deleted") {
       this.caps.forget(change.key);
-      this.history.forget(change.key);
+      this.drains.forget(change.key);
       this.sleeps.forget(change.key);
       return;
     }
     const { clock, ioClock } = this.#options;
-    const { node, version, spec, status } = change.new;
-    this.history.record(node, { version, class: status?.schedulableClass, observedAt: clock.now() });
+    const { node, spec, status } = change.new;
+    this.drains.record(node, status?.schedulableClass);
     this.sleeps.record(node, status?.power?.state);
     this.caps.published(node, spec, { real: ioClock.monotonic(), simulated: clock.monotonic() });
-  }
-
-  #endpointChanged(change: Change<ObservedEndpoint>): void {
-    if (change.type === "deleted")
-      this.sleepBindings.endpointChanged(change.old.node, Number(change.goneAt), undefined);
-    else this.sleepBindings.endpointChanged(change.new.node, change.new.version, change.new.status);
   }
 
   #said(event: ObservedEvent): void {
@@ -284,40 +249,30 @@ export class ClusterObserver {
     if (change.type === "deleted" || change.new.node !== undefined || change.new.judged)
       this.#unseen.delete(change.key);
     else if (change.type === "added") this.#unseen.set(change.key, this.#options.ioClock.monotonic());
-    if (change.type === "deleted") {
-      this.wakeWaits.forget(change.old.key);
-      this.sleepBindings.ended(change.old.key, Number(change.goneAt));
-    }
+    if (change.type === "deleted") this.wakeWaits.forget(change.old.key);
     if (change.type !== "updated") return;
     const { old, new: pod } = change;
-    if (isActive(old.phase) && !isActive(pod.phase)) {
-      this.#finished++;
-      this.sleepBindings.ended(pod.key, pod.version);
-    }
+    if (isActive(old.phase) && !isActive(pod.phase)) this.#finished++;
     // A pod first seen with a node may have been bound at any earlier version, so only transitions count.
     if (old.node !== undefined || pod.node === undefined) return;
     const { clock, datacenter } = this.#options;
-    const machineOn = (datacenter.machine(pod.node)?.power ?? "on") === "on";
-    this.placements.add({ ...pod, pod: pod.key, node: pod.node });
-    this.sleepBindings.bound(pod.key, pod.node, pod.version, machineOn);
+    this.#bindings.pods++;
+    this.#bindings.performancePods += Number(pod.performance);
+    const power = datacenter.machine(pod.node)?.power ?? "on";
+    if (power !== "on") {
+      this.#bindings.toMachinesOff++;
+      if (this.#boundToOff.length < EXAMPLES) this.#boundToOff.push(`${pod.key} on ${pod.node}, which was ${power}`);
+    }
     this.wakeWaits.bound(pod.key, clock.now());
   }
 }
 
 const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";
 
-/** A NodeTwin with its resource version as a number. */
 export interface ObservedTwin {
   readonly node: string;
-  readonly version: number;
   readonly spec: NodeTwin["spec"];
   readonly status: NodeTwin["status"];
-}
-
-export interface ObservedEndpoint {
-  readonly node: string;
-  readonly version: number;
-  readonly status: PowerEndpointStatus | undefined;
 }
 
 export interface ObservedPod {
@@ -327,7 +282,6 @@ export interface ObservedPod {
   readonly performance: boolean;
   /** Whether the scheduler has tried to place it. */
   readonly judged: boolean;
-  readonly version: number;
 }
 
 /** An Event of the operator on a pod that waits for a node. */
@@ -340,12 +294,7 @@ export interface ObservedEvent {
 /** Needs no validation: the server has checked the object against the schema. */
 export function twinOf(object: KubeObject): ObservedTwin {
   const { spec, status } = object as unknown as NodeTwin;
-  return { node: object.metadata.name, version: versionOf(object), spec, status };
-}
-
-export function observedEndpointOf(object: KubeObject): ObservedEndpoint {
-  const { status } = object as unknown as PowerEndpoint;
-  return { node: object.metadata.name, version: versionOf(object), status };
+  return { node: object.metadata.name, spec, status };
 }
 
 export function podOf(object: KubeObject): ObservedPod {
@@ -357,7 +306,6 @@ export function podOf(object: KubeObject): ObservedPod {
     phase: pod.status?.phase ?? "Pending",
     performance: workloadClassOf(pod).workloadClass === "performance",
     judged: conditionsOf(object).some(({ type }) => type === "PodScheduled"),
-    version: versionOf(object),
   };
 }
 
@@ -377,5 +325,3 @@ export function eventOf(object: KubeObject): ObservedEvent | undefined {
   const { name = "", namespace = "default" } = regarding;
   return { pod: `${namespace}/${name}`, reason: reason ?? "", note: note ?? "" };
 }
-
-const versionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion);

@@ -18,7 +18,7 @@ import {
 import type { Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { ClusterObserver, type ClusterObserverOptions } from "../audit/index.ts";
+import { ClusterObserver } from "../audit/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
@@ -35,7 +35,6 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly began: MonotonicInstant;
   /** Whether nodes may sleep. */
   readonly sleeps: boolean;
-  readonly askedAt: ClusterObserverOptions["askedAt"];
   readonly onNotice: (text: string) => void;
 }
 
@@ -51,8 +50,6 @@ const MANY = 20;
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
-/** Watches deliver a change at different times: tolerance in real time for a busy process. */
-const HEARING = milliseconds(500);
 /** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound; as the operator reckons. */
 const BESIDE_WAKE = milliseconds(90_000);
 /** The operator states whole minutes, and calls take real time, which is longer in simulated time. */
@@ -103,8 +100,6 @@ export class DemoMonitor {
       namespace: DEMO_NAMESPACE,
       stale: intervals.stale,
       settling: milliseconds(AGENT_TICKS * intervals.agent),
-      askedAt: options.askedAt,
-      hearing: () => milliseconds(HEARING * this.#fastest),
       wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * this.#fastest),
     });
   }
@@ -147,7 +142,7 @@ export class DemoMonitor {
       classes: observer.classes,
       betweenStates: observer.betweenStates,
       sleep: this.#options.sleeps ? observer.sleepFigures : undefined,
-      drains: isEnergy(config) ? undefined : observer.history.drains,
+      drains: isEnergy(config) ? undefined : observer.drains.counts,
       pods: observer.pods,
       energy: this.#savings.latest,
       notice: clock.speed < this.#firstSpeed ? this.#notices.at(-1) : undefined,
@@ -178,7 +173,7 @@ export class DemoMonitor {
       simulatedSeconds,
       speed: { asked: this.#pace.requestedSpeed, last: clock.speed },
       classes: observer.classes,
-      drains: observer.history.drains,
+      drains: observer.drains.counts,
       ...(this.#options.sleeps && { sleep: observer.sleepFigures }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },

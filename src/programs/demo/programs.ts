@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { CodedError, errorCodeOf } from "../../core/api/index.ts";
-import { type Instant, type Milliseconds, milliseconds, seconds } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../core/units/index.ts";
 import {
   type Clock,
   clockWithCalendar,
@@ -8,7 +8,7 @@ import {
   type ScaledClock,
   systemClock,
 } from "../../platform/clock/index.ts";
-import { Scheduler } from "../../platform/embedded/index.ts";
+import { ExtenderClient, Scheduler } from "../../platform/embedded/index.ts";
 import { journalFiles } from "../../platform/journal/index.ts";
 import { KubeClient, resources, type Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
@@ -16,7 +16,6 @@ import { seededRandom, systemRandom } from "../../platform/random/index.ts";
 import { freePorts } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import { runAgent } from "../agent/index.ts";
-import { RecordingExtender } from "../audit/index.ts";
 import { PAGES_ANNOTATION, type PagedProgram } from "../console/index.ts";
 import { runDashboard } from "../dashboard/index.ts";
 import { runExtender } from "../extender/index.ts";
@@ -76,7 +75,6 @@ export class DemoPrograms {
   readonly #failed = Promise.withResolvers<never>();
   readonly #running = new Set<Promise<void>>();
   readonly #transports: Transport[] = [];
-  #extender: RecordingExtender | undefined;
 
   constructor(options: DemoProgramsOptions) {
     this.#options = options;
@@ -210,31 +208,22 @@ export class DemoPrograms {
 
   /** Waits for the extender first: without it every pod would fail and back off. */
   async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
-    const { config, plane, clock } = this.#options;
+    const { config, plane } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
     const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
-    const asked = new RecordingExtender(
-      { urlPrefix, ...verbs, weight: extenderWeight(config), nodeCacheCapable: true },
-      clock,
-    );
-    this.#extender = asked;
+    const extenderConfig = { urlPrefix, ...verbs, weight: extenderWeight(config), nodeCacheCapable: true };
     await this.#run("scheduler", async ({ transport, ioClock, random, log }, stopped) => {
       const io = { clock: ioClock, random };
       await new Scheduler({
         ...io,
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
-        extenders: [asked],
+        extenders: [new ExtenderClient(extenderConfig)],
         schedulerName: plane.workload.scheduler,
         ...schedulerSettings(config),
       }).run(stopped);
     });
-  }
-
-  /** When the extender last filtered nodes for a pod, in simulated time. */
-  lastFilteredAt(pod: string): Instant | undefined {
-    return this.#extender?.lastFilteredAt(pod);
   }
 
   /** Shuts down all programs and closes their connections after `limit` at the latest. */

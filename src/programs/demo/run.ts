@@ -91,7 +91,6 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
       log: log("demo"),
       began,
       sleeps: sleeps(config, cluster),
-      askedAt: (pod) => programs.lastFilteredAt(pod),
       onNotice: (text) => terminal ?? say(printableLine(`${text}\n`)),
     });
     monitor = running;

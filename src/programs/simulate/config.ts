@@ -14,15 +14,7 @@ import {
   quantity,
   text,
 } from "../../platform/config/index.ts";
-import {
-  arms,
-  CONTENDER,
-  type Contender,
-  contenderName,
-  DEFAULT_POLICY,
-  parseContender,
-  policies,
-} from "./contenders.ts";
+import { arms, CONTENDER, type Contender, contenderName, parseContender } from "./contenders.ts";
 import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 
 export const clusters = ["exp04", "mixed"] as const;
@@ -41,9 +33,6 @@ const members = {
     COMPARE: text({
       allowed: `a comma-separated list; the others are compared with the first; each is ${CONTENDER}`,
       about: "Runs several arms on the same jobs and compares them with the first: least,most,joulie.",
-    }),
-    POLICY: choice(policies, {
-      about: `Operator policy of the joulie arm; unset = ${DEFAULT_POLICY}. Other arms have an operator only as ARM:POLICY.`,
     }),
   }),
   ...flagsOnly("Jobs and machines", {
@@ -131,47 +120,21 @@ const members = {
 
 type Members = z.output<z.ZodObject<typeof members>>;
 
-type Asked = Pick<Members, "ARM" | "COMPARE" | "POLICY">;
-
 /** The contenders to run; undefined if one is invalid or listed twice. */
-export const contendersFrom = ({ ARM, COMPARE, POLICY }: Asked): readonly Contender[] | undefined =>
-  contendersOf(COMPARE ?? ARM ?? "joulie", POLICY);
+export const contendersFrom = ({ ARM, COMPARE }: Pick<Members, "ARM" | "COMPARE">): readonly Contender[] | undefined =>
+  contendersOf(COMPARE ?? ARM ?? "joulie");
 
-function contendersOf(list: string, policy: Members["POLICY"]): readonly Contender[] | undefined {
-  const contenders = list.split(",").map((item) => parseContender(item, policy ?? DEFAULT_POLICY));
+function contendersOf(list: string): readonly Contender[] | undefined {
+  const contenders = list.split(",").map(parseContender);
   const read = contenders.filter((contender) => contender !== undefined);
   const distinct = new Set(read.map(contenderName)).size === contenders.length;
   return distinct ? read : undefined;
 }
 
-const isReadable = (asked: Asked): boolean => contendersFrom(asked) !== undefined;
-
-/** Whether the policy flag changes any contender. */
-const takesPolicy = (asked: Asked): boolean => {
-  const names = policies.map((POLICY) =>
-    contendersFrom({ ...asked, POLICY })
-      ?.map(contenderName)
-      .join(","),
-  );
-  return new Set(names).size > 1;
-};
-
-type SleepFlag = "BOOT_CPU" | "BOOT_GPU" | "BOOT_FAILURES" | "SLEEP_RESERVE_QUANTILE" | "SLEEP_AFTER";
-
-const sleepOnly = (name: SleepFlag): ConfigRule<Members> => ({
-  reads: [name, "ARM", "COMPARE", "POLICY"],
-  holds: (asked) =>
-    asked[name] === undefined ||
-    !isReadable(asked) ||
-    (contendersFrom(asked) ?? []).some(({ sleep }) => sleep === true),
-  problem: "is set, but nodes sleep in no arm",
-  allowed: "with an arm such as energy+sleep",
-});
-
 const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
-  reads: [name, "POLICY"],
-  holds: ({ POLICY, [name]: list }) => {
-    const contenders = list === undefined ? [] : contendersOf(list, POLICY);
+  reads: [name],
+  holds: ({ [name]: list }) => {
+    const contenders = list === undefined ? [] : contendersOf(list);
     return contenders !== undefined && (name === "COMPARE" || contenders.length <= 1);
   },
   problem: name === "ARM" ? "is not an arm" : "contains an unknown arm, or one twice",
@@ -181,22 +144,11 @@ const readable = (name: "ARM" | "COMPARE"): ConfigRule<Members> => ({
 export const simulateConfig = configOf(members, [
   readable("ARM"),
   readable("COMPARE"),
-  sleepOnly("BOOT_CPU"),
-  sleepOnly("BOOT_GPU"),
-  sleepOnly("BOOT_FAILURES"),
-  sleepOnly("SLEEP_RESERVE_QUANTILE"),
-  sleepOnly("SLEEP_AFTER"),
   {
-    reads: ["COMPARE", "POLICY"],
-    holds: ({ COMPARE, POLICY }) => COMPARE === undefined || (contendersOf(COMPARE, POLICY)?.length ?? 2) > 1,
+    reads: ["COMPARE"],
+    holds: ({ COMPARE }) => COMPARE === undefined || (contendersOf(COMPARE)?.length ?? 2) > 1,
     problem: "names only one arm, so there is nothing to compare",
     allowed: "two arms or more, or --arm",
-  },
-  {
-    reads: ["POLICY", "ARM", "COMPARE"],
-    holds: (asked) => asked.POLICY === undefined || !isReadable(asked) || takesPolicy(asked),
-    problem: "is set, but no arm uses it",
-    allowed: "with the arm joulie without a policy, or use ARM:POLICY instead",
   },
   {
     reads: ["ARM", "COMPARE"],

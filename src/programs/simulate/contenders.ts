@@ -11,7 +11,7 @@ export const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "
 export type PolicyName = (typeof policies)[number];
 
 /** Default policy of the joulie arm, as in the demo. An installed operator defaults to static_partition. */
-export const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
+const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
 
 /** The policy that goes with SCORING=energy. */
 const ENERGY_POLICY: PolicyName = "fit_aware_v1";
@@ -30,12 +30,12 @@ const SLEEP = "+sleep";
 export const CONTENDER = `ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
 
 /** Parses `joulie`, `least:static_partition` or `energy+sleep`. Only the arms joulie and energy have caps by default. */
-export function parseContender(text: string, policyOfJoulie: PolicyName): Contender | undefined {
+export function parseContender(text: string): Contender | undefined {
   const [armText = "", policyText, ...rest] = text.trim().split(":");
   const sleeps = armText.endsWith(SLEEP);
   const name = sleeps ? armText.slice(0, -SLEEP.length) : armText;
   const arm = arms.find((candidate) => candidate === name);
-  const byDefault = arm === "joulie" ? policyOfJoulie : arm === "energy" ? ENERGY_POLICY : "none";
+  const byDefault = arm === "joulie" ? DEFAULT_POLICY : arm === "energy" ? ENERGY_POLICY : "none";
   const policy = policyText === undefined ? byDefault : policies.find((candidate) => candidate === policyText);
   if (arm === undefined || policy === undefined || rest.length > 0) return undefined;
   return { arm, policy, ...(sleeps && { sleep: true }) };

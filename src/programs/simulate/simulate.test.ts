@@ -167,15 +167,8 @@ describe("validation of joulie simulate flags", () => {
     [{ ARM: "least", COMPARE: "most,least" }, '--arm="least" is set together with --compare="most,least"'],
     [{ COMPARE: "least" }, '--compare="least" names only one arm, so there is nothing to compare'],
     [{ SEEDS: "5", TRACE: "x.csv" }, '--seeds="5" is set together with --trace="x.csv", whose jobs are the same'],
-    [{ ARM: "least", POLICY: "static_partition" }, '--policy="static_partition" is set, but no arm uses it'],
-    [{ COMPARE: "least,joulie:none", POLICY: "static_partition" }, "is set, but no arm uses it"],
     [{ LOAD: "0.5", TRACE: "x.csv" }, "whose jobs are fixed"],
     [{ SEEDS: "0" }, "--seeds"],
-    [{ COMPARE: "least,energy", BOOT_CPU: "4m" }, '--boot-cpu="4m" is set, but nodes sleep in no arm'],
-    [{ ARM: "kube", BOOT_GPU: "4m" }, "nodes sleep in no arm"],
-    [{ BOOT_FAILURES: "0.5" }, "nodes sleep in no arm"],
-    [{ SLEEP_AFTER: "1m" }, "nodes sleep in no arm"],
-    [{ SLEEP_RESERVE_QUANTILE: "0.5" }, "nodes sleep in no arm"],
     [{ ARM: "energy+sleep", BOOT_FAILURES: "1.5" }, "--boot-failures"],
     [{ ARM: "energy+sleep", BOOT_CPU: "soon" }, "--boot-cpu"],
     [{ NODES: "0" }, "--nodes"],
@@ -187,8 +180,6 @@ describe("validation of joulie simulate flags", () => {
   it.each<RawValues>([
     { ARM: "least:static_partition" },
     { COMPARE: "least,joulie,joulie:none" },
-    { POLICY: "static_partition" },
-    { COMPARE: "least,joulie", POLICY: "none" },
     { SEEDS: "1", TRACE: "x.csv" },
   ])("accepts %j", (flags) => {
     expect(problemsOf(flags)).toEqual([]);

@@ -34,7 +34,7 @@ function run(name: string, sleep: SleepOptions = {}, load = 0.3): Watched {
 }
 
 function runTrace(name: string, sleep: SleepOptions, trace: Trace, nodes: number): Watched {
-  const contender = parseContender(name, "queue_aware_v1") as Contender;
+  const contender = parseContender(name) as Contender;
   const machines = machinesOf("exp04", nodes, sleep);
   const spy = vi.spyOn(SimulatedCluster.prototype, "switchPower");
   const setup = {
@@ -276,11 +276,11 @@ it.each([
   ["least+sleep", { arm: "least", policy: "none", sleep: true }],
   ["kube+sleep:fit_aware_v1", { arm: "kube", policy: "fit_aware_v1", sleep: true }],
 ] as const)("reads %s and names it so", (text, contender) => {
-  const read = parseContender(text, "queue_aware_v1");
+  const read = parseContender(text);
   expect(read).toEqual(contender);
   expect(contenderName(read as Contender)).toBe(text);
 });
 
 it.each(["+sleep", "sleep", "energy+", "energy+sleep+sleep", "energy:none+sleep"])("rejects %s", (text) => {
-  expect(parseContender(text, "queue_aware_v1")).toBeUndefined();
+  expect(parseContender(text)).toBeUndefined();
 });

@@ -1,5 +1,5 @@
-import type { NodePowerState, PowerEndpointStatus } from "../../core/api/index.ts";
-import { phaseOf } from "../power/index.ts";
+import type { NodePowerState, PowerEndpointStatus } from "../../src/core/api/index.ts";
+import { phaseOf } from "../../src/programs/power/index.ts";
 
 interface Binding {
   readonly pod: string;
