@@ -18,32 +18,13 @@ export async function run(
     .version(packageJson.version, "--version", "print the version")
     .helpCommand(false);
   obey(joulie, "joulie", world);
-  const everyProgram: NamedProgram[] = [];
-  addCommands(joulie, "joulie", programs, async (program, command, name) => {
-    const { addFlags, runProgram } = await import("./program-command.ts");
-    addFlags(command, await program.config());
-    command.action(async () => {
-      exitCode = await runProgram(program, name, programs, command, world);
-    });
-  });
-
-  /** Flags belong to the command before them: `joulie agent probe --json` is not a flag of `joulie agent`. */
-  function addCommands(parent: Command, parentName: string, children: readonly Program[], prepare: Prepare): void {
-    parent.enablePositionalOptions();
-    const named = children.map((program) => {
-      const command = parent.command(program.name).description(program.summary).helpCommand(false);
-      const name = `${parentName} ${program.name}`;
-      obey(command, name, world);
-      if (program.actions !== undefined) addCommands(command, name, program.actions, prepare);
-      return { program, command, name };
-    });
-    everyProgram.push(...named);
-    // Loads only the configuration of the selected program, which keeps `--help` and `--version` fast.
-    parent.hook("preSubcommand", async (_, command) => {
-      const chosen = named.find((candidate) => candidate.command === command);
-      if (chosen !== undefined) await prepare(chosen.program, chosen.command, chosen.name);
-    });
-  }
+  /** Commands whose flags and actions are not loaded yet. */
+  const unloaded = new Map<Command, () => Promise<void>>();
+  const load = async (command: Command): Promise<void> => {
+    const define = unloaded.get(command);
+    unloaded.delete(command);
+    await define?.();
+  };
   const tools: CommandTools = {
     world,
     programs,
@@ -55,36 +36,48 @@ export async function run(
       return command;
     },
     commandAt: async (names) => {
-      const { addFlags } = await import("./program-command.ts");
       let found: Command | undefined = joulie;
       for (const name of names) {
         found = found?.commands.find((child) => child.name() === name);
-        if (found !== undefined) await undefinedCommands.get(found)?.();
+        if (found !== undefined) await load(found);
       }
-      const named = everyProgram.find(({ command }) => command === found);
-      if (named !== undefined) addFlags(named.command, await named.program.config());
       return found;
     },
   };
-  /** Commands whose options are not loaded yet. */
-  const undefinedCommands = new Map<Command, () => Promise<void>>();
-  addOneShotCommands(joulie, "joulie", oneShotCommands);
-  for (const { command, name } of everyProgram)
-    addOneShotCommands(command, name, programSubcommands[command.name()] ?? []);
 
-  function addOneShotCommands(parent: Command, parentName: string, children: readonly OneShotCommand[]): void {
+  const lazyProgram = (program: Program): LazyCommand => ({
+    ...program,
+    children: [
+      ...(program.actions ?? []).map(lazyProgram),
+      ...(programSubcommands[program.name] ?? []).map(lazyCommand),
+    ],
+    define: async (command, name) => {
+      const { addFlags, runProgram } = await import("./program-command.ts");
+      addFlags(command, await program.config());
+      command.action(async () => tools.exit(await runProgram(program, name, programs, command, world)));
+    },
+  });
+  const lazyCommand = (oneShot: OneShotCommand): LazyCommand => ({
+    ...oneShot,
+    children: [],
+    define: async (command) => (await oneShot.load())(command, tools),
+  });
+
+  /** Flags belong to the command before them: `joulie agent probe --json` is not a flag of `joulie agent`. */
+  function addCommands(parent: Command, parentName: string, children: readonly LazyCommand[]): void {
     if (children.length === 0) return;
     parent.enablePositionalOptions();
-    for (const { name, summary, load } of children) {
+    for (const { name, summary, children: own, define } of children) {
       const command = parent.command(name).description(summary).helpCommand(false);
-      obey(command, `${parentName} ${name}`, world);
-      undefinedCommands.set(command, async () => {
-        undefinedCommands.delete(command);
-        (await load())(command, tools);
-      });
+      const fullName = `${parentName} ${name}`;
+      obey(command, fullName, world);
+      unloaded.set(command, async () => define(command, fullName));
+      addCommands(command, fullName, own);
     }
-    parent.hook("preSubcommand", async (_, command) => undefinedCommands.get(command)?.());
+    // Only the selected command is loaded, which keeps `--help` and `--version` fast.
+    parent.hook("preSubcommand", async (_, command) => load(command));
   }
+  addCommands(joulie, "joulie", [...programs.map(lazyProgram), ...oneShotCommands.map(lazyCommand)]);
   try {
     const asked = args[0] === "help" ? [...args.slice(1), "--help"] : args;
     const [first] = asked;
@@ -102,13 +95,14 @@ export async function run(
 
 const USAGE: ErrorCode = "JOULIE_E_USAGE";
 
-interface NamedProgram {
-  readonly program: Program;
-  readonly command: Command;
+/** A program or a command that ends, with what is below it. */
+interface LazyCommand {
   readonly name: string;
+  readonly summary: string;
+  readonly children: readonly LazyCommand[];
+  /** Adds flags, arguments and the action. `name` is the whole one, `joulie agent probe`. */
+  readonly define: (command: Command, name: string) => Promise<void>;
 }
-
-type Prepare = (program: Program, command: Command, name: string) => Promise<void>;
 
 /** Redirects commander's output and exit codes, and prints one line per problem. */
 function obey(command: Command, name: string, world: CliEnvironment): void {

@@ -261,7 +261,7 @@ export class EnergyKernel extends ScoringKernel {
 }
 
 /** One typed array per value, indexed by slot. Values that depend on neither the pod nor the time are computed on events. */
-export class EnergyColumns {
+class EnergyColumns {
   /** 0 if the power of the node is unknown. */
   cpus = numberColumn();
   cpuRange = numberColumn();
