@@ -1,6 +1,6 @@
 // The life of the power program: proves a wake, lets a node sleep and wakes it, over a webhook and over Metal3.
 import { apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { runPower } from "../../src/programs/power/start.ts";
 import type { ScenarioRun } from "./run.ts";

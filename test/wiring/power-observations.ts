@@ -3,7 +3,7 @@ import { milliseconds } from "../../src/core/units/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
 import { resources } from "../../src/platform/kube/index.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
 import { PowerTestHarness } from "../../src/programs/power/testing/power-test-harness.ts";
 
 const variablesOf = (values: RawValues): Readonly<Record<string, string>> =>
