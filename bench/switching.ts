@@ -1,8 +1,8 @@
 // The window that remains between the last check and a request that takes power away, without the network.
 import { milliseconds } from "../src/core/units/index.ts";
 import { systemClock } from "../src/platform/clock/index.ts";
-import { WebhookSwitch } from "../src/platform/power/index.ts";
-import { FakeHttpServer } from "../src/platform/power/testing/fake-http-server.ts";
+import { WebhookSwitch } from "../src/platform/switch/index.ts";
+import { FakeHttpServer } from "../src/platform/switch/testing/fake-http-server.ts";
 import type { Scenario } from "./scenario.ts";
 
 const SHUTDOWNS = 200;

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { PowerEndpointStatus } from "../../src/core/api/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 import { AttackScene } from "./attack-scene.ts";
 

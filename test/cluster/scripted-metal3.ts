@@ -1,6 +1,6 @@
 // Plays Metal3's Baremetal Operator for one machine on a real API server: it brings the power to spec.online and reports it.
 import { eventually, simulatedDelay } from "../../src/platform/clock/testing/index.ts";
-import { bareMetalHostCrd } from "../../src/platform/power/testing/bare-metal-hosts.ts";
+import { bareMetalHostCrd } from "../../src/platform/switch/testing/bare-metal-hosts.ts";
 import { ApiFailure, type ObjectOf } from "../controlplane/api.ts";
 import { type AttackScene } from "./attack-scene.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type KubeObject, resources } from "../../src/platform/kube/index.ts";
-import { bareMetalHostCrd, bareMetalHosts } from "../../src/platform/power/testing/bare-metal-hosts.ts";
+import { bareMetalHostCrd, bareMetalHosts } from "../../src/platform/switch/testing/bare-metal-hosts.ts";
 import { PowerTestHarness } from "../../src/programs/power/testing/power-test-harness.ts";
 
 describe("joulie power and Metal3", () => {

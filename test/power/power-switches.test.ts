@@ -3,11 +3,11 @@ import { systemClock } from "../../src/platform/clock/index.ts";
 import { VirtualClock } from "../../src/platform/clock/testing/index.ts";
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { KubeClient, type KubeObject } from "../../src/platform/kube/index.ts";
-import { Metal3Switch, RedfishSwitch, WebhookSwitch } from "../../src/platform/power/index.ts";
-import { bareMetalHostCrd, bareMetalHosts } from "../../src/platform/power/testing/bare-metal-hosts.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
-import { FakeRedfish } from "../../src/platform/power/testing/fake-redfish.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";
+import { Metal3Switch, RedfishSwitch, WebhookSwitch } from "../../src/platform/switch/index.ts";
+import { bareMetalHostCrd, bareMetalHosts } from "../../src/platform/switch/testing/bare-metal-hosts.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
+import { FakeRedfish } from "../../src/platform/switch/testing/fake-redfish.ts";
 import { describePowerSwitch } from "./switch-contract.ts";
 
 const timeout = milliseconds(5000);

@@ -7,8 +7,8 @@ import { eventually, simulatedDelay } from "../../src/platform/clock/testing/ind
 import { EmbeddedApi } from "../../src/platform/embedded/index.ts";
 import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
-import { RedfishSwitch } from "../../src/platform/power/index.ts";
 import { seededRandom, systemRandom } from "../../src/platform/random/index.ts";
+import { RedfishSwitch } from "../../src/platform/switch/index.ts";
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { testWake } from "../../src/programs/power/index.ts";
 import { runPower } from "../../src/programs/power/start.ts";

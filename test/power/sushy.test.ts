@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
-import { RedfishSwitch } from "../../src/platform/power/index.ts";
+import { RedfishSwitch } from "../../src/platform/switch/index.ts";
 import { installSushy, type SushyService, startSushy } from "./sushy.ts";
 
 const tools = await installSushy();

@@ -1,6 +1,6 @@
 // What every power switch does, whatever is behind it.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type PowerSwitch, PowerSwitchError } from "../../src/platform/power/index.ts";
+import { type PowerSwitch, PowerSwitchError } from "../../src/platform/switch/index.ts";
 
 export interface SwitchUnderTest {
   readonly machine: PowerSwitch;

@@ -4,9 +4,9 @@ import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { configOf, endpointRanges, parseConfig } from "../../src/platform/config/index.ts";
 import { ApiError, type KubeClient } from "../../src/platform/kube/index.ts";
-import type { PowerSwitch, PowerSwitchError } from "../../src/platform/power/index.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
-import { FakeRedfish } from "../../src/platform/power/testing/fake-redfish.ts";
+import type { PowerSwitch, PowerSwitchError } from "../../src/platform/switch/index.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
+import { FakeRedfish } from "../../src/platform/switch/testing/fake-redfish.ts";
 import { switchesOf } from "../../src/programs/power/machine/switches.ts";
 
 const never = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { eventually } from "../../src/platform/clock/testing/index.ts";
-import { bareMetalHostCrd } from "../../src/platform/power/testing/bare-metal-hosts.ts";
+import { bareMetalHostCrd } from "../../src/platform/switch/testing/bare-metal-hosts.ts";
 import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts";
 
 /** Stands in for metrics-server: its objects are stored instead of measured. */

@@ -2,7 +2,7 @@
 
 import { apiVersion, type NodeTwin, type PowerEndpoint } from "../../src/core/api/index.ts";
 import { milliseconds } from "../../src/core/units/index.ts";
-import { FakeHttpServer } from "../../src/platform/power/testing/fake-http-server.ts";
+import { FakeHttpServer } from "../../src/platform/switch/testing/fake-http-server.ts";
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { runPower } from "../../src/programs/power/start.ts";
 import type { ScenarioRun } from "./run.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
-import { clockWithCalendar } from "./calendar.ts";
+import { clockWithCalendar } from "./clock.ts";
 import { VirtualClock } from "./testing/index.ts";
 
 it("shows the time of the calendar and measures the durations of the clock", async () => {

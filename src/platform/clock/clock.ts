@@ -49,3 +49,11 @@ export async function sleepOn(clock: Pick<Clock, "after">, length: Milliseconds,
     if (stop !== undefined) signal?.removeEventListener("abort", stop);
   }
 }
+
+/** A clock that takes its time stamps from a calendar. Durations are those of `clock`. */
+export const clockWithCalendar = (clock: Clock, calendar: Pick<Clock, "now">): Clock => ({
+  now: () => calendar.now(),
+  monotonic: () => clock.monotonic(),
+  after: (length, callback, options) => clock.after(length, callback, options),
+  sleep: async (length, signal) => clock.sleep(length, signal),
+});

@@ -1,5 +1,5 @@
-export { clockWithCalendar } from "./calendar.ts";
 export type { Clock, Timer, TimerOptions } from "./clock.ts";
+export { clockWithCalendar } from "./clock.ts";
 export { Deadline, type DeadlineOptions, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
 export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { repeatEvery, waitUntil } from "./repeat.ts";

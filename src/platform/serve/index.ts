@@ -1,4 +1,4 @@
-export { ConnectionLimiter } from "./connections/connection-limiter.ts";
+export { ConnectionLimiter } from "./connection-limiter.ts";
 export {
   DebugAccess,
   type DebugAccessOptions,

@@ -5,7 +5,7 @@ import type { Clock } from "../clock/index.ts";
 import type { Address } from "../config/index.ts";
 import { isLoopbackHost } from "../http/index.ts";
 import type { Logger } from "../log/index.ts";
-import { ConnectionLimiter } from "./connections/connection-limiter.ts";
+import { ConnectionLimiter } from "./connection-limiter.ts";
 import {
   DebugAccess,
   type DebugPage,

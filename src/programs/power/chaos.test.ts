@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { type KubeObject, resources } from "../../platform/kube/index.ts";
-import { PowerSwitchError } from "../../platform/power/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
+import { PowerSwitchError } from "../../platform/switch/index.ts";
 import type { FakeMachine } from "./testing/fake-machine.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
-import { PowerSwitchError } from "../../platform/power/index.ts";
+import { PowerSwitchError } from "../../platform/switch/index.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
 describe("joulie power with a switch that dies in the middle of a sleep", () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
-import { PowerSwitchError } from "../../platform/power/index.ts";
+import { PowerSwitchError } from "../../platform/switch/index.ts";
 import type { FakeMachine } from "./testing/fake-machine.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 

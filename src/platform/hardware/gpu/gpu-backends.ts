@@ -208,7 +208,7 @@ const vendors: Readonly<Record<string, GpuBackendVendor>> = { "0x10de": "nvidia"
 const CLASSES = /^0x(03|12)/;
 
 /** The vendors of the GPUs on the PCI bus, with or without a driver. */
-export class PciGpuVendors {
+class PciGpuVendors {
   readonly #files: HostFiles;
   #names = "";
   #found: ReadonlySet<GpuBackendVendor> = new Set();

@@ -183,7 +183,7 @@ export interface Ioctl {
 }
 
 /** Node has no ioctl, so koffi calls the one of libc. koffi costs 2 to 9 MB and is loaded only if a device needs it. */
-export async function loadIoctl(library: string): Promise<Ioctl> {
+async function loadIoctl(library: string): Promise<Ioctl> {
   const koffi = (await import("koffi")).default;
   const ioctl = koffi.load(library).func("ioctl", "int", ["int", "unsigned long", "void *"]);
   return {

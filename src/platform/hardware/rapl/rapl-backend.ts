@@ -229,7 +229,7 @@ const CPU = "devices/system/cpu";
  * Returns a test for packages (`package-1`) that have no online CPU. The kernel removes the zone of such a package, with its limits.
  * False if the topology is unknown. This reads hundreds of files, so callers pass only packages that are missing.
  */
-export function offlinePackages(files: HostFiles, missing: readonly string[]): (id: string) => boolean {
+function offlinePackages(files: HostFiles, missing: readonly string[]): (id: string) => boolean {
   if (missing.length === 0) return () => false;
   const packages = cpuList(hostFileText(files, `${CPU}/online`) ?? "").map((cpu) =>
     numberAt(files, `${CPU}/cpu${cpu}/topology/physical_package_id`),

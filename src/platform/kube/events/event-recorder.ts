@@ -261,7 +261,7 @@ interface EventFacts {
 }
 
 /** Builds an events.k8s.io/v1 object within the API's length limits. */
-export function eventObject(about: EventNote, { name, at, count, controller, instance }: EventFacts) {
+function eventObject(about: EventNote, { name, at, count, controller, instance }: EventFacts) {
   const { apiVersion, kind, uid, name: subject, namespace } = about.regarding;
   return {
     metadata: { name, namespace: namespaceOf(about.regarding) },
@@ -284,7 +284,7 @@ export function eventObject(about: EventNote, { name, at, count, controller, ins
 }
 
 /** The API server requires events of cluster-scoped objects to be in `default`. */
-export const namespaceOf = ({ namespace }: EventSubject): string => namespace ?? "default";
+const namespaceOf = ({ namespace }: EventSubject): string => namespace ?? "default";
 
 /** Shortens a note to the API's limit of 1 KiB. */
 function shortened(note: string): string {

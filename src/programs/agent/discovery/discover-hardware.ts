@@ -150,7 +150,7 @@ export function catalogueLimits(
  * Firmware may report an unrealistic maximum. It is corrected only here, at discovery: the operator and the extender use what is
  * published.
  */
-export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
+function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
   const { capRange, warnings = [] } = cpu;
   const reported = capRange?.maxWattsPerSocket;
   if (capRange === undefined || reported === undefined || limit === undefined || reported <= limit) return cpu;
@@ -161,7 +161,7 @@ export function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: l
   };
 }
 
-export function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: limit }: GpuView): GpuHardware {
+function plausibleGpu(gpu: GpuHardware, { key, plausibleWatts: limit }: GpuView): GpuHardware {
   const { capRangePerGpu: range, warnings = [] } = gpu;
   const reported = range?.maxWatts;
   if (range === undefined || reported === undefined || limit === undefined || reported <= limit) return gpu;

@@ -1,12 +1,11 @@
 import type { Node, NodeHardwareStatus } from "../../../core/api/index.ts";
-import type { CapBoard, EnergyMeter, PowerCapBackend, ThrottleBackend } from "../../../platform/hardware/index.ts";
-
-/** Frequencies of a cpufreq policy in kHz, named by its first CPU. */
-export interface Frequency {
-  readonly cpu: string;
-  readonly current?: number | undefined;
-  readonly maximum?: number | undefined;
-}
+import type {
+  CapBoard,
+  EnergyMeter,
+  PolicyFrequency,
+  PowerCapBackend,
+  ThrottleBackend,
+} from "../../../platform/hardware/index.ts";
 
 /** The backends of the machine that the agent runs on. */
 export interface Host {
@@ -35,7 +34,7 @@ export interface HostMachine extends Host {
    */
   discover(node: Node | undefined, signal: AbortSignal, options?: DiscoverOptions): Promise<NodeHardwareStatus>;
   /** Reads off the event loop: one file may take 20 ms. Ask for `current` only while a throttle is in use. */
-  frequencies(withCurrent: boolean): Promise<readonly Frequency[]>;
+  frequencies(withCurrent: boolean): Promise<readonly PolicyFrequency[]>;
   close(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ import {
 } from "../../../platform/hardware/index.ts";
 import type { AgentConfig } from "../config.ts";
 import { catalogueLimits, discoverHardware } from "../discovery/discover-hardware.ts";
-import type { Frequency, HostMachine } from "./host.ts";
+import type { HostMachine } from "./host.ts";
 
 export type HostConfig = Pick<AgentConfig, "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | "NVML_LIBRARY" | "STATE_DIR"> &
   Partial<Pick<AgentConfig, "DVFS_MIN_FREQ_KHZ">>;
@@ -95,10 +95,7 @@ export function openHost(
         catalogue,
         { mayWrite, signal },
       ),
-    async frequencies(withCurrent): Promise<readonly Frequency[]> {
-      const policies = await throttle.frequencies(withCurrent);
-      return policies.map(({ cpu, current, max }) => ({ cpu: String(cpu), current, maximum: max }));
-    },
+    frequencies: async (withCurrent) => throttle.frequencies(withCurrent),
     async close(): Promise<void> {
       await Promise.all([...cpuCaps, gpu].map(async (backend) => backend.close?.()));
       sys.close();

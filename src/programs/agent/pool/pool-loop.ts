@@ -284,7 +284,7 @@ export function untilNextTick(name: string, interval: Milliseconds, from: Monoto
 }
 
 /** Wait after `silent` consecutive ticks without an answer. */
-export function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
+function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
   const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
   return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);
 }

@@ -1,7 +1,7 @@
 import type { DvfsState } from "../../../core/control/index.ts";
+import type { PolicyFrequency } from "../../../platform/hardware/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import { alarmReasons } from "../devices/device-report.ts";
-import type { Frequency } from "../host/host.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
 
@@ -72,14 +72,14 @@ export class AgentMetrics {
     this.#series.actions.add(this.#metrics.nodes.join(name), 1, { action });
   }
 
-  recordFrequencies(name: string, all: readonly Frequency[]): void {
+  recordFrequencies(name: string, all: readonly PolicyFrequency[]): void {
     const row = this.#metrics.nodes.row(name);
     if (row === undefined) return;
     this.#series.currentFrequency.clear(row);
     this.#series.maximumFrequency.clear(row);
-    for (const { cpu, current, maximum } of all) {
-      this.#series.currentFrequency.column({ cpu }).set(row, current);
-      this.#series.maximumFrequency.column({ cpu }).set(row, maximum);
+    for (const { cpu, current, max } of all) {
+      this.#series.currentFrequency.column({ cpu: String(cpu) }).set(row, current);
+      this.#series.maximumFrequency.column({ cpu: String(cpu) }).set(row, max);
     }
   }
 

@@ -123,7 +123,7 @@ const nameOf = ({ node, backend, board }: JournalEntry): string =>
 /** The limits in force on this machine, one line each. */
 export async function limitsInForce(host: HostMachine): Promise<readonly string[]> {
   const caps = await Promise.all([...host.cpuCaps, host.gpu].map(limitsOf));
-  const byMaximum = Map.groupBy(await host.frequencies(false), ({ maximum }) => maximum);
+  const byMaximum = Map.groupBy(await host.frequencies(false), ({ max }) => max);
   const frequencies = Array.from(
     byMaximum,
     ([maximum, policies]) =>

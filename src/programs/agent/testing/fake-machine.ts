@@ -1,16 +1,17 @@
 // A fake machine in memory: packages, GPUs and a throttle that tests control.
 import type { Node, NodeHardwareStatus } from "../../../core/api/index.ts";
-import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
+import { type CapDevice, kilohertz, type WriteOutcome } from "../../../core/control/index.ts";
 import { joules, type Watts, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type {
   CapBoard,
   DeviceKind,
   EnergyMeter,
+  PolicyFrequency,
   PowerCapBackend,
   ThrottleBackend,
 } from "../../../platform/hardware/index.ts";
-import type { DiscoverOptions, Frequency, HostMachine } from "../host/host.ts";
+import type { DiscoverOptions, HostMachine } from "../host/host.ts";
 
 class FakeCaps implements PowerCapBackend {
   readonly name: string;
@@ -183,8 +184,8 @@ export class FakeMachine implements HostMachine {
     return this.hardware;
   }
 
-  async frequencies(withCurrent: boolean): Promise<readonly Frequency[]> {
-    return [{ cpu: "0", maximum: 3_800_000, ...(withCurrent && { current: 1_900_000 }) }];
+  async frequencies(withCurrent: boolean): Promise<readonly PolicyFrequency[]> {
+    return [{ cpu: 0, max: kilohertz(3_800_000), ...(withCurrent && { current: kilohertz(1_900_000) }) }];
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../../platform/clock/index.ts";
 import { resources } from "../../../platform/kube/index.ts";
-import { RedfishSwitch } from "../../../platform/power/index.ts";
+import { RedfishSwitch } from "../../../platform/switch/index.ts";
 import { FleetTestHarness } from "../testing/fleet-test-harness.ts";
 
 let harness: FleetTestHarness;

@@ -9,14 +9,14 @@ import {
   monotonicInstant,
 } from "../../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../../platform/backoff/index.ts";
+import { jittered } from "../../../platform/random/index.ts";
 import {
   isHostOf,
   isSameSystem,
   type MachineFacts,
   type PowerSwitch,
   PowerSwitchError,
-} from "../../../platform/power/index.ts";
-import { jittered } from "../../../platform/random/index.ts";
+} from "../../../platform/switch/index.ts";
 import type { StatusWriter } from "../api/status-writer.ts";
 import { type ConditionText, conditionStatus, withConditions } from "../steps/endpoint-status.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "../steps/node-case.ts";

@@ -11,7 +11,7 @@ import {
   redfishUrl,
   WebhookSwitch,
   webhookUrl,
-} from "../../../platform/power/index.ts";
+} from "../../../platform/switch/index.ts";
 
 export interface SwitchOptions {
   readonly client: KubeClient;

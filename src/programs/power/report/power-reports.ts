@@ -3,7 +3,7 @@ import type { Seconds } from "../../../core/units/index.ts";
 import type { EventNote, EventRecorder } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
-import type { PowerSwitchError } from "../../../platform/power/index.ts";
+import type { PowerSwitchError } from "../../../platform/switch/index.ts";
 import type { NodeView, ObservedNode } from "../watch/cluster-view.ts";
 import { definitions } from "./metrics.ts";
 

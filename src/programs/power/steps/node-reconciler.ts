@@ -1,6 +1,6 @@
 import { annotations, isWakeProven, type NodePowerState } from "../../../core/api/index.ts";
 import { isoTime, milliseconds } from "../../../core/units/index.ts";
-import { PowerSwitchError } from "../../../platform/power/index.ts";
+import { PowerSwitchError } from "../../../platform/switch/index.ts";
 import { StatusWriter } from "../api/status-writer.ts";
 import { MachineCaller, WrongMachine } from "../machine/machine-caller.ts";
 import { promisedBecause } from "../machine/power-loss-guard.ts";

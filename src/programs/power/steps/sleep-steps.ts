@@ -204,7 +204,7 @@ interface Requests {
  * What this process has sent to switches in each sleep. After a restart it does not know: then the machine may still go down, and
  * nothing else happens until it is off or the time is over.
  */
-export class PowerRequests {
+class PowerRequests {
   readonly #requests = new Map<string, Requests>();
 
   forget(name: string): void {

@@ -3,7 +3,7 @@ import type { SwitchState } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
-import type { ConfirmSwitching, MachineFacts, PowerSwitchError } from "../../../platform/power/index.ts";
+import type { ConfirmSwitching, MachineFacts, PowerSwitchError } from "../../../platform/switch/index.ts";
 
 export type SwitchCall = "state" | "on" | "shutdown" | "forceOff";
 

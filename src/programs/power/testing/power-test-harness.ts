@@ -14,8 +14,8 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../../../platform/kube/index.ts";
-import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
+import { PowerSwitchError } from "../../../platform/switch/index.ts";
 import { FakeMachine } from "./fake-machine.ts";
 import { PowerProgram, type PowerProgramOptions, type PowerTestWorld } from "./power-program.ts";
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { milliseconds } from "../../../core/units/index.ts";
-import { eventually, VirtualClock } from "../../clock/testing/index.ts";
-import { ask, raw, TestServers } from "../testing/test-servers.ts";
+import { milliseconds } from "../../core/units/index.ts";
+import { eventually, VirtualClock } from "../clock/testing/index.ts";
+import { ask, raw, TestServers } from "./testing/test-servers.ts";
 
 const ms = milliseconds;
 const servers = new TestServers();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DebugAccess, type DebugRequest, type TokenCheck } from "../debug-access.ts";
+import { DebugAccess, type DebugRequest, type TokenCheck } from "./debug-access.ts";
 
 const request = (remoteAddress: string, headers: DebugRequest["headers"] = {}): DebugRequest => ({
   headers: { host: "localhost:8081", ...headers },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ConnectionFacts, evictionOrder } from "./eviction-order.ts";
+import { type ConnectionFacts, evictionOrder } from "./connection-limiter.ts";
 
 const NOW = 100_000;
 interface Named extends ConnectionFacts {
