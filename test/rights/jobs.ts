@@ -1,6 +1,6 @@
 // The commands that the chart's Jobs run: check, crds apply and uninstall.
 import { join } from "node:path";
-import { apiVersion, arrivalsConfigMap, kinds, labels } from "../../src/core/api/index.ts";
+import { apiVersion, arrivalsConfigMap, kinds, labels, operatorConfigMap } from "../../src/core/api/index.ts";
 import { stoppedBy } from "../../src/platform/kube/index.ts";
 import { run as runCommand } from "../../src/programs/cli/index.ts";
 import { programs } from "../../src/programs/index.ts";
@@ -70,7 +70,8 @@ const uninstallOf = (withFleet: boolean) =>
     for (const name of [lease, powerLease])
       await api.create(leases, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name } });
     const maps = `/api/v1/namespaces/${namespace}/configmaps`;
-    await api.create(maps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: arrivalsConfigMap } });
+    for (const name of [arrivalsConfigMap, operatorConfigMap])
+      await api.create(maps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
     // A second node that sleeps: uninstall must see it and wait.
     const sleeper = `asleep-${run.id}`;
     const endpoint = { apiVersion, kind: "PowerEndpoint", metadata: { name: sleeper } };
@@ -107,7 +108,8 @@ const uninstallOf = (withFleet: boolean) =>
     for (const name of [lease, powerLease])
       await run.until(`the Lease ${name} is gone`, async () => (await api.status("GET", `${leases}/${name}`)) === 404);
     await run.until("the arrivals are gone", async () => {
-      return (await api.status("GET", `${maps}/${arrivalsConfigMap}`)) === 404;
+      const found = [arrivalsConfigMap, operatorConfigMap].map(async (name) => api.status("GET", `${maps}/${name}`));
+      return (await Promise.all(found)).every((status) => status === 404);
     });
   };
 

@@ -85,8 +85,9 @@ export async function operatorLife(run: ScenarioRun): Promise<void> {
     const { status } = await twin(b);
     return status?.powerMeasurement?.source === "utilization";
   });
+  const path = `/api/v1/namespaces/${run.names.namespace}/configmaps/${operatorConfigMap}`;
+  run.finally(async () => api.text("DELETE", path).catch(() => ""));
   await run.until("the operator's state is published", async () => {
-    const path = `/api/v1/namespaces/${run.names.namespace}/configmaps/${operatorConfigMap}`;
     const { data } = await api.get<Named & { data?: Readonly<Record<string, string>> }>(path);
     return data?.["aliveAt"] !== undefined;
   });

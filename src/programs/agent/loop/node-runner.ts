@@ -95,9 +95,9 @@ export class NodeRunner {
     this.#view = found.view;
     const power = facts.twin?.status?.power?.state;
     const mayBeSilent = power === "waking" || power === "stopping";
-    const lowersCaps =
-      intent.kind === "enforce" && !(isOfTwin(intent) && facts.twin?.spec.caps?.profile === "performance");
-    const isAnnounced = !lowersCaps || settings.simulateOnly || (await this.#isAnnounced(facts));
+    const isFree = !hadLimits && isOfTwin(intent) && facts.twin?.spec.caps?.profile === "performance";
+    const needsReport = intent.kind === "enforce" && !settings.simulateOnly && !isFree;
+    const isAnnounced = !needsReport || (await this.#isAnnounced(facts));
     const isCurrent = (kind: DeviceKind) => isAnnounced && wantsSameCaps(kind, view.facts(name), facts);
     const tick = await control.tick({ intent, route: routing.route, view: found.view, mayBeSilent, isCurrent }, signal);
     // What stopped the writes of this tick was a newer target, for which the next tick is due at once, or the report that failed.
@@ -137,7 +137,8 @@ export class NodeRunner {
 
   /**
    * Without any report the operator takes the node for one without an agent, and publishes performance at once. So the agent says
-   * that it is there before it lowers the first cap, and lowers none until that is written.
+   * that it is there before it lowers the first cap, and lowers none until that is written. On a node that has no limit and gets
+   * the caps of performance, its usual report is soon enough.
    */
   async #isAnnounced({ twin }: NodeFacts): Promise<boolean> {
     const { uid } = twin?.metadata ?? {};
