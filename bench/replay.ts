@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../src/platform/random/index.ts";
-import { publishedArms } from "./published/arms.ts";
 import { generateTrace } from "../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES } from "../src/programs/simulate/trace/mix.ts";
 import { openTrace } from "../src/programs/simulate/trace/read.ts";
 import type { Trace } from "../src/programs/simulate/trace/trace.ts";
+import { publishedArms } from "./published/arms.ts";
 import { exp04Cluster, publishedWorkload } from "./published/cluster.ts";
 import { referenceReplay } from "./published/reference.ts";
 import { type Replay, type ReplayOptions, replay } from "./published/replay.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { instant, milliseconds } from "../../src/core/units/index.ts";
 import { VirtualClock } from "../../src/platform/clock/index.ts";
-import { FaultyApi, type InjectedFault } from "../../src/platform/embedded/testing/faulty-api.ts";
+import { FaultyApi, type InjectedFault } from "../../src/platform/embedded/testing/index.ts";
 import { KubeClient, Reflector, resources } from "../../src/platform/kube/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { seededRandom } from "../../src/platform/random/index.ts";

@@ -7,7 +7,7 @@ import { crdOf, kinds } from "../../src/core/api/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
 import { eventually } from "../../src/platform/clock/testing/index.ts";
 import type { RawValues } from "../../src/platform/config/index.ts";
-import { FaultyApi } from "../../src/platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../src/platform/embedded/testing/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import type { Row } from "./variable-table.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { instant, milliseconds } from "../../core/units/index.ts";
 import { VirtualClock } from "../clock/index.ts";
-import { FaultyApi } from "../embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../embedded/testing/index.ts";
 import { KubeClient, type KubeObject } from "../kube/index.ts";
 import { seededRandom } from "../random/index.ts";
 import { Metal3Switch } from "./metal3-switch.ts";

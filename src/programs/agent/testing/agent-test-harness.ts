@@ -5,7 +5,7 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually, realWork } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import type { JournalFiles } from "../../../platform/journal/index.ts";
 import {
   type ApiRequest,

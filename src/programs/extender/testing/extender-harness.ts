@@ -5,7 +5,7 @@ import { instant, type Milliseconds, milliseconds } from "../../../core/units/in
 import { type Clock, VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { KubeClient, resources, type Transport } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";

@@ -3,7 +3,7 @@ import { crdOf, isWakeProven, kinds, powerEndpointKind, readAs } from "../../../
 import { instant, seconds } from "../../../core/units/index.ts";
 import { systemClock } from "../../../platform/clock/index.ts";
 import { eventually } from "../../../platform/clock/testing/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { KubeClient, resources } from "../../../platform/kube/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { recordWakeProofs } from "./wake-proofs.ts";

@@ -4,7 +4,7 @@ import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { eventually } from "../../../platform/clock/testing/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { createLogger } from "../../../platform/log/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";

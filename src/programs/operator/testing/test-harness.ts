@@ -3,7 +3,7 @@ import { crdOf, kinds, labels, type NodeTwin } from "../../../core/api/index.ts"
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
 import { parseConfig } from "../../../platform/config/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import {
   type ApiRequest,
   type ApiResponse,

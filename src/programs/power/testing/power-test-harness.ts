@@ -12,7 +12,7 @@ import {
 import { occupiedNodes, podPromiseOf, selectedNodeOf } from "../../../core/demand/index.ts";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/index.ts";
-import { FaultyApi } from "../../../platform/embedded/testing/faulty-api.ts";
+import { FaultyApi } from "../../../platform/embedded/testing/index.ts";
 import { comesAfter, KubeClient, type KubeObject, keyOf, resources } from "../../../platform/kube/index.ts";
 import { PowerSwitchError } from "../../../platform/power/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
