@@ -269,13 +269,13 @@ export class ClusterObserver {
 
 const isActive = (phase: string): boolean => phase !== "Succeeded" && phase !== "Failed";
 
-export interface ObservedTwin {
+interface ObservedTwin {
   readonly node: string;
   readonly spec: NodeTwin["spec"];
   readonly status: NodeTwin["status"];
 }
 
-export interface ObservedPod {
+interface ObservedPod {
   readonly key: string;
   readonly node: string | undefined;
   readonly phase: string;
@@ -285,19 +285,19 @@ export interface ObservedPod {
 }
 
 /** An Event of the operator on a pod that waits for a node. */
-export interface ObservedEvent {
+interface ObservedEvent {
   readonly pod: string;
   readonly reason: string;
   readonly note: string;
 }
 
 /** Needs no validation: the server has checked the object against the schema. */
-export function twinOf(object: KubeObject): ObservedTwin {
+function twinOf(object: KubeObject): ObservedTwin {
   const { spec, status } = object as unknown as NodeTwin;
   return { node: object.metadata.name, spec, status };
 }
 
-export function podOf(object: KubeObject): ObservedPod {
+function podOf(object: KubeObject): ObservedPod {
   const pod = object as unknown as Pod;
   const { name, namespace = "default" } = object.metadata;
   return {
@@ -314,7 +314,7 @@ const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[]
     ?.conditions ?? [];
 
 /** Returns undefined for other objects and other reporters. */
-export function eventOf(object: KubeObject): ObservedEvent | undefined {
+function eventOf(object: KubeObject): ObservedEvent | undefined {
   const { reportingController, regarding, reason, note } = object as unknown as {
     readonly reportingController?: string;
     readonly regarding?: { readonly kind?: string; readonly name?: string; readonly namespace?: string };

@@ -4,7 +4,7 @@ import type { PolicyType } from "../../core/policy/index.ts";
 export const arms = ["most", "least", "kube", "joulie", "energy"] as const;
 
 /** Operator policies; `none` = no node is ever capped. */
-export const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "none"] as const satisfies readonly (
+const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "none"] as const satisfies readonly (
   | PolicyType
   | "none"
 )[];

@@ -84,6 +84,8 @@ export class RequestHandler {
         const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
         return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
       }
+      case "PUT":
+      case "PATCH":
       default:
         throw methodNotAllowed();
     }
@@ -104,6 +106,7 @@ export class RequestHandler {
       case "DELETE":
         if (subresource !== undefined) throw methodNotAllowed();
         return this.#remove(route, name, asked);
+      case "POST":
       default:
         throw methodNotAllowed();
     }

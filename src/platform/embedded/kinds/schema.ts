@@ -34,7 +34,7 @@ export function fieldSchema(schema: Schema | undefined, key: string): Schema | u
 }
 
 /** The fieldsV1 key of an item in a list of type map. */
-export function itemElement(item: unknown, schema: Schema | undefined): string {
+function itemElement(item: unknown, schema: Schema | undefined): string {
   const keys = [...(schema?.["x-kubernetes-list-map-keys"] ?? [])].toSorted();
   const fields: JsonObject = isJsonObject(item) ? item : {};
   const pairs = keys

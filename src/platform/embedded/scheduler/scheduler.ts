@@ -258,7 +258,7 @@ interface Condition {
 }
 
 /** Reports why a pod is unschedulable in its condition and in an event; skips unchanged messages. */
-export async function reportUnschedulable(
+async function reportUnschedulable(
   { client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger },
   events: EventRecorder,
   pod: SchedulerPod,

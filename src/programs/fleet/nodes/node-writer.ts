@@ -146,7 +146,7 @@ const CONDITIONS = [
 const SHUTTING_DOWN = { status: "False", reason: "KubeletNotReady", message: "node is shutting down" };
 
 /** Node status as a kubelet writes it; `since` is the last transition time. */
-export function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at, isReady = true) {
+function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at, isReady = true) {
   const capacity = {
     cpu: String(cores),
     memory: `${memoryGi}Gi`,
@@ -187,12 +187,12 @@ interface Taint {
 }
 
 /** A Node that existed before registration. */
-export interface ExistingNode extends KubeObject {
+interface ExistingNode extends KubeObject {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
 
 /** Our taint, plus existing taints of others. */
-export const taintsOf = (tainted: boolean, found: readonly Taint[] = []): readonly Taint[] => [
+const taintsOf = (tainted: boolean, found: readonly Taint[] = []): readonly Taint[] => [
   ...found.filter(({ key }) => key !== fleetLabels.simulated),
   ...(tainted ? [{ key: fleetLabels.simulated, value: "true", effect: "NoSchedule" }] : []),
 ];
@@ -204,7 +204,7 @@ export const nodeManifest = (spec: MachineSpec, at: Instant, tainted: boolean) =
 });
 
 /** The node's Lease, owned by the Node and deleted with it. */
-export const leaseManifest = (name: string, uid: string, renewTime: string, seconds: number) => ({
+const leaseManifest = (name: string, uid: string, renewTime: string, seconds: number) => ({
   metadata: {
     name,
     ownerReferences: [{ apiVersion: "v1", kind: "Node", name, uid }],

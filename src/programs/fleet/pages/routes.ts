@@ -87,7 +87,7 @@ const iso = (at: Instant): string => new Date(at).toISOString();
  * Body of GET /telemetry/{node}. The top-level power is the node's including GPUs. Caps are per package or board, and
  * absent if unset.
  */
-export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
+function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
   const { operation, caps, temperature, throttled } = physics;
   const { gpus, model, hardware } = spec;
   return {
@@ -124,7 +124,7 @@ export function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Inst
 }
 
 /** Body of GET /state/{node}: the complete state, for users and checks. */
-export function stateOf(machine: SimulatedMachine, at: Instant) {
+function stateOf(machine: SimulatedMachine, at: Instant) {
   const { spec, physics, capLog, capChanges, heldSeconds, performanceJobs } = machine;
   const { cpu, gpu } = spec.hardware;
   return {

@@ -11,7 +11,7 @@ import type { ClusterMachine } from "./machines.ts";
  * A node that is on is empty, or runs jobs under caps below its full power, or runs them at full speed. The others are states
  * of its power.
  */
-export const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
+const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
 export type SimulatedNodeState = (typeof nodeStates)[number];
 
 /** Joules since the start. */

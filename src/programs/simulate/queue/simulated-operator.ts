@@ -50,7 +50,7 @@ export interface Promotion {
 }
 
 /** Nodes that sleep. */
-export interface SimulatedSleep extends SimulatedPowerOptions {
+interface SimulatedSleep extends SimulatedPowerOptions {
   readonly settings: SleepSettings;
 }
 

@@ -33,7 +33,7 @@ export function generateTrace(workload: Workload, random: RandomSource): Trace {
 }
 
 /** Average number of jobs per arrival. */
-export const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
+const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
   1 - burstShare + (burstShare * (least + most)) / 2;
 
 const gap = (rate: number, random: RandomSource): number => -Math.log(1 - random.next()) / rate;
