@@ -70,7 +70,7 @@ function kindSection(kind: AnyKind): string {
         priority === undefined ? "always" : "with `-o wide`",
       ]),
     ),
-    ...(kind.selectableFields.length === 0
+    ...(kind.selectableFields === undefined
       ? []
       : [`Fields for \`--field-selector\`: ${kind.selectableFields.map((path) => code(path.slice(1))).join(", ")}.`]),
     "### Fields",
@@ -84,7 +84,7 @@ function kindSection(kind: AnyKind): string {
         schema.description ?? "",
       ]),
     ),
-    ...kind.aliases.map(
+    ...(kind.aliases ?? []).map(
       ({ parent, alias, field }) =>
         `\`${[...parent, alias].join(".")}\` is read as an alias of \`${[...parent, field].join(".")}\`.`,
     ),

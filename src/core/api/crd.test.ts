@@ -83,7 +83,7 @@ describe.each(kinds.map((kind) => [kind.kind, kind] as const))("the CRD of %s", 
   });
 
   it("has columns and selectable fields that exist", () => {
-    const paths = [...kind.columns.map(({ jsonPath }) => jsonPath), ...kind.selectableFields];
+    const paths = [...kind.columns.map(({ jsonPath }) => jsonPath), ...(kind.selectableFields ?? [])];
     const missing = paths.filter((path) => !path.startsWith(".metadata.") && at(root, path) === undefined);
     expect(missing).toEqual([]);
     for (const { name, type, jsonPath } of kind.columns) {

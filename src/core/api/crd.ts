@@ -116,9 +116,7 @@ export function crdOf(kind: AnyKind) {
           storage: true,
           schema: { openAPIV3Schema },
           ...(kind.statusSubresource ? { subresources: { status: {} } } : {}),
-          ...(kind.selectableFields.length === 0
-            ? {}
-            : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
+          ...(kind.selectableFields && { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
           additionalPrinterColumns: kind.columns,
         },
       ],

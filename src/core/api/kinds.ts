@@ -33,8 +33,8 @@ export interface ResourceKind<Object> {
   readonly perNode: boolean;
   readonly statusSubresource: boolean;
   readonly columns: readonly PrinterColumn[];
-  readonly selectableFields: readonly string[];
-  readonly aliases: readonly FieldAlias[];
+  readonly selectableFields?: readonly string[];
+  readonly aliases?: readonly FieldAlias[];
 }
 
 const column = (name: string, type: PrinterColumn["type"], jsonPath: string, priority = 0): PrinterColumn =>
@@ -67,7 +67,6 @@ export const nodeHardwareKind: ResourceKind<NodeHardware> = {
     column("Updated", "date", ".status.updatedAt", 1),
     age,
   ],
-  selectableFields: [],
   aliases: [{ parent: ["status", "gpu"], alias: "capRange", field: "capRangePerGpu" }],
 };
 
@@ -96,8 +95,6 @@ export const nodeTwinKind: ResourceKind<NodeTwin> = {
     ...target.map((one) => ({ ...one, priority: 1 })),
     age,
   ],
-  selectableFields: [],
-  aliases: [],
 };
 
 export const nodePowerProfileKind: ResourceKind<NodePowerProfile> = {
@@ -112,8 +109,6 @@ export const nodePowerProfileKind: ResourceKind<NodePowerProfile> = {
   perNode: true,
   statusSubresource: false,
   columns: [column("Profile", "string", ".spec.profile"), ...target, age],
-  selectableFields: [],
-  aliases: [],
 };
 
 export const telemetryProfileKind: ResourceKind<TelemetryProfile> = {
@@ -137,7 +132,6 @@ export const telemetryProfileKind: ResourceKind<TelemetryProfile> = {
     age,
   ],
   selectableFields: [".spec.target.nodeName", ".spec.target.scope"],
-  aliases: [],
 };
 
 export const powerEndpointKind: ResourceKind<PowerEndpoint> = {
@@ -161,8 +155,6 @@ export const powerEndpointKind: ResourceKind<PowerEndpoint> = {
     column("Cycles", "integer", ".status.cyclesToday", 1),
     age,
   ],
-  selectableFields: [],
-  aliases: [],
 };
 
 export const kinds = [

@@ -78,7 +78,7 @@ function withUsableSpec<Object>(
 
 function withoutAliases<Object>(kind: ResourceKind<Object>, value: unknown): unknown {
   let renamed = value;
-  for (const { parent, alias, field } of kind.aliases) renamed = rename(renamed, parent, alias, field);
+  for (const { parent, alias, field } of kind.aliases ?? []) renamed = rename(renamed, parent, alias, field);
   return renamed;
 }
 

@@ -1,4 +1,3 @@
-export { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 export {
   type DemandView,
   demandViewOf,
@@ -8,7 +7,7 @@ export {
   type QueuedPools,
   queuedPools,
 } from "./demand-view.ts";
-export { type FitRequests, fitRequests, type ResourceTotals, type UnreadableQuantity } from "./fit-requests.ts";
+export { fitRequests, type ResourceTotals } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
@@ -32,7 +31,7 @@ export {
   wouldBeLost,
 } from "./occupied-nodes.ts";
 export * from "./pod-annotations.ts";
-export { type ExpectedDuration, expectedDurationOf } from "./pod-annotations.ts";
+export { expectedDurationOf } from "./pod-annotations.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";

@@ -7,7 +7,7 @@ export interface HistoryTier {
 }
 
 /** A day: the last hour in 10 seconds, the last six hours in minutes, the rest in 5 minutes. */
-export const dayOfHistory: readonly HistoryTier[] = [
+const dayOfHistory: readonly HistoryTier[] = [
   { step: milliseconds(10_000), length: 360 },
   { step: milliseconds(60_000), length: 360 },
   { step: milliseconds(300_000), length: 288 },

@@ -1,9 +1,1 @@
-export {
-  dayOfHistory,
-  dayOfNodeHistory,
-  type HistoryColumns,
-  HistoryRing,
-  type HistorySample,
-  type HistoryTier,
-  type SavedHistory,
-} from "./history-ring.ts";
+export { dayOfNodeHistory, HistoryRing, type SavedHistory } from "./history-ring.ts";

@@ -73,6 +73,16 @@ describe("additions", () => {
     });
   });
 
+  it("reads the example of the hardware guide", () => {
+    const { catalogue, problems } = buildCatalogue({
+      cpus: [{ key: "our-cpu", aliases: ["Our CPU 9000"], coresPerSocket: 64, baseGHz: 2.4, tdpWatts: 300 }],
+      gpus: [{ key: "nvidia-h100-pcie", maxWatts: 310 }],
+    });
+    expect(problems).toEqual([]);
+    expect(catalogue.cpu("Our CPU 9000").key).toBe("our-cpu");
+    expect(catalogue.gpu("H100 PCIe").entry).toMatchObject({ maxWatts: 310, defaultWatts: 310, perf: 756 });
+  });
+
   it("trims text and accepts every provenance", () => {
     const { catalogue, problems } = buildCatalogue({
       cpus: [

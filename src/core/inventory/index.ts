@@ -1,12 +1,11 @@
-export { fallbackCpuWatts, fallbackGpuWatts } from "./builtin.ts";
-export { buildCatalogue, builtinCatalogue, type Catalogue, type CatalogueReading } from "./catalogue.ts";
+export { fallbackCpuWatts } from "./builtin.ts";
+export { buildCatalogue, builtinCatalogue, type Catalogue } from "./catalogue.ts";
 export type { LoadCurve } from "./catalogue-entry.ts";
 export { LOWEST_CAP_SHARE, packageCapFloor } from "./catalogue-entry.ts";
 export type { CpuView } from "./cpu-view.ts";
-export { byDensity, type ComputeShape, type Density, densityOf } from "./density.ts";
-export { gpuDeviceResources, type MigProfile, migProfileOf, migSlicesPerBoard } from "./gpu-devices.ts";
+export { byDensity, type Density, densityOf } from "./density.ts";
+export { gpuDeviceResources, migProfileOf, migSlicesPerBoard } from "./gpu-devices.ts";
 export type { GpuView } from "./gpu-view.ts";
 export { type HardwareView, type HardwareViewOptions, hardwareView } from "./hardware-view.ts";
-export { type CatalogueMatch, GENERIC_KEY } from "./match.ts";
 export { gpuNameParts } from "./normalise.ts";
 export type { Origin } from "./resolution.ts";

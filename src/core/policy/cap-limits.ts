@@ -16,7 +16,7 @@ export type ProfileLimits = Readonly<Record<Profile, readonly CapLimit[]>>;
 
 /** The caps of a node under each profile, as NodeTwin publishes them. */
 export type ProfileCaps = Readonly<Record<Profile, PublishedCaps>>;
-export type PublishedCaps = CapIntents & Required<Pick<NodeTwinSpec, "caps">>;
+type PublishedCaps = CapIntents & Required<Pick<NodeTwinSpec, "caps">>;
 
 /** The caps of a node: for each device the lowest of its limits. */
 export function profileCaps(

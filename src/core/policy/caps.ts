@@ -22,7 +22,7 @@ export interface CapSettings {
   };
 }
 
-export interface ModelCaps {
+interface ModelCaps {
   readonly minCapWatts?: Watts | undefined;
   readonly maxCapWatts: Watts;
 }

@@ -2,7 +2,6 @@
 
 export type { LoadPoints } from "./device.ts";
 export {
-  type ClockModel,
   COMPUTE_BOUND,
   clockFactor,
   type DeviceModel,
@@ -10,17 +9,10 @@ export {
   fittingClock,
   leastEnergyClock,
   mixedPowerAt,
-  type PowerBeside,
   powerAt,
 } from "./device.ts";
 export { CPU_CLASSES, cpuClassOf, type DeviceClass, GPU_CLASSES, gpuClassOf, SPECPOWER } from "./device-classes.ts";
-export {
-  type DeviceSpec,
-  type NodePowerModel,
-  type NodeSpec,
-  nodePowerModel,
-  nodePowerModelOf,
-} from "./node-power.ts";
+export { type NodePowerModel, type NodeSpec, nodePowerModel, nodePowerModelOf } from "./node-power.ts";
 export {
   devicePower,
   POWER_STATES,

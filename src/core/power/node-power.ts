@@ -21,7 +21,7 @@ export interface NodePowerModel {
 }
 
 /** Watts and class of one package or one board. */
-export interface DeviceSpec {
+interface DeviceSpec {
   readonly idle: Watts;
   readonly full: Watts;
   readonly class: DeviceClass;

@@ -33,9 +33,9 @@ export interface JoulesInterval {
 }
 
 /** `idle` is what nodes draw without pods. */
-export type EnergyClass = WorkloadClass | "idle";
+type EnergyClass = WorkloadClass | "idle";
 
-export interface NodeEnergy {
+interface NodeEnergy {
   readonly node: string;
   readonly used: Joules;
   /** Undefined if the source does not tell it by node. */

@@ -10,20 +10,15 @@ export {
   resourceNames,
   type WorkloadKind,
 } from "./cluster-objects.ts";
-export { type NodeReading, savedByCaps, type WattsInterval } from "./counterfactual.ts";
 export {
   EnergyAccount,
-  type EnergyClass,
-  type EnergySample,
   type EnergyTotals,
   type JoulesInterval,
-  type NodeEnergy,
   type NodeEnergySample,
   REMOVED_NODES,
   type StoredEnergyAccount,
 } from "./energy-account.ts";
 export {
-  type EnergyAccountAnswer,
   energyAccountAnswer,
   readEnergyAccountAnswer,
   readStoredAccount,
@@ -34,13 +29,10 @@ export { energySampleOf } from "./energy-sample.ts";
 export { type ExplainSettings, explainPlacement, type NodeVerdict, type PlacementExplanation } from "./explain.ts";
 export { siteJoules, summaryInWords, verdictInWords } from "./explain-words.ts";
 export {
-  type Allocation,
   type ClusterTotals,
-  type ControlReceipt,
   type DeviceCap,
   isManaged,
   isMeasured,
-  type NodePin,
   type NodeSummary,
   podsOfNodes,
   sourceText,
@@ -49,15 +41,12 @@ export {
   totalsOver,
 } from "./node-summary.ts";
 export { type PlannedChange, type PlanReport, planReport, replan } from "./plan-report.ts";
-export { ageText, byUrgency, type ClusterProblem, counted, type Severity, severities, subjectOf } from "./problem.ts";
+export { ageText, type ClusterProblem, counted, type Severity, severities } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {
   type EnergyFactors,
-  ESTIMATOR_BIAS,
-  type EstimatorBias,
   type FigureInterval,
   kilowattHours,
-  SAVINGS_METHOD,
   type SavingsReport,
   savingsReport,
 } from "./savings.ts";

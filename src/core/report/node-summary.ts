@@ -46,7 +46,7 @@ export interface DeviceCap {
   readonly limit?: string | undefined;
 }
 
-export interface NodePin {
+interface NodePin {
   readonly profile: Profile;
   /** Absent: until it is removed. */
   readonly until: Instant | undefined;
@@ -54,7 +54,7 @@ export interface NodePin {
 }
 
 /** What pods request of a node, and what it has. Undefined if the pods cannot be read, or the node does not report it. */
-export interface Allocation {
+interface Allocation {
   readonly cpus: number | undefined;
   readonly cpuCapacity: number | undefined;
   readonly gpus: number | undefined;

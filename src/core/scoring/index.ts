@@ -1,5 +1,5 @@
 export { type Batch, batchOf } from "./batch.ts";
-export { type DebuggedNode, type DebugReport, type DebugRow, debugReport } from "./debug.ts";
+export { type DebugRow, debugReport } from "./debug.ts";
 export * from "./energy/index.ts";
 export {
   ASLEEP,
@@ -23,14 +23,5 @@ export {
   nonZeroRequests,
   type ScoringStrategy,
 } from "./kube-scores.ts";
-export {
-  type Breakdown,
-  type CandidateNode,
-  marginalOn,
-  type NeutralBreakdown,
-  type NeutralReason,
-  type ScoredBreakdown,
-  type ScoredPod,
-  scoreNode,
-} from "./oracle.ts";
+export { type Breakdown, type CandidateNode, type ScoredBreakdown, type ScoredPod, scoreNode } from "./oracle.ts";
 export { type TwinState, twinStateOf } from "./twin-state.ts";

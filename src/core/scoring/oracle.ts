@@ -39,9 +39,9 @@ export interface CandidateNode {
 }
 
 /** Why a node gets the neutral score. */
-export type NeutralReason = "no twin" | "no class" | "stale" | "no headroom";
+type NeutralReason = "no twin" | "no class" | "stale" | "no headroom";
 
-export interface NeutralBreakdown {
+interface NeutralBreakdown {
   readonly neutral: NeutralReason;
   readonly score: number;
 }

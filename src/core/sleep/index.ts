@@ -1,14 +1,6 @@
 // Start at `planSleep`: which nodes are needed awake, which may sleep and which must wake.
 
-export {
-  planSleep,
-  type SleepDecision,
-  type SleepInput,
-  type SleepPlan,
-  type SleepResult,
-  type SleepVerdict,
-  type WaitForWake,
-} from "./plan-sleep.ts";
+export { planSleep, type SleepDecision, type SleepPlan, type SleepResult, type WaitForWake } from "./plan-sleep.ts";
 export {
   DEFAULT_STEP_LIMITS,
   nextSleepMove,
@@ -21,7 +13,7 @@ export {
   WAKE_ATTEMPTS,
   type WakeFacts,
 } from "./power-steps.ts";
-export { type Need, type SleepMode, type SleepSettings, sleepLimits, sleepModes } from "./settings.ts";
+export { type Need, type SleepMode, type SleepSettings, sleepModes } from "./settings.ts";
 export { emptySleepMemory, type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";
-export { hasControlPlaneRole, type SleepPermission, sleepBarrierOf } from "./sleep-node.ts";
+export { hasControlPlaneRole, sleepBarrierOf } from "./sleep-node.ts";

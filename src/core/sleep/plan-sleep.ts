@@ -19,7 +19,7 @@ import { isAsleep, isDown, isUsable, type SleepNode } from "./sleep-node.ts";
  * `needed`: the node is on and stays on. `sleep`: it is switched off now. `asleep`: it is off and stays off. `wake`: it is
  * switched on now. `blocked`: it would be switched on, but too many are at the same time.
  */
-export type SleepVerdict = "needed" | "sleep" | "asleep" | "wake" | "blocked";
+type SleepVerdict = "needed" | "sleep" | "asleep" | "wake" | "blocked";
 
 export interface SleepDecision {
   readonly name: string;

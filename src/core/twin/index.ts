@@ -1,4 +1,3 @@
-export type { DevicePower, PowerEnvelope } from "./caps.ts";
 export * from "./caps.ts";
 export * from "./cooling.ts";
 export { tableCoolingModel } from "./cooling-table.ts";
