@@ -6,7 +6,7 @@ import { type ControlPlane, startControlPlane } from "../controlplane/harness.ts
 import type { ClusterIdentity } from "../controlplane/identities.ts";
 import { Scene } from "./fault-scene.ts";
 
-/** Far longer than the lease renewal deadline (10 s), any request timeout, and the time until a silent watch is probed. */
+/** Far longer than the lease renewal deadline (10 s), any request timeout, and the time until a silent watch is replaced. */
 const FROZEN_MS = 60_000;
 
 describe("the operator during outages of a real control plane", () => {
