@@ -1,8 +1,9 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
+import type { Registry } from "../kinds/registry.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
 import { apply, isApply, patch } from "../patch/patch.ts";
-import { storageKeyOf } from "../storage/collection.ts";
 import type { StoredObject } from "../storage/kube-object.ts";
-import type { Server } from "../storage/store.ts";
+import { type Server, storageKeyOf } from "../storage/store.ts";
 import type { WriteResult } from "../write/admission.ts";
 import { bind } from "../write/binding.ts";
 import { create } from "../write/create.ts";
@@ -14,8 +15,7 @@ import { list, objectReply, selected, watch } from "./reads.ts";
 import { errorReply, jsonReply, partsReply } from "./reply.ts";
 import { mediaTypeOf, objectBody, type ParsedRequest, parseRequest, writeOptionsOf } from "./request.ts";
 import { listText, type ResponseFormat, responseFormatOf } from "./response-format.ts";
-import { type ApiRoute, routeOf, segmentsOf } from "./route.ts";
-import { methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
+import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
 
 /** Handles API requests from the in-memory transport and from HTTP. */
@@ -171,3 +171,44 @@ export class RequestHandler {
 const formatOf = ({ headers, query }: ParsedRequest): ResponseFormat => responseFormatOf(headers.accept, query);
 
 const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
+
+/** The resource and object that an API path names. */
+export interface ApiRoute {
+  readonly resource: ServedResource;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+}
+
+/**
+ * As in Kubernetes, a trailing slash is ignored: `DELETE …/nodes/` deletes the collection, so clients must reject empty
+ * names. An empty segment anywhere else gives 404.
+ */
+export function segmentsOf(path: string): string[] {
+  const parts = path.replace(/^\//, "").replace(/\/$/, "").split("/");
+  if (parts.length === 1 && parts[0] === "") return [];
+  if (parts.includes("")) throw noSuchPath();
+  try {
+    return parts.map(decodeURIComponent);
+  } catch {
+    throw badRequest(`the path ${JSON.stringify(path)} has an invalid percent-encoding`);
+  }
+}
+
+/** Subresources of a Namespace. Any other segment after a namespace name is a namespaced kind. */
+const namespaceSubresources = new Set(["status", "finalize"]);
+
+export function routeOf(registry: Registry, segments: readonly string[]): ApiRoute | undefined {
+  const [root, ...after] = segments;
+  if (root !== "api" && root !== "apis") return undefined;
+  const group = root === "api" ? "" : (after.shift() ?? "");
+  const version = after.shift() ?? "";
+  const inNamespace = after[0] === "namespaces" && after.length > 2 && !namespaceSubresources.has(after[2] ?? "");
+  const [plural = "", name, subresource, ...more] = inNamespace ? after.slice(2) : after;
+  const resource = registry.find(group, version, plural);
+  const namespace = inNamespace ? after[1] : undefined;
+  if (resource === undefined || more.length > 0) return undefined;
+  // A cluster-scoped kind cannot be addressed in a namespace, nor a namespaced object outside one.
+  if (inNamespace ? !resource.namespaced : resource.namespaced && name !== undefined) return undefined;
+  return { resource, namespace, name, subresource };
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant } from "../../../core/units/index.ts";
-import { ageOf, jsonPathValue } from "./table.ts";
+import { ageOf, jsonPathValue } from "./response-format.ts";
 
 describe("ageOf", () => {
   it("shows an unknown age for an object without a date", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/testing/index.ts";
-import { Collection } from "../storage/collection.ts";
 import { StoredObject } from "../storage/kube-object.ts";
+import { Collection } from "../storage/store.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
 const stored = (name: string, version: number): StoredObject => {

@@ -1,8 +1,8 @@
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import type { Collection } from "../storage/collection.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { type ApiObject, type StoredChange, StoredObject } from "../storage/kube-object.ts";
+import type { Collection } from "../storage/store.ts";
 import type { Matches } from "./selectors.ts";
 
 /** Kubernetes' interval. Bookmarks tell idle watchers the current resourceVersion. */

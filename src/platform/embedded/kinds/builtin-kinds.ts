@@ -1,4 +1,4 @@
-import { ageColumn, nameColumn } from "../api/table.ts";
+import { ageColumn, nameColumn } from "../api/response-format.ts";
 import { type JsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
 import { plainSchema } from "./builtin-schemas.ts";
 import type { ServedResource } from "./served-resource.ts";

@@ -1,9 +1,8 @@
-import { ageColumn, ageOf, jsonPathValue, nameColumn } from "../api/table.ts";
+import { ageColumn, ageOf, jsonPathValue, nameColumn } from "../api/response-format.ts";
 import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { builtIn } from "./builtin-kinds.ts";
-import { metadataSchema } from "./builtin-schemas.ts";
-import type { Schema } from "./schema.ts";
+import { metadataSchema, type Schema } from "./builtin-schemas.ts";
 import type { Column, ServedResource } from "./served-resource.ts";
 
 const texts = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === "string");

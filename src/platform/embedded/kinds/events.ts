@@ -1,4 +1,4 @@
-import { ageOf } from "../api/table.ts";
+import { ageOf } from "../api/response-format.ts";
 import { at, type JsonObject, stringAt } from "../storage/json.ts";
 import { type ApiObject, kubeTimestamp } from "../storage/kube-object.ts";
 import { builtIn } from "./builtin-kinds.ts";

@@ -1,4 +1,4 @@
-import { ageColumn, nameColumn } from "../api/table.ts";
+import { ageColumn, nameColumn } from "../api/response-format.ts";
 import { at, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { builtIn } from "./builtin-kinds.ts";

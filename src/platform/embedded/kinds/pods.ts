@@ -1,5 +1,5 @@
+import { ageColumn, nameColumn } from "../api/response-format.ts";
 import type { FieldProblem } from "../api/status.ts";
-import { ageColumn, nameColumn } from "../api/table.ts";
 import { at, isJsonObject, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { builtIn } from "./builtin-kinds.ts";

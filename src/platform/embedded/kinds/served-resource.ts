@@ -2,7 +2,7 @@ import type { Instant } from "../../../core/units/index.ts";
 import type { FieldProblem } from "../api/status.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "./builtin-schemas.ts";
 
 /** A column of `kubectl get`. */
 export interface Column {

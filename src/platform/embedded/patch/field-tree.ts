@@ -70,18 +70,6 @@ function common(a: FieldTree, b: FieldTree): FieldTree | undefined {
 export const intersection = (a: FieldTree, b: FieldTree): FieldTree =>
   isEmpty(a) || isEmpty(b) ? MEMBER : (common(a, b) ?? MEMBER);
 
-export function sameTree(a: FieldTree, b: FieldTree): boolean {
-  const elements = elementsOf(a);
-  return (
-    isMember(a) === isMember(b) &&
-    elements.length === elementsOf(b).length &&
-    elements.every((element) => {
-      const [left, right] = [child(a, element), child(b, element)];
-      return left !== undefined && right !== undefined && sameTree(left, right);
-    })
-  );
-}
-
 /** The members as paths in Kubernetes' message format: `.spec.cpu`, `.status.conditions[type="Ready"].status`. */
 export function pathsOf(tree: FieldTree, prefix = ""): string[] {
   return elementsOf(tree).flatMap((element) => {

@@ -1,11 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Schema } from "../kinds/schema.ts";
+import type { Schema } from "../kinds/builtin-schemas.ts";
 import type { JsonObject } from "../storage/json.ts";
 import type { ManagedFields } from "../storage/kube-object.ts";
 import { difference, intersection, isEmpty, union } from "./field-tree.ts";
-import { applied, type FieldManager, ownersAfterUpdate } from "./managed-fields.ts";
-import { fieldTreeOf } from "./ownership.ts";
+import { applied, type FieldManager, fieldTreeOf, ownersAfterUpdate } from "./managed-fields.ts";
 
 const schema: Schema = {
   properties: {

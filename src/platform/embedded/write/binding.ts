@@ -1,9 +1,8 @@
 import { conflict, notFound } from "../api/status.ts";
 import { pods } from "../kinds/pods.ts";
-import { storageKeyOf } from "../storage/collection.ts";
 import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import { kubeTimestamp } from "../storage/kube-object.ts";
-import type { Server } from "../storage/store.ts";
+import { type Server, storageKeyOf } from "../storage/store.ts";
 
 const BINDINGS = { group: "", plural: "pods/binding" };
 

@@ -2,10 +2,9 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import { alreadyExists, badRequest } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate } from "../patch/managed-fields.ts";
-import { storageKeyOf } from "../storage/collection.ts";
 import { type JsonObject, jsonObjectOr, stringAt, without } from "../storage/json.ts";
 import { type ApiObject, type ApiObjectMetadata, kubeTimestamp, type ManagedFields } from "../storage/kube-object.ts";
-import type { Server } from "../storage/store.ts";
+import { type Server, storageKeyOf } from "../storage/store.ts";
 import {
   type ApiWriteOptions,
   checkNamespace,

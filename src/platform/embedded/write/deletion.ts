@@ -3,10 +3,9 @@ import { conflict, notFound } from "../api/status.ts";
 import { events } from "../kinds/events.ts";
 import { pods } from "../kinds/pods.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { type Collection, storageKeyOf } from "../storage/collection.ts";
 import { at, type JsonObject, jsonObjectOr, stringAt } from "../storage/json.ts";
 import { type ApiObject, kubeTimestamp, type StoredObject } from "../storage/kube-object.ts";
-import type { Server } from "../storage/store.ts";
+import { type Collection, type Server, storageKeyOf } from "../storage/store.ts";
 
 /** A running pod gets its grace period; an unbound or terminated one gets none. */
 function graceOf(resource: ServedResource, object: ApiObject, options: JsonObject): number {

@@ -1,7 +1,6 @@
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { type Collection, storageKeyOf } from "../storage/collection.ts";
 import { type ApiObject, kubeTimestamp, type StoredChange } from "../storage/kube-object.ts";
-import type { Server } from "../storage/store.ts";
+import { type Collection, type Server, storageKeyOf } from "../storage/store.ts";
 
 /**
  * Deletes the dependents of a deleted object. Kubernetes does this asynchronously; here it happens before the deletion

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { crdOf, nodeTwinKind } from "../../../core/api/index.ts";
-import type { Schema } from "../kinds/schema.ts";
+import type { Schema } from "../kinds/builtin-schemas.ts";
 import { pruned, validateValue } from "./validate.ts";
 
 describe("validateValue", () => {

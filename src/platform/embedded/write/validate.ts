@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isLabelKey, isLabelValue } from "../../../core/api/index.ts";
 import type { FieldProblem } from "../api/status.ts";
-import { fieldSchema, type Schema } from "../kinds/schema.ts";
+import { fieldSchema, type Schema } from "../kinds/builtin-schemas.ts";
 import { at, isJsonObject, type JsonObject, jsonObjectOr } from "../storage/json.ts";
 
 /** Fills in the schema's defaults, and lists what does not fit the schema in kube-apiserver's words. */

@@ -248,7 +248,6 @@ export function queueRunFigures(story: QueueRunRecord): {
       performanceWaitP95Sec: p95(performanceWaits),
       performanceWaitP99Sec: quantileOf(performanceWaits, 0.99),
       slowdownMean: mean(slowdowns),
-      slowdownP95: p95(slowdowns),
       standardSlowdownMean: mean(standardSlowdowns),
       sloMisses: missed,
       sloMissPct: ratio(missed * 100, performanceWaits.length),
