@@ -5,7 +5,6 @@ import Agent from "undici/lib/dispatcher/agent.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 
 export { isLoopbackAddress, isLoopbackHost, sendsInTheClear } from "./loopback.ts";
-export type { Dispatcher };
 /**
  * The parts of undici that every program needs, imported by file. undici's index also loads fetch, caches, cookies, WebSockets,
  * proxies and mocks, which would take memory in the agent on every node. The version is pinned, and the tests of the clients in
@@ -32,6 +31,16 @@ export async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: num
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Headers with one text each. */
+export function headerTexts(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined) texts[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return texts;
 }
 
 /** Undefined if the text is not JSON. Drops the parser's error, which quotes the text. */

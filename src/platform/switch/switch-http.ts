@@ -1,6 +1,6 @@
 import { formatDuration, type Milliseconds } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../clock/index.ts";
-import { Agent, boundedText, buildConnector, parsedJson, send } from "../http/index.ts";
+import { Agent, boundedText, buildConnector, headerTexts, parsedJson, send } from "../http/index.ts";
 import { type ConfirmSwitching, PowerSwitchError } from "./power-switch.ts";
 
 export interface SwitchHttpOptions {
@@ -126,17 +126,9 @@ export class SwitchHttp {
       throw new PowerSwitchError("too_large", `the response is larger than ${MAX_BODY_BYTES} bytes`);
     if (status >= 300 && status < 400)
       throw new PowerSwitchError("redirect", `status ${status}; redirects are not followed`, status);
-    return { status, headers: single(answer.headers), json: parsedJson(text) };
+    return { status, headers: headerTexts(answer.headers), json: parsedJson(text) };
   }
 }
-
-const single = (headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) => {
-      const first = Array.isArray(value) ? value[0] : value;
-      return first === undefined ? [] : [[name.toLowerCase(), first]];
-    }),
-  );
 
 /** The code of a system error, such as ECONNREFUSED. Its message may quote what the peer sent. */
 function reasonOf(error: unknown): string {

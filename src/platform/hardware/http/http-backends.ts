@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { CapDevice, WriteOutcome } from "../../../core/control/index.ts";
 import { formatWatts, isPositive, milliseconds, type Percent, type Watts } from "../../../core/units/index.ts";
+import { parsedJson } from "../../http/index.ts";
 import type {
   BackendView,
   DeviceKind,
@@ -120,13 +121,8 @@ const httpEndpointOf = (original: { readonly endpoint: string; readonly timeoutS
   timeout: milliseconds(original.timeoutSeconds * 1000),
 });
 
-function parseHttpOriginal<Original>(original: string, schema: z.ZodType<Original>): Original | undefined {
-  try {
-    return schema.safeParse(JSON.parse(original)).data;
-  } catch {
-    return undefined;
-  }
-}
+const parseHttpOriginal = <Original>(original: string, schema: z.ZodType<Original>): Original | undefined =>
+  schema.safeParse(parsedJson(original)).data;
 
 /** Throttles CPUs through an HTTP control service. Restore sets the throttle to 0 %. */
 export class HttpThrottleBackend implements ThrottleBackend {

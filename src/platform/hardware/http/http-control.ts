@@ -8,6 +8,7 @@ import {
   milliseconds,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
+import { parsedJson } from "../../http/index.ts";
 import { withoutControlCharacters } from "../../log/index.ts";
 import { fillUrl, type HttpAnswer, type HttpClient, TelemetryError } from "../../telemetry/index.ts";
 
@@ -151,7 +152,7 @@ interface Answer {
 }
 
 function answerOf(answer: HttpAnswer): Answer {
-  const { result, ordered, newest } = answerSchema.safeParse(parsed(answer.text)).data ?? {};
+  const { result, ordered, newest } = answerSchema.safeParse(parsedJson(answer.text)).data ?? {};
   const time = Date.parse(newest ?? "");
   const isOlder = answer.status === 409 && time < LAST_STAMP;
   const isLost = result === undefined && answer.status >= 500;
@@ -164,7 +165,7 @@ function answerOf(answer: HttpAnswer): Answer {
  */
 function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
   const success = status >= 200 && status <= 299;
-  const answer = answerSchema.safeParse(parsed(text)).data;
+  const answer = answerSchema.safeParse(parsedJson(text)).data;
   if (answer === undefined)
     return { result: "error", message: `the control service returned ${status} without a result` };
   const message = abridged(withoutControlCharacters(answer.message ?? "")) || undefined;
@@ -174,12 +175,4 @@ function outcomeOf({ status, text }: HttpAnswer): WriteOutcome {
     answer.result === "applied" ? undefined : `the control service returned ${answer.result} without a reason`;
   const explained = message ?? fallback;
   return { result: answer.result, ...(explained !== undefined && { message: explained }) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

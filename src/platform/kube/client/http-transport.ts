@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, systemClock, withDeadline } from "../../clock/index.ts";
-import { buildConnector, type Dispatcher, Pool, type PoolOptions, send } from "../../http/index.ts";
+import { buildConnector, headerTexts, Pool, type PoolOptions, send } from "../../http/index.ts";
 import type { Identity, TlsMaterial } from "../auth/identity.ts";
 import { CallSlots } from "./call-slots.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
@@ -72,7 +72,7 @@ export class HttpTransport implements Transport {
       // The connection is busy until the body was read or abandoned.
       answer.body.once("close", free);
       if (answer.statusCode === 401) this.#identity.refused();
-      return { status: answer.statusCode, headers: single(answer.headers), body: answer.body };
+      return { status: answer.statusCode, headers: headerTexts(answer.headers), body: answer.body };
     } catch (error) {
       free();
       throw error;
@@ -118,12 +118,3 @@ function currentConnector(identity: Identity, connectTimeout: Milliseconds, cloc
 
 const withServerName = (options: buildConnector.Options, { serverName }: TlsMaterial): buildConnector.Options =>
   serverName === undefined ? options : { ...options, servername: serverName };
-
-function single(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
-  const result: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined) result[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return result;
-}

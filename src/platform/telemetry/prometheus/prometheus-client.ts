@@ -7,6 +7,7 @@ import {
   type Milliseconds,
   parseNumber,
 } from "../../../core/units/index.ts";
+import { parsedJson } from "../../http/index.ts";
 import { TelemetryError } from "../errors.ts";
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from "../http/http-client.ts";
 
@@ -123,7 +124,7 @@ export class PrometheusClient {
       }).toString(),
     });
     if (reply.status < 200 || reply.status > 299) throw this.#refusal(expression, reply, readAnswer(reply));
-    const read = rangeResponse.safeParse(parsed(reply.text));
+    const read = rangeResponse.safeParse(parsedJson(reply.text));
     if (!read.success) throw this.#error("garbled", "the response is not a matrix", expression, reply);
     const [series] = read.data.data.result;
     return (series?.values ?? []).map(([at, text]) => ({ at: instant(at * 1000), value: valueOf(text) }));
@@ -144,15 +145,7 @@ export class PrometheusClient {
   }
 }
 
-const readAnswer = ({ text }: HttpAnswer): QueryResponse | undefined => queryResponse.safeParse(parsed(text)).data;
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+const readAnswer = ({ text }: HttpAnswer): QueryResponse | undefined => queryResponse.safeParse(parsedJson(text)).data;
 
 function samplesOf(read: QueryResponse): PrometheusSample[] {
   if (read.status === "error") return [];
