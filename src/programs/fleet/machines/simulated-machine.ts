@@ -4,12 +4,6 @@ import type { Celsius, Percent, Seconds, Watts } from "../../../core/units/index
 import type { PodJob } from "../pods/pod-job.ts";
 import type { MachineSpec } from "./machine-specs.ts";
 
-/** Caps in force from a point in time. */
-export interface CapChange {
-  readonly at: Seconds;
-  readonly caps: Caps;
-}
-
 /** A performance pod that ran while its node was capped below the performance level. */
 export interface CapViolation {
   readonly at: Seconds;
@@ -33,7 +27,6 @@ export interface MachineEvents {
 }
 
 type PhysicsChange = "advance" | "start" | "stop" | "setCaps" | "setAmbient" | "shutDown" | "cutPower" | "switchOn";
-const CAPS_REMEMBERED = 64;
 /** In watts, for rounding: caps are computed as percentages. */
 const TOLERANCE = 0.5;
 const NONE: readonly PodJob[] = [];
@@ -49,7 +42,6 @@ export class SimulatedMachine {
   /** The same jobs on the same hardware without caps and always on: what the machine would draw without Joulie. */
   readonly #alwaysOn: SimulatedNode<PodJob>;
   readonly #events: MachineEvents;
-  readonly #capLog: CapChange[] = [];
   readonly #offenders = new Set<string>();
   #capChanges = 0;
   #performanceJobs = 0;
@@ -144,12 +136,8 @@ export class SimulatedMachine {
   #setCaps(wanted: Caps): void {
     const before = this.#physics.caps;
     this.#physics.setCaps(wanted);
-    const { caps } = this.#physics;
     // The physics keeps the same object when nothing changed.
-    if (caps === before) return;
-    this.#capChanges++;
-    this.#capLog.push({ at: this.#physics.now, caps });
-    if (this.#capLog.length > CAPS_REMEMBERED) this.#capLog.shift();
+    if (this.#physics.caps !== before) this.#capChanges++;
   }
 
   setAmbient(ambient: Celsius): void {
@@ -159,11 +147,6 @@ export class SimulatedMachine {
 
   get watts(): Watts {
     return this.#physics.watts;
-  }
-
-  /** The last caps, oldest first. */
-  get capLog(): readonly CapChange[] {
-    return this.#capLog;
   }
 
   get capChanges(): number {

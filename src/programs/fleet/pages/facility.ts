@@ -1,8 +1,6 @@
 import type { FacilityOutput } from "../../../core/physics/index.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
-import type { SimulatedMachine } from "../machines/simulated-machine.ts";
 import { definitions } from "./metrics.ts";
-import type { QueryableMetrics, Series } from "./query.ts";
 
 /** Facility readings at one point in time. */
 export interface FacilityMeters {
@@ -24,33 +22,14 @@ export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
   };
 }
 
-/** The metrics that the query endpoint serves. */
-export function queryableMetrics(datacenter: Datacenter): QueryableMetrics {
-  const site = (figure: (reading: FacilityOutput) => number) => () => [
-    { labels: {}, value: figure(readFacilityMeters(datacenter).site) },
-  ];
-  const zones = (figure: (reading: FacilityOutput) => number) => () =>
-    Array.from(readFacilityMeters(datacenter).zones, ([zone, reading]) => ({
-      labels: { zone },
-      value: figure(reading),
-    }));
-  const nodes = (figure: (machine: SimulatedMachine) => number) => (): Series[] =>
-    Array.from(datacenter.machines(), (machine) => {
-      const { name: node, rack, zone } = machine.spec;
-      return { labels: { node, rack, zone }, value: figure(machine) };
-    });
-  return {
-    [definitions.ambient.name]: site(({ inlet }) => inlet),
-    [definitions.itPower.name]: site(({ it }) => it),
-    [definitions.coolingPower.name]: site(({ cooling }) => cooling),
-    [definitions.outside.name]: site(({ outside }) => outside),
-    [definitions.zoneAmbient.name]: zones(({ inlet }) => inlet),
-    [definitions.zoneItPower.name]: zones(({ it }) => it),
-    [definitions.zoneCoolingPower.name]: zones(({ cooling }) => cooling),
-    [definitions.rackPower.name]: () =>
-      Array.from(readFacilityMeters(datacenter).racks, ([rack, value]) => ({ labels: { rack }, value })),
-    [definitions.nodePower.name]: nodes(({ watts }) => watts),
-    [definitions.nodeEnergy.name]: nodes(({ physics }) => physics.joules),
-    [definitions.nodeTemperature.name]: nodes(({ physics }) => physics.temperature),
+/** The metrics of the site that the query page serves, by name. */
+export function siteMetric(datacenter: Datacenter, name: string): number | undefined {
+  const { inlet, outside, it, cooling } = datacenter.facility();
+  const values: Readonly<Record<string, number>> = {
+    [definitions.ambient.name]: inlet,
+    [definitions.outside.name]: outside,
+    [definitions.itPower.name]: it,
+    [definitions.coolingPower.name]: cooling,
   };
+  return Object.hasOwn(values, name) ? values[name] : undefined;
 }

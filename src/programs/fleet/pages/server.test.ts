@@ -70,7 +70,6 @@ describe("POST /control/{node}", () => {
     });
     const { body } = await ask(`/state/${node}`);
     expect(body).toMatchObject({ caps: { cpuWattsPerPackage: cpu }, capChanges: 2 });
-    expect(body["capLog"]).toHaveLength(2);
     await command(node, { action: "rapl.set_power_cap_watts", capWatts: cpu });
     expect((await ask(`/state/${node}`)).body["capChanges"]).toBe(2);
   });
@@ -178,20 +177,6 @@ describe("the query API", () => {
     expect(await query("datacenter_total_it_power_watts")).toMatchObject([{ value: watts, at }]);
     expect(await query("datacenter_cooling_power_watts")).toMatchObject([{ value: cooling }]);
     expect(await query("datacenter_ambient_temperature_celsius")).toMatchObject([{ value: inlet }]);
-    const nodes = await query("joulie_simulator_node_power_watts");
-    expect(nodes).toHaveLength(40);
-    expect(nodes.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
-    expect(await query('joulie_simulator_node_power_watts{node="sim-003"}')).toHaveLength(1);
-  });
-
-  it("returns racks and zones that add up to the total", async () => {
-    const racks = [...new Set(machines().map(({ spec }) => spec.rack))];
-    const samples = await query("datacenter_rack_power_watts");
-    expect(samples.map(({ labels }) => labels["rack"])).toEqual(racks);
-    const { it: watts } = harness.simulator.datacenter.facility();
-    expect(samples.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
-    const zones = await query("datacenter_zone_it_power_watts");
-    expect(zones.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(watts, 6);
   });
 
   it("rejects unsupported PromQL as Prometheus does", async () => {
