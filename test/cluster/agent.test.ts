@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { labels, type NodeHardware } from "../../src/core/api/index.ts";
+import { labels, type NodeHardware, operatorConfigMap } from "../../src/core/api/index.ts";
 import { eventually, eventuallyPasses, watchFor } from "../../src/platform/clock/testing/index.ts";
 import { agentPermissions } from "../../src/programs/agent/permissions.ts";
 import { FakeControlService } from "../../src/programs/agent/testing/fake-control-service.ts";
@@ -108,9 +108,10 @@ describe("the agent on a real control plane", () => {
       ]),
     );
     expect((await harness.twin("flow-b")).status?.controlStatus).toBeUndefined();
-    // It lists only objects of its own node, and the namespace that carries the stop switch.
+    // It lists only objects of its own node, the namespace that carries the stop switch, and the operator's state.
     const lists = requests.filter(({ verb, resource }) => verb === "list" && resource !== "telemetryprofiles");
-    const allowed = (resource: string) => (resource === "namespaces" ? "joulie-system" : "flow-a.example.com");
+    const shared: Readonly<Record<string, string>> = { namespaces: "joulie-system", configmaps: operatorConfigMap };
+    const allowed = (resource: string) => shared[resource] ?? "flow-a.example.com";
     const others = lists.filter(({ path, resource }) => !path.includes(`metadata.name%3D${allowed(resource)}`));
     expect(others).toEqual([]);
   });
