@@ -197,7 +197,6 @@ const contract: Record<string, Record<string, unknown>> = {
     SLEEP_AFTER: unset,
     ARM: unset,
     COMPARE: unset,
-    POLICY: unset,
     TRACE: unset,
     CLUSTER: "exp04",
     NODES: unset,
@@ -211,8 +210,6 @@ const contract: Record<string, Record<string, unknown>> = {
     PERFORMANCE_SHARE: unset,
     ECO_MAX_SLOWDOWN_PCT: unset,
     ECO_CLOCK_SHARE: unset,
-    ESTIMATOR_ERROR: 0,
-    HTML: unset,
     JSON: false,
   },
   fleet: {
