@@ -190,7 +190,6 @@ const contract: Record<string, Record<string, unknown>> = {
     SLEEP_AFTER: unset,
     ARM: unset,
     COMPARE: unset,
-    POLICY: unset,
     TRACE: unset,
     CLUSTER: "exp04",
     NODES: unset,

@@ -173,7 +173,7 @@ const formatOf = ({ headers, query }: ParsedRequest): ResponseFormat => response
 const DONE = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
 
 /** The resource and object that an API path names. */
-export interface ApiRoute {
+interface ApiRoute {
   readonly resource: ServedResource;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
@@ -184,7 +184,7 @@ export interface ApiRoute {
  * As in Kubernetes, a trailing slash is ignored: `DELETE …/nodes/` deletes the collection, so clients must reject empty
  * names. An empty segment anywhere else gives 404.
  */
-export function segmentsOf(path: string): string[] {
+function segmentsOf(path: string): string[] {
   const parts = path.replace(/^\//, "").replace(/\/$/, "").split("/");
   if (parts.length === 1 && parts[0] === "") return [];
   if (parts.includes("")) throw noSuchPath();
@@ -198,7 +198,7 @@ export function segmentsOf(path: string): string[] {
 /** Subresources of a Namespace. Any other segment after a namespace name is a namespaced kind. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-export function routeOf(registry: Registry, segments: readonly string[]): ApiRoute | undefined {
+function routeOf(registry: Registry, segments: readonly string[]): ApiRoute | undefined {
   const [root, ...after] = segments;
   if (root !== "api" && root !== "apis") return undefined;
   const group = root === "api" ? "" : (after.shift() ?? "");

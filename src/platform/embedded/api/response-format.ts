@@ -97,7 +97,7 @@ export function jsonPathValue(object: JsonObject, path: string): unknown {
 }
 
 /** Builds a Table for kubectl. A watch sends one row at a time, with the columns only in the first. */
-export function tableOf(
+function tableOf(
   items: readonly ApiObject[],
   columns: readonly Column[],
   now: Instant,

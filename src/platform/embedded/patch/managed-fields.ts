@@ -128,7 +128,7 @@ function causesOf(entries: readonly ManagedFields[], conflicts: readonly FieldTr
 
 /** Compares ownership entries, ignoring their times. */
 export function sameOwners(a: readonly ManagedFields[], b: readonly ManagedFields[]): boolean {
-  const timeless = (entries: readonly ManagedFields[]) => entries.map(({ time: _, ...entry }) => entry);
+  const timeless = (entries: readonly ManagedFields[]) => entries.map(({ time: _time, ...entry }) => entry);
   return equal(timeless(a), timeless(b));
 }
 
@@ -147,7 +147,7 @@ export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTr
   );
 }
 
-export interface FieldComparison {
+interface FieldComparison {
   /** New fields and fields with a different value. */
   readonly changed: FieldTree;
   readonly removed: FieldTree;
@@ -213,14 +213,14 @@ function* itemPairs(before: Map<string, unknown>, after: Map<string, unknown>, s
   }
 }
 
-export function compareFields(before: JsonObject, after: JsonObject, schema: Schema | undefined): FieldComparison {
+function compareFields(before: JsonObject, after: JsonObject, schema: Schema | undefined): FieldComparison {
   if (before === after) return NOTHING;
   const [changed, removed] = compareAt(before, after, schema);
   return { changed: changed ?? {}, removed: removed ?? {} };
 }
 
 /** Merges `config` into `live` by the rules of server-side apply. */
-export function mergeApplied(live: unknown, config: unknown, schema: Schema | undefined): unknown {
+function mergeApplied(live: unknown, config: unknown, schema: Schema | undefined): unknown {
   const structure = structureOf(config, schema);
   if (live === undefined || structure === "leaf" || structureOf(live, schema) !== structure) return config;
   if (structure === "fields") {
@@ -239,12 +239,7 @@ export function mergeApplied(live: unknown, config: unknown, schema: Schema | un
 }
 
 /** Removes the fields in `drop` that are not in `keep`; removes an object as a whole when `keep` has none of its fields. */
-export function withoutUnownedFields(
-  value: unknown,
-  drop: FieldTree,
-  keep: FieldTree,
-  schema: Schema | undefined,
-): unknown {
+function withoutUnownedFields(value: unknown, drop: FieldTree, keep: FieldTree, schema: Schema | undefined): unknown {
   const structure = structureOf(value, schema);
   if (structure === "leaf") return value;
   const survivor = (element: string, inner: unknown, below: Schema | undefined): unknown => {
@@ -263,7 +258,7 @@ export function withoutUnownedFields(
 }
 
 /** Removes the branch of a field from the tree. */
-export const withoutBranch = (tree: FieldTree, ...path: readonly string[]): FieldTree => {
+const withoutBranch = (tree: FieldTree, ...path: readonly string[]): FieldTree => {
   const [first, ...rest] = path;
   if (first === undefined) return {};
   const below = child(tree, first);
@@ -273,7 +268,7 @@ export const withoutBranch = (tree: FieldTree, ...path: readonly string[]): Fiel
   return isEmpty(inner) ? others : { ...others, [first]: inner };
 };
 
-export const branch = (tree: FieldTree, element: string): FieldTree => {
+const branch = (tree: FieldTree, element: string): FieldTree => {
   const below = child(tree, element);
   return below === undefined ? {} : { [element]: below };
 };

@@ -22,7 +22,7 @@ export interface TwinCounts {
 }
 
 /** Pods that were bound to a node so far. */
-export interface BindingCounts {
+interface BindingCounts {
   readonly pods: number;
   readonly performancePods: number;
   /** Bound to a machine that was off. */
