@@ -36,6 +36,8 @@ const WRITES_AT_ONCE = 16;
 const RUN_LETTERS = 5;
 /** Jobs submitted before yielding to the event loop; otherwise a fast clock would starve other tasks. */
 const JOBS_IN_A_ROW = 200;
+/** A created pod that no watch event shows within this time was deleted in between. */
+const MAX_TIME_UNSEEN = milliseconds(300_000);
 
 /** Submits jobs as pods at their arrival time and deletes finished pods. */
 export class JobSubmitter {
@@ -44,6 +46,8 @@ export class JobSubmitter {
   readonly #run: string;
   /** Our pods that are in the cluster or being created. */
   readonly #present = new Set<string>();
+  /** The pods of these that no watch event has shown yet. */
+  readonly #unseen = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, FleetPod>();
   readonly #creations: WorkQueue;
@@ -80,6 +84,7 @@ export class JobSubmitter {
   observe(change: Change<FleetPod>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
     if (!pod.submittedHere) return;
+    if (this.#unseen.delete(pod.key)) this.#removals.forget(pod.key);
     if (change.type === "deleted") {
       this.#present.delete(pod.key);
       this.#finished.delete(pod.key);
@@ -123,6 +128,7 @@ export class JobSubmitter {
     const name = `${job.kind}-${this.#run}-${++this.#named}`;
     const key = `${namespace}/${name}`;
     this.#present.add(key);
+    this.#unseen.add(key);
     this.#waiting.set(name, podManifest(name, job, this.#options));
     this.#creations.add(name);
   }
@@ -142,11 +148,16 @@ export class JobSubmitter {
     }
     this.#waiting.delete(name);
     this.#submitted++;
+    const key = `${namespace}/${name}`;
+    if (this.#unseen.has(key)) this.#removals.addAfter(key, MAX_TIME_UNSEEN);
   }
 
   async #remove(key: string, signal: AbortSignal): Promise<void> {
     const pod = this.#finished.get(key);
-    if (pod === undefined) return;
+    if (pod === undefined) {
+      if (this.#unseen.delete(key)) this.#present.delete(key);
+      return;
+    }
     const { name, namespace, uid } = pod;
     const { client, onFailed } = this.#options;
     try {
