@@ -33,12 +33,13 @@ export async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: num
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Headers with one text each. */
+/** Headers with one text each. Of a repeated header that is the first: a token or an address joined with its repetition is none. */
 export function headerTexts(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined) texts[name] = Array.isArray(value) ? value.join(", ") : value;
+    const first = Array.isArray(value) ? value[0] : value;
+    if (first !== undefined) texts[name] = first;
   }
   return texts;
 }

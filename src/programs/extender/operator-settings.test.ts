@@ -97,9 +97,17 @@ it("X-224 without an operator it begins with the defaults, and begins anew when 
   expect(runs).toHaveLength(2);
 });
 
-it("X-224 it ignores settings that it cannot read", async () => {
-  await publish({ POWER_PROFILE_LABEL: "not a label", SLEEP_MODE: "sometimes" });
+it("X-224 it leaves out settings that it cannot read, and takes the others", async () => {
+  await publish({ POWER_PROFILE_LABEL: "site.example/profile", SLEEP_MODE: "sometimes" });
   start();
+  await advance(6);
+  expect(labels()).toEqual(["site.example/profile"]);
+  expect(runs[0]?.SLEEP_MODE).toBe("off");
+});
+
+it("X-224 it takes no label of the operator that is its own for something else", async () => {
+  await publish({ POWER_PROFILE_LABEL: "site.example/x" });
+  start({ DRAINING_LABEL: "site.example/x" });
   await advance(6);
   expect(labels()).toEqual(["joulie.io/power-profile"]);
 });

@@ -47,12 +47,20 @@ export async function followOperator(
   watch.start();
   try {
     await endsWithin(clock, MAX_WAIT, watch.known(), signal);
+    const { TWIN_STALENESS_THRESHOLD: published } = withSettings(config, sharedVariables, watch.state, onInvalid);
+    if (config.TWIN_STALENESS_THRESHOLD < published)
+      log.warn(
+        { own: config.TWIN_STALENESS_THRESHOLD, published },
+        "TWIN_STALENESS_THRESHOLD is below the operator's: twins that are refreshed in time may count as stale",
+      );
     while (!signal.aborted) {
       const settings = current();
       const others = new AbortController();
       let timer: Timer | undefined;
       onChange = () => {
-        if (timer !== undefined || isSame(settings, current())) return;
+        // An object that was deleted says nothing, so the settings stay.
+        const isMissing = sharedVariables.every((name) => watch.state[name] === undefined);
+        if (isMissing || timer !== undefined || isSame(settings, current())) return;
         log.warn(
           { from: shown(settings), to: shown(current()) },
           "the operator's settings differ: beginning anew soon",
@@ -71,18 +79,29 @@ export async function followOperator(
 
 const NAME = "joulie-extender";
 
-/** The configuration with what the operator publishes. Values that the extender cannot read are left out. */
+/**
+ * The configuration with what the operator publishes. A value that the extender cannot read is left out, for example one that only
+ * a newer version knows; two labels that are the same are both left out.
+ */
 function withSettings(
   config: ExtenderConfig,
   unset: readonly SharedVariable[],
   state: OperatorState,
   onInvalid: (problem: string) => void,
 ): ExtenderConfig {
-  const flags = Object.fromEntries(unset.map((name) => [name, state[name]]));
-  const parsed = parseConfig(extenderConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
-  if (parsed.ok) return { ...config, ...Object.fromEntries(unset.map((name) => [name, parsed.value.values[name]])) };
-  onInvalid(parsed.error.problems.map(({ message }) => message).join("; "));
-  return config;
+  const read = (names: readonly SharedVariable[]): Partial<ExtenderConfig> => {
+    const flags = Object.fromEntries(names.map((name) => [name, state[name]]));
+    const parsed = parseConfig(extenderConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
+    if (parsed.ok) return Object.fromEntries(names.map((name) => [name, parsed.value.values[name]]));
+    onInvalid(parsed.error.problems.map(({ message }) => message).join("; "));
+    return {};
+  };
+  const published = unset.filter((name) => state[name] !== undefined);
+  const settings: ExtenderConfig = Object.assign({}, config, ...published.map((name) => read([name])));
+  if (settings.POWER_PROFILE_LABEL !== settings.DRAINING_LABEL) return settings;
+  onInvalid("POWER_PROFILE_LABEL and DRAINING_LABEL are the same");
+  const { POWER_PROFILE_LABEL, DRAINING_LABEL } = config;
+  return { ...settings, POWER_PROFILE_LABEL, DRAINING_LABEL };
 }
 
 const shown = (config: ExtenderConfig) => Object.fromEntries(sharedVariables.map((name) => [name, config[name]]));

@@ -68,6 +68,7 @@ export class NvmlCrashGuard {
    */
   async #testInSubprocess(signal: AbortSignal | undefined): Promise<string | undefined> {
     const { clock, library } = this.#options;
+    if (signal?.aborted === true) return "it was cancelled";
     if (this.#left !== undefined) return `its process ${this.#left.pid} was killed but has not ended`;
     const args = ["--input-type=module", "--eval", TEST, import.meta.resolve("koffi"), ...nvmlFiles(library)];
     const child = spawn(process.execPath, args, { cwd: "/", stdio: "ignore" });

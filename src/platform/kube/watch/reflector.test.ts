@@ -368,12 +368,15 @@ describe("Reflector", () => {
     await reflector.stop();
   });
 
-  it("opens a new watch also if the server is too busy for the list before it", async () => {
+  it.each([
+    ["is busy", { answer: 429, headers: { "retry-after": "60" } }],
+    ["never answers", "silence"],
+  ] as const)("opens a new watch also if a list before it finds that the server %s", async (_, fault) => {
     const { clock, api, reflector, watches } = make({ idleLimit: ms(20_000) });
     reflector.start();
     await clock.advanceAsync(ms(1));
-    api.fault = ({ path }) => (path.includes("limit=1") ? { answer: 429 } : undefined);
-    await clock.advanceAsync(ms(22_000));
+    api.fault = ({ path }) => (path.includes("limit=1") ? fault : undefined);
+    await clock.advanceAsync(ms(32_000));
     expect(watches()).toBe(2);
     await reflector.stop();
   });

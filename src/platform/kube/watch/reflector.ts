@@ -53,6 +53,9 @@ const MAX_RETRY_AFTER = milliseconds(120_000);
 const A_GOOD_WHILE = milliseconds(1000);
 /** After this many failed watches from one resourceVersion, the reflector lists again. */
 const FAILURES_UNTIL_LIST = 5;
+/** Time limits of opening a watch, and of the list after a silent one. Nothing changes in the store meanwhile. */
+const MAX_OPENING = milliseconds(30_000);
+const MAX_CHECK = milliseconds(10_000);
 /** Bypasses the rate limit: it sends one call at a time, and must not queue behind writes. */
 const CALL = { lean: true, urgent: true } as const;
 /**
@@ -221,7 +224,8 @@ export class Reflector<Value, Index extends string = never> {
       const resourceVersion = this.#sync.resourceVersion;
       const serverTimeout = milliseconds(SERVER_TIMEOUT * (1 + random.next()));
       const query = { ...selection, resourceVersion, serverTimeout };
-      const events = await client.watch(resource, query, { signal: abort.signal, ...CALL });
+      const timeout = milliseconds(Math.min(this.#idleLimit, MAX_OPENING));
+      const events = await client.watch(resource, query, { signal: abort.signal, timeout, ...CALL });
       silence.restart(idleLimit ?? MAX_FIRST_SILENCE);
       this.#openedAt = clock.monotonic();
       this.#heard();
@@ -244,14 +248,18 @@ export class Reflector<Value, Index extends string = never> {
     if (isSilent) await this.#expectSamePast(signal);
   }
 
-  /** A server that was restored from a backup sends no event until its resourceVersion is that of the watch again. */
+  /**
+   * A server that was restored from a backup sends no event until its resourceVersion is that of the watch again. Without an answer
+   * the next watch opens at once: only it brings changes.
+   */
   async #expectSamePast(signal: AbortSignal): Promise<void> {
     const { client, resource, selection } = this.#options;
-    const { resourceVersion } = await client.list(
-      resource,
-      { ...selection, limit: 1 },
-      { signal, retries: 0, ...CALL },
-    );
+    const timeout = milliseconds(Math.min(this.#idleLimit, MAX_CHECK));
+    const page = await client
+      .list(resource, { ...selection, limit: 1 }, { signal, timeout, retries: 0, ...CALL })
+      .catch(() => undefined);
+    if (page === undefined) return;
+    const { resourceVersion } = page;
     this.#heard();
     if (comesAfter(this.#sync.resourceVersion, resourceVersion) === true)
       throw new ApiError(

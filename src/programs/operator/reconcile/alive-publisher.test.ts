@@ -154,3 +154,26 @@ it("X-220 without the right to publish, the operator refreshes all twins itself"
   const warnings = operator.logs.filter(({ msg }) => msg.includes("state is not written"));
   expect(warnings).toHaveLength(1);
 });
+
+it("X-221 while nothing is published, twins of one age are refreshed one after the other", async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
+  for (const name of names) await harness.createNode(name);
+  let refuses = false;
+  harness.intercept(async (request, go) => {
+    if (refuses && request.path.includes("/nodetwins/a")) throw new Error("refused");
+    return go();
+  });
+  const operator = harness.start({ ...usual, STATIC_HP_FRAC: "0" });
+  await harness.advance(60);
+  await refresh(...names);
+  refuses = true;
+  await harness.pin("a", { profile: "performance" });
+  operator.written();
+  const perCheck: number[] = [];
+  for (let passed = 0; passed < 280; passed += 5) {
+    await harness.advance(5);
+    perCheck.push(operator.written().filter(({ path }) => /\/nodetwins\/n\d+\/status/.test(path)).length);
+  }
+  expect(perCheck.reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(40);
+  expect(Math.max(...perCheck)).toBeLessThan(10);
+});

@@ -16,6 +16,8 @@ export interface AlivePublisherOptions {
 }
 
 const INTERVAL = milliseconds(60_000);
+/** Agents copy a time when their own heartbeat is due, every three minutes. */
+const MAX_PAUSE = milliseconds(180_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const;
 /** Agents write a time at most five minutes after it was published. */
 const REMEMBERED = 10;
@@ -41,9 +43,10 @@ export class AlivePublisher {
     return this.#published.includes(lastUpdated);
   }
 
-  /** Whether agents can read what it publishes, as far as is known. */
+  /** Whether agents have a new time to copy, as far as is known. One write that keeps failing ends that for all twins. */
   get works(): boolean {
-    return !this.#hasFailed;
+    if (this.#hasFailed || this.#sentAt === undefined) return false;
+    return elapsed(this.#sentAt, this.#options.clock.monotonic()) <= MAX_PAUSE;
   }
 
   /** Publishes at most once per minute. `isSettled`: all twins are as decided. Before the first such time it publishes settings. */

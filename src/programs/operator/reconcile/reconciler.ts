@@ -105,16 +105,18 @@ export class Reconciler {
     const { state, clock, mayWrite } = this.#options;
     if (!mayWrite()) return;
     const twins: PublishedTwin[] = [];
-    const isSettled = this.#queue.size === 0;
-    for (const name of this.#plan?.nodes.keys() ?? []) {
+    const names = [...(this.#plan?.nodes.keys() ?? [])];
+    // At a cold start nodes wait for their first status: nothing is refreshed before its time.
+    const isStarting = names.some(
+      (name) => state.twin(name)?.status?.lastUpdated === undefined && !this.#failures.has(name),
+    );
+    for (const name of names) {
       // The work queue retries failed nodes with backoff.
       if (this.#failures.has(name)) continue;
       const { lastUpdated, powerMeasurement } = state.twin(name)?.status ?? {};
       if (lastUpdated === undefined) continue;
-      const isMeasured = this.#alive.works && powerMeasurement?.source === "agent";
-      const hasAgent = isMeasured || this.#alive.has(lastUpdated);
-      // At a cold start nodes wait for their first status: nothing is refreshed before its time.
-      twins.push({ name, lastUpdated, canWait: hasAgent || !isSettled });
+      const hasAgent = this.#alive.works && (powerMeasurement?.source === "agent" || this.#alive.has(lastUpdated));
+      twins.push({ name, lastUpdated, canWait: hasAgent || isStarting });
     }
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
