@@ -138,7 +138,7 @@ export function rbacTemplate(
   ];
   for (const namespace of new Set(rules.map((rule) => rule.namespace))) {
     const kind = namespace === undefined ? "ClusterRole" : "Role";
-    const own = rules
+    const roleRules = rules
       .filter((rule) => rule.namespace === namespace)
       .map(({ apiGroups, resources, resourceNames, verbs }) => ({
         apiGroups,
@@ -147,9 +147,12 @@ export function rbacTemplate(
         verbs,
       }));
     const apiVersion = "rbac.authorization.k8s.io/v1";
-    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name };
-    documents.push({ apiVersion, kind, metadata: metadata(namespace), rules: own });
-    documents.push({ apiVersion, kind: `${kind}Binding`, metadata: metadata(namespace), roleRef, subjects });
+    // A release may be in the namespace default, too: then two Roles of one program are there.
+    const roleName = namespace === "default" ? `${name}-events` : name;
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind, name: roleName };
+    const roleMetadata = { ...metadata(namespace), name: roleName };
+    documents.push({ apiVersion, kind, metadata: roleMetadata, rules: roleRules });
+    documents.push({ apiVersion, kind: `${kind}Binding`, metadata: roleMetadata, roleRef, subjects });
   }
   const body = documents
     .map((document) => new Document(document, { aliasDuplicateObjects: false }).toString({ lineWidth: 0 }))
