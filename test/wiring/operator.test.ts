@@ -295,8 +295,7 @@ const table: VariableTable = {
       },
       observe: meters.surroundings,
       byDefault: "PUE 1.00, cooling 3.0, PSU 0.1",
-      // Kepler's power of all nodes as well.
-      changed: "PUE 1.60, cooling 13.0, PSU 0.4",
+      changed: "PUE 1.60, cooling 13.0, PSU 0.1",
     },
   ],
   OPERATOR_NODE_POWER_PROMETHEUS_ADDRESS: {
