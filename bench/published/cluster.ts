@@ -1,4 +1,4 @@
-import type { Workload } from "../../src/programs/simulate/trace/generate.ts";
+import type { TraceWorkload } from "../../src/programs/simulate/trace/generate.ts";
 import { PUBLISHED_NODES, publishedArrivals, publishedMix } from "../../src/programs/simulate/trace/mix.ts";
 import { gpuShare, nodeShape, type PublishedShape, WORK_SHARE } from "./node-shape.ts";
 
@@ -22,7 +22,7 @@ export function exp04Cluster(nodes = PUBLISHED_NODES): Cluster {
 }
 
 /** The published arrival rate, scaled to the number of nodes. It exceeds the GPU capacity by far. */
-export const publishedWorkload = (nodes: number, hours: number): Workload => ({
+export const publishedWorkload = (nodes: number, hours: number): TraceWorkload => ({
   mix: publishedMix,
   arrivals: { ...publishedArrivals, perHour: (publishedArrivals.perHour * nodes) / PUBLISHED_NODES },
   hours,

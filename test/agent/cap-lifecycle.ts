@@ -11,7 +11,7 @@ import { agentConfig } from "../../src/programs/agent/config.ts";
 import { hostRoots, openHost } from "../../src/programs/agent/host/open-host.ts";
 import { NodeControl, type NodeTick } from "../../src/programs/agent/loop/node-control.ts";
 import type { Route } from "../../src/programs/agent/routing/routing.ts";
-import { settingsOf } from "../../src/programs/agent/settings.ts";
+import { agentSettingsOf } from "../../src/programs/agent/settings.ts";
 import { PrometheusClients } from "../../src/programs/agent/telemetry/node-power.ts";
 import { addEnergy } from "./machine-files.ts";
 
@@ -72,7 +72,7 @@ export async function startAgent(
   const parsed = parseConfig(agentConfig, { env, flags: {}, machine, known: [] });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
   const config = parsed.value.values;
-  const settings = settingsOf(config);
+  const settings = agentSettingsOf(config);
   const clock = hastyClock();
   const problems: string[] = [];
   const journal = await Journal.open({

@@ -14,9 +14,9 @@ import {
   lastTransitionTime,
   type ObservedState,
   type PlannedNode,
-  type PowerState,
   type ProfileCaps,
   type ProfileLimits,
+  type ProfileState,
 } from "../policy/index.ts";
 import type { NodePowerModel } from "../power/index.ts";
 import type { EffectiveCaps, TwinOutput } from "../twin/index.ts";
@@ -68,7 +68,7 @@ export interface NodeTarget {
   readonly seen: ObservedState;
   readonly decision: GuardDecision;
   /** The state that this pass writes. */
-  readonly next: PowerState;
+  readonly next: ProfileState;
   readonly spec: NodeTwinSpec;
   readonly labels: Readonly<Record<string, string>>;
   /** The class of the node if it is awake. */
@@ -96,7 +96,7 @@ export function statusAt({ powerMeasurement, ...rest }: PlannedStatus, now: Inst
   return { ...rest, powerMeasurement: { ...powerMeasurement, measuredAt: isoTime(now) } };
 }
 
-/** The status to write over `published`, with its times. `isWorthPublishing` of core/twin decides whether to write it. */
+/** The status to write over `published`, with its times. `isTwinWorthPublishing` of core/twin decides whether to write it. */
 export function statusToPublish(
   { status }: NodePlan,
   published: NodeTwinStatus | undefined,

@@ -8,7 +8,7 @@ import {
   type ObservedState,
   observedStateOf,
   type PlannedNode,
-  type PowerState,
+  type ProfileState,
   publishedStateOf,
   shownUntilConfirmed,
   targetOf,
@@ -68,7 +68,7 @@ function targetFor(
   const seen = observedStateOf(node, twin, { caps: profileCaps, powerProfileLabel: settings.labels.powerProfile });
   const decision = guard(seen, { planned: planned.profile, performancePods }, settings.guard);
   // The class can be published only after the NodeTwin exists, and eco caps only after the class.
-  const next: PowerState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
+  const next: ProfileState = twin === undefined ? { ...decision.next, caps: "performance" } : decision.next;
   const published = publishedStateOf(next);
   const keepsCaps = next.caps === "eco" && decision.keepsEcoCaps === true;
   const targetCaps = twin !== undefined && keepsCaps ? capsIn(twin.spec) : profileCaps[next.caps];
@@ -115,7 +115,7 @@ function withPower(target: NodeTwinSpec, wanted: WantedPower | undefined): NodeT
  * A node that is not eligible keeps its spec unchanged, with one exception: a change to eco that has started is completed, so
  * its eco caps still follow.
  */
-function keepsSpec(seen: ObservedState, next: PowerState): boolean {
+function keepsSpec(seen: ObservedState, next: ProfileState): boolean {
   const waitsForEcoCaps = next.caps === "eco" && seen.caps !== "eco";
   return next.state === seen.state && !waitsForEcoCaps;
 }

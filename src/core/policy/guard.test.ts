@@ -5,17 +5,17 @@ import type { ProfileCaps } from "./cap-limits.ts";
 import { guard } from "./guard.ts";
 import { observedStateOf } from "./observed-state.ts";
 import { targetOf } from "./target.ts";
-import { type NodeState, type PowerState, publishedStateOf, transitions } from "./transitions.ts";
+import { type NodeState, type ProfileState, publishedStateOf, transitions } from "./transitions.ts";
 
 const caps: ProfileCaps = {
   performance: { cpu: { packagePowerCapPctOfMax: percent(100) }, caps: { profile: "performance", cpu: "profile" } },
   eco: { cpu: { packagePowerCapPctOfMax: percent(60) }, caps: { profile: "eco", cpu: "profile" } },
 };
 const keepsEcoCaps = true;
-const at = (state: NodeState, whose: Profile): PowerState => ({ state, caps: whose });
+const at = (state: NodeState, whose: Profile): ProfileState => ({ state, caps: whose });
 
 /** A node whose state was fully written and is read back. */
-function seen(state: PowerState, shown = publishedStateOf(state)) {
+function seen(state: ProfileState, shown = publishedStateOf(state)) {
   const node: Node = { metadata: { name: "n", labels: { "joulie.io/power-profile": shown.profile } } };
   const spec = { nodeName: "n", ...targetOf(publishedStateOf(state), undefined, caps[state.caps], "static_partition") };
   return observedStateOf(
@@ -25,7 +25,7 @@ function seen(state: PowerState, shown = publishedStateOf(state)) {
   );
 }
 const pass = (
-  state: PowerState,
+  state: ProfileState,
   planned: Profile,
   performancePods: number | undefined,
   drainingCaps: Profile = "performance",
@@ -106,7 +106,7 @@ describe("downgrade guard", () => {
   });
 
   it("sets no eco caps until the published state of the node is eco", () => {
-    const decide = (shown: PowerState) =>
+    const decide = (shown: ProfileState) =>
       guard(
         seen(ecoUncapped, publishedStateOf(shown)),
         { planned: "eco", performancePods: 0 },

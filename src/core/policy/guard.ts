@@ -1,7 +1,7 @@
 import type { Profile } from "../api/index.ts";
 import { isNonNegative } from "../units/index.ts";
 import type { ObservedState } from "./observed-state.ts";
-import { type NodeState, type PowerState, type Transition, transitionFrom } from "./transitions.ts";
+import { type NodeState, type ProfileState, type Transition, transitionFrom } from "./transitions.ts";
 
 export interface GuardInput {
   readonly planned: Profile;
@@ -15,7 +15,7 @@ export interface GuardOptions {
 }
 
 export interface GuardDecision {
-  readonly next: PowerState;
+  readonly next: ProfileState;
   /** Eco caps in the spec stay as they are: a performance pod is on the node, or may be. */
   readonly keepsEcoCaps?: true;
   /** The transition to `next`. It takes effect when the spec is written; until then every pass returns it again. */

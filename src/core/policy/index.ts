@@ -19,7 +19,7 @@ export type { FitResult } from "./promotions.ts";
 export { capsIn, pinFrom, pinnedUntil, targetOf } from "./target.ts";
 export {
   type NodeState,
-  type PowerState,
+  type ProfileState,
   publishedStateOf,
   shownUntilConfirmed,
   type Transition,

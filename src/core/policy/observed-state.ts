@@ -1,6 +1,6 @@
 import type { Node, NodeTwin, NodeTwinSpec, Profile, TwinControlReport } from "../api/index.ts";
 import type { CapIntents } from "./caps.ts";
-import type { PowerState } from "./transitions.ts";
+import type { ProfileState } from "./transitions.ts";
 
 declare const readBack: unique symbol;
 
@@ -8,7 +8,7 @@ declare const readBack: unique symbol;
  * The state of a node as observed in the cluster. Only `observedStateOf` creates one, from objects that were read. Decisions
  * that were not written, or whose write was refused, do not count. So the guard needs no memory, and a restart loses nothing.
  */
-export interface ObservedState extends PowerState {
+export interface ObservedState extends ProfileState {
   /** Whether eco is published everywhere that schedulers look: the class for the extender, the label for selectors and affinities. */
   readonly showsEco: boolean;
   readonly [readBack]: true;
@@ -52,10 +52,10 @@ export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTw
 }
 
 /** The initial state of every node. */
-const initial: PowerState = { state: "ActivePerformance", caps: "performance" };
+const initial: ProfileState = { state: "ActivePerformance", caps: "performance" };
 
 /** A performance node has performance caps by definition. */
-function powerStateOf(spec: NodeTwinSpec | undefined, caps: ObservationSettings["caps"]): PowerState {
+function powerStateOf(spec: NodeTwinSpec | undefined, caps: ObservationSettings["caps"]): ProfileState {
   if (spec === undefined || spec.profile === "performance") return initial;
   return {
     state: spec.scheduling?.draining === true ? "DrainingPerformance" : "ActiveEco",

@@ -57,7 +57,7 @@ export const transitionFrom = (state: NodeState, planned: Profile, blocked: bool
   );
 
 /** The state of a node and the profile of the caps in force. Caps are lowered after the profile and raised with it. */
-export interface PowerState {
+export interface ProfileState {
   readonly state: NodeState;
   readonly caps: Profile;
 }
@@ -76,7 +76,7 @@ const publishedStates: Readonly<Record<NodeState, PublishedState>> = {
   ActiveEco: { profile: "eco", draining: false, schedulableClass: "eco" },
 };
 
-export const publishedStateOf = ({ state }: PowerState): PublishedState => publishedStates[state];
+export const publishedStateOf = ({ state }: ProfileState): PublishedState => publishedStates[state];
 
 /** What schedulers see of a promoted node whose caps are not raised yet: the class that it has, draining or eco. */
 export const shownUntilConfirmed = (current: SchedulableClass | undefined): PublishedState =>

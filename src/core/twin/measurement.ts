@@ -68,7 +68,7 @@ const SHARE_THAT_MATTERS = 0.01;
 const derived = ["cpuCappedPowerW", "gpuCappedPowerW", "nodeCappedPowerW", "cpuTdpW", "gpuTdpW", "nodeTdpW"] as const;
 
 /**
- * The part of `isWorthPublishing` (publication.ts) about the measurement: another source, budget or maximum, a reading that
+ * The part of `isTwinWorthPublishing` (publication.ts) about the measurement: another source, budget or maximum, a reading that
  * appeared or disappeared, or one that changed by 1 % or 5 W. A trend counts if it changed by 5 W/min; otherwise a node would
  * seem to rise long after its power has settled. Compares with the last published block, because a slow drift never changes
  * by 5 W within one tick.

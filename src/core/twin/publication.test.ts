@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { celsius, instant, percent, watts, wattsPerMinute } from "../units/index.ts";
 import { predictTwin } from "./predict.ts";
-import { isWorthPublishing, roundForPublication } from "./publication.ts";
+import { isTwinWorthPublishing, roundForPublication } from "./publication.ts";
 
 const hardware = { cpu: { sockets: 2, maxWattsPerSocket: watts(333.37) }, gpu: { count: 3, maxWatts: watts(123.456) } };
 
@@ -87,35 +87,35 @@ describe("what is worth publishing", () => {
 
   it("X-143 the stress of the power drawn now causes no write that power or weather would not cause", () => {
     const before = statusAt(1000, 25);
-    expect(isWorthPublishing(before, statusAt(1004, 26))).toBe(false);
+    expect(isTwinWorthPublishing(before, statusAt(1004, 26))).toBe(false);
     expect(
-      isWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 0.9) }),
+      isTwinWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 0.9) }),
     ).toBe(false);
     expect(
-      isWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 1) }),
+      isTwinWorthPublishing(before, { ...before, coolingStressNow: percent((before.coolingStressNow ?? 0) + 1) }),
     ).toBe(true);
   });
 
   it("X-143 the stress is removed at once when the node falls asleep", () => {
     const { coolingStressNow: _, ...asleep } = statusAt(1000, 25);
-    expect(isWorthPublishing(statusAt(1000, 25), asleep)).toBe(true);
+    expect(isTwinWorthPublishing(statusAt(1000, 25), asleep)).toBe(true);
   });
 
   it("X-154 X-156 an older CRD, which drops what a meter of the server or estimated GPUs draw, causes no write in every pass", () => {
     const next = statusAt(1000, 25);
     const figures = { serverPowerW: watts(1400), estimatedGpuPowerW: watts(300) };
     const added = { ...next, powerMeasurement: { ...next.powerMeasurement, ...figures } };
-    expect(isWorthPublishing(next, added)).toBe(false);
+    expect(isTwinWorthPublishing(next, added)).toBe(false);
     // A meter that falls silent, or a reading that is whole again, must not stay in the twin.
-    expect(isWorthPublishing(added, next)).toBe(true);
+    expect(isTwinWorthPublishing(added, next)).toBe(true);
     for (const figure of ["serverPowerW", "estimatedGpuPowerW"] as const) {
       const { [figure]: _, ...rest } = added.powerMeasurement;
-      expect(isWorthPublishing(added, { ...added, powerMeasurement: rest })).toBe(true);
+      expect(isTwinWorthPublishing(added, { ...added, powerMeasurement: rest })).toBe(true);
     }
   });
 
   it("X-143 an older CRD, which drops the field, causes no write in every pass", () => {
     const { coolingStressNow: _, ...dropped } = statusAt(1000, 25);
-    expect(isWorthPublishing(dropped, statusAt(1000, 25))).toBe(false);
+    expect(isTwinWorthPublishing(dropped, statusAt(1000, 25))).toBe(false);
   });
 });

@@ -89,7 +89,7 @@ const scores = [
 ] as const satisfies readonly (keyof TwinOutput)[];
 
 /** Whether a status must be written before the next heartbeat. This is the only such rule; compare with the published status. */
-export const isWorthPublishing = (
+export const isTwinWorthPublishing = (
   published: NodeTwinStatus | undefined,
   next: TwinOutput & Pick<NodeTwinStatus, "awaitedBy">,
 ): boolean =>

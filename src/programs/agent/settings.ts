@@ -15,7 +15,7 @@ export interface AgentSettings {
   readonly restoreOnExit: boolean;
 }
 
-export const settingsOf = (config: AgentConfig): AgentSettings => ({
+export const agentSettingsOf = (config: AgentConfig): AgentSettings => ({
   interval: config.RECONCILE_INTERVAL,
   dvfs: {
     alpha: config.DVFS_EMA_ALPHA,

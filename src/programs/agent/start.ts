@@ -41,7 +41,7 @@ import { frequencyMetrics } from "./report/frequency-metrics.ts";
 import { HardwareReporter } from "./report/hardware-reporter.ts";
 import { StatusReporter } from "./report/status-reporter.ts";
 import { lockState } from "./restore/state-lock.ts";
-import { settingsOf } from "./settings.ts";
+import { agentSettingsOf } from "./settings.ts";
 import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
@@ -98,7 +98,7 @@ export async function start(config: AgentConfig): Promise<number> {
 /** Wires the whole agent: journal, client, watches, node runners, loop, HTTP pages, shutdown. */
 export async function runAgent(config: AgentConfig, world: AgentWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config);
+  const settings = agentSettingsOf(config);
   const isPool = config.AGENT_MODE === "pool";
   const node = nodeNameOf(config);
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);

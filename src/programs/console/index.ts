@@ -1,5 +1,5 @@
 export { readCluster, readInstallation } from "./cluster/cluster-reader.ts";
-export { boundNodeOf, ClusterReflectors, type WatchedNode } from "./cluster/cluster-reflectors.ts";
+export { boundNodeOf, ClusterReflectors, type ReportedNode } from "./cluster/cluster-reflectors.ts";
 export { installationNamespace, PAGES_ANNOTATION, setStopped } from "./cluster/installation.ts";
 export { announcedUrl } from "./cluster/program-pages.ts";
 export { programSettings } from "./cluster/program-settings.ts";

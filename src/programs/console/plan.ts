@@ -39,13 +39,13 @@ export async function planOf(
     }
   // Without the twins every node would look new.
   requireKinds(objects, ["twins"]);
-  const { operatorConfig, settingsOf } = await import("../operator/index.ts");
+  const { operatorConfig, operatorSettingsOf } = await import("../operator/index.ts");
   const { values, source } = await programSettings(context.client, namespace, "operator", operatorConfig);
   const reason = why ?? (answers.length > 0 ? "it has no plan yet, or does not lead" : "it did not answer");
   const isPinKnown = objects.notListed?.includes("profiles") !== true;
   const pins = isPinKnown ? "" : ` Pins are unknown and left out: ${whyUnknown(objects, "profiles")}.`;
   return {
-    report: planReport(replan(objects, settingsOf(values, catalogue))),
+    report: planReport(replan(objects, operatorSettingsOf(values, catalogue))),
     source: `Computed now from the API with ${source}, without the operator's memory of arrivals, trends and sleep. The operator was not asked: ${reason}.${pins}`,
   };
 }

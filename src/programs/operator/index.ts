@@ -1,4 +1,4 @@
 export { operatorConfig } from "./config.ts";
 export { storedArrivals } from "./observe/arrival-store.ts";
-export { settingsOf } from "./settings.ts";
+export { operatorSettingsOf } from "./settings.ts";
 export { runOperator } from "./start.ts";

@@ -16,7 +16,7 @@ import { celsius, type Instant, instant, watts } from "../../core/units/index.ts
 import { parseConfig } from "../../platform/config/index.ts";
 import { operatorConfig } from "./config.ts";
 import { diffNode } from "./reconcile/diff.ts";
-import { settingsOf } from "./settings.ts";
+import { operatorSettingsOf } from "./settings.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1));
 const MINUTE = 60_000;
@@ -88,7 +88,7 @@ function configured(variables: Readonly<Record<string, string>> = {}) {
   const machine = { isTerminal: false, exists: () => false };
   const parsed = parseConfig(operatorConfig, { env: variables, flags: {}, machine });
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.error.problems));
-  return settingsOf(parsed.value.values, builtinCatalogue);
+  return operatorSettingsOf(parsed.value.values, builtinCatalogue);
 }
 
 const nothingRead: Telemetry = {

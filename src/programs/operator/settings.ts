@@ -25,7 +25,7 @@ export interface OperatorSettings extends PlanningSettings {
 export const readingsFreshFor = ({ RECONCILE_INTERVAL }: Pick<OperatorConfig, "RECONCILE_INTERVAL">): Milliseconds =>
   milliseconds(Math.max(STALE_AFTER, 3 * RECONCILE_INTERVAL));
 
-export const settingsOf = (
+export const operatorSettingsOf = (
   config: OperatorConfig,
   catalogue: Catalogue,
   cooling: CoolingModel = linearCoolingModel({ referenceNodePower: config.REFERENCE_NODE_POWER_W }),

@@ -30,7 +30,7 @@ import { PlanningLoop } from "./planning-loop.ts";
 import { removeFormerLabels } from "./reconcile/former-labels.ts";
 import { PendingWrites } from "./reconcile/plan-writer.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
-import { settingsOf, sharedSettings } from "./settings.ts";
+import { operatorSettingsOf, sharedSettings } from "./settings.ts";
 
 /** The environment of the operator. */
 export interface OperatorWorld {
@@ -64,7 +64,7 @@ export const start = async (config: OperatorConfig): Promise<number> =>
 export async function runOperator(config: OperatorConfig, world: OperatorWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
-  const settings = settingsOf(config, catalogue, await siteCoolingModel(config));
+  const settings = operatorSettingsOf(config, catalogue, await siteCoolingModel(config));
   const instance = config.POD_NAME ?? "joulie-operator";
   const client = new KubeClient({
     transport,

@@ -63,7 +63,7 @@ export interface PowerSettings extends StepLimits {
 /** What no site needs to set. The demo and tests have other times. */
 export type PowerTimes = Partial<Omit<PowerSettings, "shutdownTimeout" | "wakeTimeout">>;
 
-export const settingsOf = (config: PowerConfig, times: PowerTimes = {}): PowerSettings => ({
+export const powerSettingsOf = (config: PowerConfig, times: PowerTimes = {}): PowerSettings => ({
   ...DEFAULT_STEP_LIMITS,
   switchTimeout: milliseconds(20_000),
   refreshInterval: milliseconds(300_000),

@@ -7,7 +7,7 @@ import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
 import { NodeApi } from "./api/node-api.ts";
-import { type PowerConfig, type PowerTimes, settingsOf } from "./config.ts";
+import { type PowerConfig, type PowerTimes, powerSettingsOf } from "./config.ts";
 import { type OpenSwitch, switchesOf } from "./machine/switches.ts";
 import { PowerReports } from "./report/power-reports.ts";
 import { StepTimes } from "./steps/node-case.ts";
@@ -37,7 +37,7 @@ export const start = async (config: PowerConfig): Promise<number> =>
 /** Wires the power program: client, watches, switches, reconciliation, leader election and HTTP pages. */
 export async function runPower(config: PowerConfig, world: PowerWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
-  const settings = settingsOf(config, world.times);
+  const settings = powerSettingsOf(config, world.times);
   const namespace = config.POD_NAMESPACE;
   const instance = config.POD_NAME ?? "joulie-power";
   const client = new KubeClient({

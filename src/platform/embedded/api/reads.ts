@@ -10,7 +10,7 @@ import { badRequest, expired, StatusError } from "./status.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
 /** The objects that a request selects. */
-export interface Selection {
+export interface RequestedObjects {
   readonly resource: ServedResource;
   readonly namespace: string | undefined;
   readonly query: URLSearchParams;
@@ -39,7 +39,7 @@ function wholeNumber(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** The objects that currently match the request's selectors, in key order. */
-export function selected(server: Server, { resource, namespace, query }: Selection): StoredObject[] {
+export function selected(server: Server, { resource, namespace, query }: RequestedObjects): StoredObject[] {
   const matches = selectorOf(resource, query);
   const all = server.store.collection(resource.storedAs).list(namespace);
   return matches === undefined ? all : all.filter(({ object }) => matches(object));
@@ -65,7 +65,7 @@ function positionIn(query: URLSearchParams): Position | undefined {
  * A list or a page of one. Pages show the state at their own time, while Kubernetes' pages all show that of the first. All have
  * the resourceVersion of the first page, so that a watch from there sends what has changed since.
  */
-export function list(server: Server, selection: Selection, form: ResponseFormat): ApiResponse {
+export function list(server: Server, selection: RequestedObjects, form: ResponseFormat): ApiResponse {
   const { resource, query } = selection;
   const position = positionIn(query);
   const version = position?.version ?? server.store.version;
@@ -85,7 +85,7 @@ export function list(server: Server, selection: Selection, form: ResponseFormat)
 }
 
 /** Starts a watch at a resourceVersion; without one (or with 0) it starts with the current state. */
-export function watch(server: Server, selection: Selection, form: ResponseFormat) {
+export function watch(server: Server, selection: RequestedObjects, form: ResponseFormat) {
   const { resource, namespace, query } = selection;
   const collection = server.store.collection(resource.storedAs);
   const version = wholeNumber(query, "resourceVersion") ?? 0;
@@ -110,7 +110,7 @@ export function watch(server: Server, selection: Selection, form: ResponseFormat
   return { reply: streamReply(stream), stream };
 }
 
-function viewOf(server: Server, { resource, namespace, query }: Selection, form: ResponseFormat): WatchView {
+function viewOf(server: Server, { resource, namespace, query }: RequestedObjects, form: ResponseFormat): WatchView {
   const selector = selectorOf(resource, query);
   const here =
     namespace === undefined ? undefined : ({ metadata }: StoredObject["object"]) => metadata.namespace === namespace;

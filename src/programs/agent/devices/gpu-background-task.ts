@@ -1,6 +1,6 @@
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
-import type { NodePower, PowerWithoutGpus } from "../telemetry/node-power.ts";
+import type { NodePowerReadings, PowerWithoutGpus } from "../telemetry/node-power.ts";
 import type { DeviceReport } from "./device-report.ts";
 
 /** How long a tick waits for a GPU driver; a working driver or tool answers sooner. */
@@ -14,7 +14,7 @@ const NO_ANSWER = "the GPU driver has not answered yet";
 
 /** The GPU part of a tick. */
 export interface GpuTickResult {
-  readonly power: NodePower;
+  readonly power: NodePowerReadings;
   readonly gpu?: DeviceReport | undefined;
   /** The driver has not answered in this tick: `gpu` is the result of an earlier one. */
   readonly isLate?: true;

@@ -18,8 +18,8 @@ import { HttpRoutes } from "../routing/http-routes.ts";
 import type { ControlRoute, Route, SourceRoute } from "../routing/routing.ts";
 import type { AgentSettings } from "../settings.ts";
 import {
-  type NodePower,
   NodePowerMeter,
+  type NodePowerReadings,
   type PowerWithoutGpus,
   type PrometheusClients,
 } from "../telemetry/node-power.ts";
@@ -43,7 +43,7 @@ export interface NodeControlOptions {
 export interface NodeTick {
   readonly intent: Intent;
   readonly route: Route;
-  readonly power: NodePower;
+  readonly power: NodePowerReadings;
   /** Absent while the target is unknown. */
   readonly cpu?: CpuReport | undefined;
   /** Absent without GPUs, and while the target is unknown. */
@@ -63,7 +63,10 @@ export interface TickInput {
 }
 
 /** Whether the node has HTTP services and none of them answered. */
-export const isUnresponsive = ({ cpuService, gpuService }: Pick<NodePower, "cpuService" | "gpuService">): boolean => {
+export const isUnresponsive = ({
+  cpuService,
+  gpuService,
+}: Pick<NodePowerReadings, "cpuService" | "gpuService">): boolean => {
   const services = [cpuService, gpuService].filter((service) => service !== undefined);
   return services.length > 0 && services.every(({ failed }) => failed !== undefined);
 };
@@ -220,7 +223,7 @@ export class NodeControl {
     intent: CapIntent,
     found: BackendSelection,
     view: HardwareView,
-    power: NodePower,
+    power: NodePowerReadings,
     { isCurrent, signal }: WriteGuards,
   ): Promise<DeviceReport | undefined> {
     if (gpuControl.type === "unusable")

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentHeartbeat } from "../../../core/twin/index.ts";
 import { instant, milliseconds, watts } from "../../../core/units/index.ts";
-import { isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
+import { isHeartbeatDue, isStatusWorthPublishing, type NodeStatus } from "./node-status.ts";
 
 const status = (at: number, power?: number, more: Partial<NodeStatus["cpu"]> = {}): NodeStatus => ({
   at: instant(at),
@@ -69,6 +69,6 @@ describe("when to publish the status", () => {
     [status(0, 200), status(1, 200, { message: "else" }), true],
     [status(0, 200), { ...status(1, 200), gpu: status(1).cpu }, true],
   ])("X-10 %o then %o: %s", (before, after, expected) => {
-    expect(isWorthPublishing(before, after)).toBe(expected);
+    expect(isStatusWorthPublishing(before, after)).toBe(expected);
   });
 });

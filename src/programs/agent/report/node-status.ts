@@ -66,7 +66,7 @@ const MIN_CHANGE_WATTS = 5;
 const MIN_CHANGE_SHARE = 0.01;
 
 /** Whether the status differs from the published one: in receipt, result, message or cap, or in power by at least 1 % or 5 W. */
-export function isWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
+export function isStatusWorthPublishing(published: NodeStatus, next: NodeStatus): boolean {
   return (
     published.generation !== next.generation || differs(published.cpu, next.cpu) || differs(published.gpu, next.gpu)
   );

@@ -13,7 +13,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { Routing } from "../routing/routing.ts";
-import { type DeviceStatus, isHeartbeatDue, isWorthPublishing, type NodeStatus } from "./node-status.ts";
+import { type DeviceStatus, isHeartbeatDue, isStatusWorthPublishing, type NodeStatus } from "./node-status.ts";
 
 export interface StatusReporterOptions {
   readonly node: string;
@@ -225,7 +225,7 @@ function twinNeedsWrite(
   interval: Milliseconds,
 ): boolean {
   if (written?.uid !== uid) return true;
-  return isWorthPublishing(written.status, next) || isHeartbeatDue(node, written.status, next, interval);
+  return isStatusWorthPublishing(written.status, next) || isHeartbeatDue(node, written.status, next, interval);
 }
 
 function profileNeedsWrite(
@@ -236,7 +236,7 @@ function profileNeedsWrite(
 ): boolean {
   if (written?.uid !== uid) return true;
   const { status } = written;
-  return isWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= heartbeat;
+  return isStatusWorthPublishing(withoutPower(status), withoutPower(next)) || next.at - status.at >= heartbeat;
 }
 
 const withoutPower = ({ cpu, gpu, at }: NodeStatus): NodeStatus => ({

@@ -26,7 +26,7 @@ import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
 
 /** The power readings of one tick. */
-export interface NodePower {
+export interface NodePowerReadings {
   readonly cpu: DevicePowerReading;
   readonly gpu: DevicePowerReading;
   /** Caps and throttle as the CPU and GPU telemetry services report them. */
@@ -37,7 +37,7 @@ export interface NodePower {
 }
 
 /** Readings that are known before the GPU driver has answered. */
-export type PowerWithoutGpus = Omit<NodePower, "gpu">;
+export type PowerWithoutGpus = Omit<NodePowerReadings, "gpu">;
 
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;

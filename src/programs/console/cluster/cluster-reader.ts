@@ -41,7 +41,7 @@ import {
   OPERATOR_LEASE,
   PAGES_ANNOTATION,
   variablesOf,
-  type Workload,
+  type WorkloadObject,
   workloadKinds,
   workloadResources,
 } from "./installation.ts";
@@ -183,7 +183,7 @@ export async function readInstallation(
   };
 }
 
-function workloadOf(workload: Workload, kind: WorkloadKind): InstalledWorkload {
+function workloadOf(workload: WorkloadObject, kind: WorkloadKind): InstalledWorkload {
   const { metadata, spec, status } = workload;
   const { image = "" } = spec?.template?.spec?.containers?.[0] ?? {};
   return {

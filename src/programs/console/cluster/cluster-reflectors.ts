@@ -45,7 +45,7 @@ export interface ClusterReflectorsOptions {
 
 /** All kinds that reports are made of, kept up to date by watches. Nodes must be readable; other kinds may be missing or forbidden. */
 export class ClusterReflectors {
-  readonly nodes: Reflector<WatchedNode>;
+  readonly nodes: Reflector<ReportedNode>;
   readonly twins: Reflector<NodeTwin>;
   readonly hardware: Reflector<NodeHardware>;
   readonly profiles: Reflector<NodePowerProfile>;
@@ -137,12 +137,12 @@ export const boundNodeOf = ({ spec }: Pod): string | undefined => spec.nodeName 
 const LIVE_PODS = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
 /** A Node with the fields that reports read. */
-export interface WatchedNode extends Node {
+export interface ReportedNode extends Node {
   readonly metadata: Node["metadata"] & { readonly uid: string; readonly labels: Labels };
 }
 
 /** Without what no report reads: names of images are most of a Node, 100 MB in a large cluster. */
-function slimNode(object: KubeObject, labelsOf: (labels: Labels) => Labels = (all) => all): WatchedNode {
+function slimNode(object: KubeObject, labelsOf: (labels: Labels) => Labels = (all) => all): ReportedNode {
   const { metadata, spec, status } = object as KubeObject & Node;
   const { uid = "", labels = {} } = metadata;
   const conditions = status?.conditions?.map(({ type, status: value }) => ({ type, status: value }));

@@ -22,7 +22,7 @@ export const workloadResources = {
 export const workloadKinds = Object.keys(workloadResources) as readonly WorkloadKind[];
 
 /** A program of the chart as the API server has it. */
-export type Workload = KubeObject & {
+export type WorkloadObject = KubeObject & {
   readonly spec?: {
     readonly replicas?: number;
     readonly template?: {
@@ -47,13 +47,13 @@ export async function listWorkloads(
   namespace: string,
   kind: WorkloadKind,
   program?: string,
-): Promise<readonly Workload[]> {
+): Promise<readonly WorkloadObject[]> {
   const labelSelector = program === undefined ? INSTALLED : `${INSTALLED},${COMPONENT}=${program}`;
-  return (await client.listAll<Workload>(workloadResources[kind], { namespace, labelSelector })).items;
+  return (await client.listAll<WorkloadObject>(workloadResources[kind], { namespace, labelSelector })).items;
 }
 
 /** The variables whose values the workload contains. Values from Secrets and ConfigMaps are not followed. */
-export function variablesOf({ spec }: Workload): Readonly<Record<string, string>> {
+export function variablesOf({ spec }: WorkloadObject): Readonly<Record<string, string>> {
   const { env = [] } = spec?.template?.spec?.containers?.[0] ?? {};
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }

@@ -21,7 +21,7 @@ import {
   INSTALLED,
   listWorkloads,
   variablesOf,
-  type Workload,
+  type WorkloadObject,
   workloadKinds,
 } from "../cluster/installation.ts";
 import { pageUrl, readProgramPages } from "../cluster/program-pages.ts";
@@ -53,7 +53,7 @@ export const missing = (check: string, { severity, what, fix }: MissingPart): Do
 
 /** The programs of the chart that are installed, with the rights that their settings need. */
 export async function installedAccounts(client: KubeClient, namespace: string): Promise<readonly ProgramAccount[]> {
-  const listed = async (kind: WorkloadKind): Promise<readonly Workload[]> => {
+  const listed = async (kind: WorkloadKind): Promise<readonly WorkloadObject[]> => {
     try {
       return await listWorkloads(client, namespace, kind);
     } catch (error) {
@@ -66,7 +66,7 @@ export async function installedAccounts(client: KubeClient, namespace: string): 
   return workloads.flat().flatMap(accountOf);
 }
 
-function accountOf(workload: Workload): ProgramAccount[] {
+function accountOf(workload: WorkloadObject): ProgramAccount[] {
   const { metadata, spec } = workload;
   const account = spec?.template?.spec?.serviceAccountName ?? "default";
   const { AGENT_MODE, SLEEP_MODE = "off", SCORING } = variablesOf(workload);

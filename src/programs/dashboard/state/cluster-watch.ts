@@ -23,7 +23,7 @@ import {
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
-import { boundNodeOf, ClusterReflectors, type WatchedNode } from "../../console/index.ts";
+import { boundNodeOf, ClusterReflectors, type ReportedNode } from "../../console/index.ts";
 import type { ClassName, Totals } from "../wire.ts";
 import { ClassChangeLog, classChange } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
@@ -45,7 +45,7 @@ export interface ClusterWatchOptions {
 
 /** Everything that the API says about one node. */
 export interface NodeObjects {
-  readonly node: WatchedNode;
+  readonly node: ReportedNode;
   /** Undefined as well for the twin of a former node of the same name. */
   readonly twin: NodeTwin | undefined;
   /** False if the API server refuses them, or they are not read yet. */
@@ -211,7 +211,7 @@ export class ClusterWatch {
     return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
-  #factsOf(node: WatchedNode): NodeObjects {
+  #factsOf(node: ReportedNode): NodeObjects {
     const { name } = node.metadata;
     const { twins, hardware, profiles, endpoints, pods } = this.#reflectors;
     const found = <Value>(kind: ClusterKind, { store }: Reflector<Value>): Value | undefined =>

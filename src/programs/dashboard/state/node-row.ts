@@ -3,7 +3,7 @@ import { workloadClassOf } from "../../../core/demand/index.ts";
 import { gpuDeviceResources } from "../../../core/inventory/index.ts";
 import { isMeasured } from "../../../core/report/index.ts";
 import { type Instant, type Milliseconds, parseInstant } from "../../../core/units/index.ts";
-import type { WatchedNode } from "../../console/index.ts";
+import type { ReportedNode } from "../../console/index.ts";
 import { type ClassName, type ColumnName, classNames, controlNames, stateNames } from "../wire.ts";
 
 /** What the page shows of a node in one line; null means unknown. */
@@ -19,7 +19,7 @@ export const isRecent = (updatedAt: number | null, { now, staleAfter }: Freshnes
   updatedAt !== null && now - updatedAt <= staleAfter;
 
 export function rowOf(
-  node: WatchedNode,
+  node: ReportedNode,
   twin: NodeTwin | undefined,
   pods: readonly Pod[] | undefined,
   freshness: Freshness,
@@ -92,12 +92,12 @@ const known = (value: number | undefined): number | null => (Number.isFinite(val
 const gpuNames = Object.values(gpuDeviceResources).flat();
 
 /** How many GPUs the node offers to pods. */
-function gpuCountOf({ status }: WatchedNode): number {
+function gpuCountOf({ status }: ReportedNode): number {
   return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
 }
 
 /** Undefined if the kubelet has not reported yet. */
-function reportedReadiness({ status }: WatchedNode): boolean | undefined {
+function reportedReadiness({ status }: ReportedNode): boolean | undefined {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready && ready.status === "True";
 }

@@ -18,7 +18,7 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
-import { nodeProjection, type WatchedNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
+import { nodeProjection, type ScoredNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 
 /** What the extender knows about a node. Immutable: a change replaces the object, so a reference is a snapshot. */
 export interface KnownNode extends CandidateNode {
@@ -66,7 +66,7 @@ export class ClusterCache {
   #wasSynced = false;
   readonly #onLeave: ClusterCacheOptions["onLeave"];
   readonly #reflectors: {
-    readonly nodes: Reflector<WatchedNode>;
+    readonly nodes: Reflector<ScoredNode>;
     readonly twins: Reflector<WatchedTwin>;
     readonly hardware: Reflector<NodeHardwareStatus>;
   };
@@ -159,12 +159,12 @@ export class ClusterCache {
     this.#changes.add(changes.map((change) => () => apply(change)));
   }
 
-  #nodeChanged(change: Change<WatchedNode>): void {
+  #nodeChanged(change: Change<ScoredNode>): void {
     if (change.type === "deleted") this.#removeNode(change.key);
     else if (change.type === "added" || !isDeepStrictEqual(change.old, change.new)) this.#addOrUpdateNode(change.new);
   }
 
-  #addOrUpdateNode(node: WatchedNode): void {
+  #addOrUpdateNode(node: ScoredNode): void {
     const { name, labels } = node.metadata;
     this.kernel.upsertLabels(name, labels);
     const slot = this.kernel.slotOf(name);
@@ -180,7 +180,7 @@ export class ClusterCache {
     this.#onLeave(name, slot);
   }
 
-  #update(name: string, partOf: (node: WatchedNode) => Partial<KnownNode>): void {
+  #update(name: string, partOf: (node: ScoredNode) => Partial<KnownNode>): void {
     const node = this.#reflectors.nodes.store.getByKey(name);
     const slot = this.kernel.slotOf(name);
     const known = this.#known[slot];
@@ -206,14 +206,14 @@ export class ClusterCache {
     );
   }
 
-  #hardwarePart(node: WatchedNode): Pick<KnownNode, "hardware"> {
+  #hardwarePart(node: ScoredNode): Pick<KnownNode, "hardware"> {
     const { name } = node.metadata;
     const hardware = hardwareView(node, this.#reflectors.hardware.store.getByKey(name), { catalogue: this.#catalogue });
     this.kernel.upsertHardware(name, hardware);
     return { hardware };
   }
 
-  #twinPart(node: WatchedNode): Pick<KnownNode, "twin" | "status"> {
+  #twinPart(node: ScoredNode): Pick<KnownNode, "twin" | "status"> {
     const { name } = node.metadata;
     const twin = this.#reflectors.twins.store.getByKey(name);
     const status = twin !== undefined && isTwinOf(node, twin) ? twin.status : undefined;

@@ -15,7 +15,7 @@ import {
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
 /** The fields of a Node that scoring reads: 5,000 whole Nodes would take 60 MB. */
-export interface WatchedNode {
+export interface ScoredNode {
   readonly metadata: { readonly name: string; readonly uid: string; readonly labels: Labels };
   readonly status: { readonly capacity: ResourceList; readonly allocatable: ResourceList };
 }
@@ -38,7 +38,7 @@ const isReadLabel = (key: string): boolean => VENDORS.test(key) || featureLabels
 const isReadResource = (key: string): boolean => key === "cpu" || VENDORS.test(key);
 
 /** `configuredLabels` are label keys from the settings, which may have any domain. */
-export function nodeProjection(configuredLabels: readonly string[]): (object: KubeObject) => WatchedNode {
+export function nodeProjection(configuredLabels: readonly string[]): (object: KubeObject) => ScoredNode {
   const isRead = (key: string): boolean => isReadLabel(key) || configuredLabels.includes(key);
   return (object) => {
     const { metadata, status } = object as KubeObject & Node;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Condition, NodePowerProfileSpec, NodeTwinSpec, NodeTwinStatus } from "../../../core/api/index.ts";
 import { type ClusterSnapshot, isMirror, type NodePlan, statusToPublish } from "../../../core/planning/index.ts";
 import { hasSameCaps, observedStateOf } from "../../../core/policy/index.ts";
-import { isWorthPublishing } from "../../../core/twin/index.ts";
+import { isTwinWorthPublishing } from "../../../core/twin/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { OperatorSettings } from "../settings.ts";
 
@@ -122,7 +122,8 @@ function failureStep(published: NodeTwinStatus | undefined, { failure, now }: Di
 function statusStep(plan: NodePlan, published: NodeTwinStatus | undefined, context: DiffContext): WriteStep[] {
   const condition = conditionOf(published?.conditions, context.failure?.message, context.now);
   const heartbeat = published !== undefined && context.heartbeatDue;
-  const hasChanged = isWorthPublishing(published, plan.status) || !isSameCondition(published?.conditions, condition);
+  const hasChanged =
+    isTwinWorthPublishing(published, plan.status) || !isSameCondition(published?.conditions, condition);
   if (!hasChanged && !heartbeat) return [];
   const status = { ...statusToPublish(plan, published, context.now), conditions: [condition] };
   return [{ kind: "status", status, heartbeat: !hasChanged }];

@@ -52,15 +52,15 @@ export class StatusWriter {
   }
 
   /** Writes the status with these changes, and returns the case with them. */
-  async write(one: NodeCase, changes: Partial<PowerEndpointStatus>): Promise<NodeCase> {
-    const { endpoint, signal } = one;
-    const latest = this.latest(one);
+  async write(nodeCase: NodeCase, changes: Partial<PowerEndpointStatus>): Promise<NodeCase> {
+    const { endpoint, signal } = nodeCase;
+    const latest = this.latest(nodeCase);
     const status = withoutUndefined({ ...latest, ...changes });
     if (!isDeepStrictEqual(status, latest)) {
       const newest = this.#newerWrite(endpoint) ?? endpoint;
       await this.#write(newest, latest, status, signal);
     }
-    return { ...one, endpoint: { ...endpoint, status } };
+    return { ...nodeCase, endpoint: { ...endpoint, status } };
   }
 
   /** Writes to the version that the decision was made on, or to a later one whose status is the same. */
@@ -87,22 +87,22 @@ export class StatusWriter {
   }
 
   async begin(
-    one: NodeCase,
+    nodeCase: NodeCase,
     type: PowerOperation["type"],
     step: PowerOperation["step"],
     more: Partial<PowerOperation>,
   ): Promise<void> {
-    const at = isoTime(one.now);
-    const test = one.wanted.test ? { test: true } : {};
-    await this.write(one, { operation: { type, step, startedAt: at, stepAt: at, ...test, ...more } });
-    if (type === "sleep") await this.publish(one, "stopping");
+    const at = isoTime(nodeCase.now);
+    const test = nodeCase.wanted.test ? { test: true } : {};
+    await this.write(nodeCase, { operation: { type, step, startedAt: at, stepAt: at, ...test, ...more } });
+    if (type === "sleep") await this.publish(nodeCase, "stopping");
   }
 
   /** The next step of the operation. `isNewStep` restarts the time of the step. */
-  async continue(one: NodeCase, changes: Partial<PowerOperation>, isNewStep = true): Promise<NodeCase> {
-    const operation = one.endpoint.status.operation as PowerOperation;
-    const stepAt = isNewStep ? { stepAt: isoTime(one.now) } : {};
-    return this.write(one, { operation: { ...operation, ...changes, ...stepAt } });
+  async continue(nodeCase: NodeCase, changes: Partial<PowerOperation>, isNewStep = true): Promise<NodeCase> {
+    const operation = nodeCase.endpoint.status.operation as PowerOperation;
+    const stepAt = isNewStep ? { stepAt: isoTime(nodeCase.now) } : {};
+    return this.write(nodeCase, { operation: { ...operation, ...changes, ...stepAt } });
   }
 
   /** Writes the state to the NodeTwin, if it is another one. */

@@ -20,9 +20,9 @@ import {
 import type { StatusWriter } from "../api/status-writer.ts";
 import { type ConditionText, conditionStatus, withConditions } from "../steps/endpoint-status.ts";
 import type { Next, NodeCase, NodeReconcilerOptions } from "../steps/node-case.ts";
-import { type GuardOptions, mayLosePower } from "./power-loss-guard.ts";
+import { mayLosePower, type PowerLossGuardOptions } from "./power-loss-guard.ts";
 
-type CallerOptions = GuardOptions &
+type CallerOptions = PowerLossGuardOptions &
   Pick<NodeReconcilerOptions, "openSwitch" | "clock" | "random" | "reports" | "settings">;
 
 const SWITCH_BACKOFF: Backoff = { first: milliseconds(5000), longest: milliseconds(300_000), jitter: 0.2 };
@@ -49,48 +49,48 @@ export class MachineCaller {
   }
 
   /** The caller has read the state in this pass, which rejects the switch of another machine. */
-  async on(one: NodeCase): Promise<void> {
-    await this.#call(one, async (machine) => machine.on(one.signal, async () => this.#expectLeading()));
+  async on(nodeCase: NodeCase): Promise<void> {
+    await this.#call(nodeCase, async (machine) => machine.on(nodeCase.signal, async () => this.#expectLeading()));
   }
 
   /**
    * Rejects with NotEmpty, before anything was sent, if the machine must keep its power. `onSending` is called directly before the
    * request, and with false if a later check forbids it.
    */
-  async takePower(one: NodeCase, how: PowerCut, onSending?: (isSending: boolean) => void): Promise<void> {
-    await this.#call(one, async (machine) => {
+  async takePower(nodeCase: NodeCase, how: PowerCut, onSending?: (isSending: boolean) => void): Promise<void> {
+    await this.#call(nodeCase, async (machine) => {
       // Logs in and finds the system, so that the switch only has to send its request after the guard.
-      await machine.state(one.signal);
-      expectSameMachine(one, machine.facts);
-      await machine[how](one.signal, async () => {
+      await machine.state(nodeCase.signal);
+      expectSameMachine(nodeCase, machine.facts);
+      await machine[how](nodeCase.signal, async () => {
         // The switch repeats a check for a new connection, or after a request that was rejected.
         onSending?.(false);
-        await mayLosePower(one, this.#options);
+        await mayLosePower(nodeCase, this.#options);
         onSending?.(true);
       });
     });
   }
 
-  async read(one: NodeCase): Promise<SwitchState> {
-    return (await this.inspect(one)).state;
+  async read(nodeCase: NodeCase): Promise<SwitchState> {
+    return (await this.inspect(nodeCase)).state;
   }
 
   /** The state of the machine, and why its switch will not take power away, if so. */
-  async inspect(one: NodeCase): Promise<{ readonly state: SwitchState; readonly keepsPower: string | undefined }> {
+  async inspect(nodeCase: NodeCase): Promise<{ readonly state: SwitchState; readonly keepsPower: string | undefined }> {
     const { clock, reports } = this.#options;
-    const { name, endpoint, now } = one;
-    const { state, facts } = await this.#call(one, async (machine) => {
-      const found = await machine.state(one.signal);
-      expectSameMachine(one, machine.facts);
+    const { name, endpoint, now } = nodeCase;
+    const { state, facts } = await this.#call(nodeCase, async (machine) => {
+      const found = await machine.state(nodeCase.signal);
+      expectSameMachine(nodeCase, machine.facts);
       return { state: found, facts: machine.facts };
     });
     this.#refreshedAt.set(name, clock.monotonic());
     reports.solved(name);
     const { powerState, failures = 0 } = endpoint.status;
-    const latest = this.#status.latest(one);
-    const conditions = withConditions(latest, [...conditionsOf(one, state, facts, latest)], now);
-    const isKnown = identityOf(one, facts) !== undefined;
-    await this.#status.write(one, {
+    const latest = this.#status.latest(nodeCase);
+    const conditions = withConditions(latest, [...conditionsOf(nodeCase, state, facts, latest)], now);
+    const isKnown = identityOf(nodeCase, facts) !== undefined;
+    await this.#status.write(nodeCase, {
       ...(powerState !== state && { powerState: state, observedAt: isoTime(now) }),
       ...(failures > 0 && { failures: 0 }),
       // An identity that is not reported any more says nothing, and neither does a condition about it.
@@ -100,9 +100,9 @@ export class MachineCaller {
   }
 
   /** Reads the state now and then, so that users see a switch that fails. */
-  async refresh(one: NodeCase): Promise<Next> {
-    const { name } = one;
-    if (this.isRefreshDue(name) && (await this.readIfSlotFree(one)) === undefined) return this.untilSlotFree();
+  async refresh(nodeCase: NodeCase): Promise<Next> {
+    const { name } = nodeCase;
+    if (this.isRefreshDue(name) && (await this.readIfSlotFree(nodeCase)) === undefined) return this.untilSlotFree();
     return this.untilRefresh(name);
   }
 
@@ -110,11 +110,11 @@ export class MachineCaller {
    * As `read`, but not urgent: undefined while many other switches are read. Many dead ones, each with its time limit, must not
    * take all workers from sleeps and wakes.
    */
-  async readIfSlotFree(one: NodeCase): Promise<SwitchState | undefined> {
+  async readIfSlotFree(nodeCase: NodeCase): Promise<SwitchState | undefined> {
     if (this.#refreshing >= Math.ceil(this.#options.settings.concurrency / 2)) return undefined;
     this.#refreshing++;
     try {
-      return await this.read(one);
+      return await this.read(nodeCase);
     } finally {
       this.#refreshing--;
     }
@@ -138,19 +138,19 @@ export class MachineCaller {
   }
 
   /** Records a failed call, and returns when the next one is possible. */
-  async failed(one: NodeCase, error: PowerSwitchError): Promise<Next> {
+  async failed(nodeCase: NodeCase, error: PowerSwitchError): Promise<Next> {
     if (error instanceof Waiting) return error.rest;
     const { clock, random, reports } = this.#options;
-    const { name, now } = one;
-    const latest = this.#status.latest(one);
+    const { name, now } = nodeCase;
+    const latest = this.#status.latest(nodeCase);
     const failures = (latest.failures ?? 0) + 1;
     const delay = backoffDelay(failures, SWITCH_BACKOFF, random);
-    const { generation } = one.endpoint.metadata;
+    const { generation } = nodeCase.endpoint.metadata;
     this.#notBefore.set(name, { at: monotonicInstant(clock.monotonic() + delay), generation });
-    reports.switchFailed(one, error);
-    await this.#status.write(one, { failures, ...failureOf(error, latest, now) });
+    reports.switchFailed(nodeCase, error);
+    await this.#status.write(nodeCase, { failures, ...failureOf(error, latest, now) });
     if (error instanceof WrongMachine && conditionStatus(latest, "SameMachine") !== false)
-      reports.wrongMachine(one, error.message);
+      reports.wrongMachine(nodeCase, error.message);
     return delay;
   }
 
@@ -159,9 +159,9 @@ export class MachineCaller {
   }
 
   /** Calls the switch, unless it failed a short while ago. */
-  async #call<Result>(one: NodeCase, use: (machine: PowerSwitch) => Promise<Result>): Promise<Result> {
+  async #call<Result>(nodeCase: NodeCase, use: (machine: PowerSwitch) => Promise<Result>): Promise<Result> {
     const { openSwitch, clock } = this.#options;
-    const { name, endpoint, signal } = one;
+    const { name, endpoint, signal } = nodeCase;
     const last = this.#notBefore.get(name);
     const rest = last?.generation === endpoint.metadata.generation ? (last?.at ?? 0) - clock.monotonic() : 0;
     if (rest > 0) throw new Waiting(milliseconds(rest));
@@ -187,8 +187,8 @@ export class WrongMachine extends PowerSwitchError {
   }
 }
 
-function expectSameMachine(one: NodeCase, facts: MachineFacts | undefined): void {
-  const identity = identityOf(one, facts);
+function expectSameMachine(nodeCase: NodeCase, facts: MachineFacts | undefined): void {
+  const identity = identityOf(nodeCase, facts);
   if (identity?.holds === false) throw new WrongMachine(identity);
 }
 
@@ -218,17 +218,17 @@ const contradicted = {
 
 /** What a call that succeeded says. */
 function* conditionsOf(
-  one: NodeCase,
+  nodeCase: NodeCase,
   state: SwitchState,
   facts: MachineFacts | undefined,
   status: PowerEndpointStatus,
 ): Generator<ConditionText> {
-  const { node, endpoint, wanted } = one;
+  const { node, endpoint, wanted } = nodeCase;
   const isContradicted =
     state === "off" && node?.ready === true && wanted.state === "on" && endpoint.status.operation === undefined;
   const held = facts?.held && { reason: "Held", message: facts.held };
   yield { type: "Reachable", holds: true, ...(held || (isContradicted ? contradicted : answered)) };
-  const identity = identityOf(one, facts);
+  const identity = identityOf(nodeCase, facts);
   if (identity !== undefined) yield identity;
   // Services list what is possible now. A machine that is off, or on its way there or back, allows other things later.
   if (state !== "on" || endpoint.status.operation !== undefined) return;

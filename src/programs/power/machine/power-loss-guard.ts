@@ -6,7 +6,7 @@ import { wantedOf } from "../watch/cluster-view.ts";
 /** A machine must not be switched off now. Nothing was sent to its switch. */
 export class NotEmpty extends Error {}
 
-export type GuardOptions = Pick<NodeReconcilerOptions, "api" | "stopped" | "leads">;
+export type PowerLossGuardOptions = Pick<NodeReconcilerOptions, "api" | "stopped" | "leads">;
 
 /**
  * The last check before a request that takes power away; the switch calls it directly before each such request. It asks the API
@@ -15,7 +15,7 @@ export type GuardOptions = Pick<NodeReconcilerOptions, "api" | "stopped" | "lead
  */
 export async function mayLosePower(
   { name, node, endpoint, wanted, signal }: NodeCase,
-  { api, stopped, leads }: GuardOptions,
+  { api, stopped, leads }: PowerLossGuardOptions,
 ): Promise<void> {
   if (node?.tainted !== true) throw new NotEmpty("the taint has not been observed");
   const promised = await api.podsPromisedTo(name, signal);

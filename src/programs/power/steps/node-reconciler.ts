@@ -47,31 +47,31 @@ export class NodeReconciler {
     const now = clock.now();
     const sinceStep = stepTimes.since(name, status.operation);
     const known = { ...view, endpoint: { ...endpoint, status }, wanted, signal, now, sinceStep };
-    const one = await this.#withValidProof(known);
+    const nodeCase = await this.#withValidProof(known);
     const phase = phaseOf(status, node?.tainted === true);
     // A user has created the PowerEndpoint again, which knows nothing of the shutdown.
     const isStatusLost = phase === "off" && phaseOf(status, false) === "on";
     if (isStatusLost && this.#mayStillShutDown(view)) return settings.pollInterval;
     reports.phase(name, phase);
-    await this.#status.publish(one, phase);
+    await this.#status.publish(nodeCase, phase);
     try {
-      return await this.#step(one, phase);
+      return await this.#step(nodeCase, phase);
     } catch (error) {
       if (!(error instanceof PowerSwitchError)) throw error;
-      const delay = await this.#machines.failed(one, error);
+      const delay = await this.#machines.failed(nodeCase, error);
       // Some steps wait for a time limit as well, which must not wait for the switch.
       return milliseconds(phase === "on" || phase === "off" ? delay : Math.min(delay, settings.pollInterval));
     }
   }
 
   /** Shows users that an edited PowerEndpoint needs a new test. */
-  async #withValidProof(one: NodeCase): Promise<NodeCase> {
-    const { endpoint, now } = one;
-    if (endpoint.status.wakeProven !== true || isWakeProven(endpoint)) return one;
+  async #withValidProof(nodeCase: NodeCase): Promise<NodeCase> {
+    const { endpoint, now } = nodeCase;
+    if (endpoint.status.wakeProven !== true || isWakeProven(endpoint)) return nodeCase;
     const message = "the spec has changed since the wake was proven";
     const unproven: ConditionText = { type: "WakeProven", holds: false, reason: "SpecChanged", message };
     const conditions = withConditions(endpoint.status, [unproven], now);
-    return this.#status.write(one, { wakeProven: false, conditions });
+    return this.#status.write(nodeCase, { wakeProven: false, conditions });
   }
 
   forget(name: string): void {
@@ -80,19 +80,21 @@ export class NodeReconciler {
     for (const part of [this.#status, this.#machines, this.#sleep, stepTimes, api, reports]) part.forget(name);
   }
 
-  async #step(one: NodeCase, phase: NodePowerState): Promise<Next> {
-    const { operation } = one.endpoint.status;
+  async #step(nodeCase: NodeCase, phase: NodePowerState): Promise<Next> {
+    const { operation } = nodeCase.endpoint.status;
     if (operation !== undefined)
-      return phase === "stopping" ? this.#sleep.continue(one, operation) : this.#wake.continue(one, operation);
-    if (phase === "off") return this.#whenOff(one);
-    return phase === "failed" ? this.#whenFailed(one) : this.#whenOn(one);
+      return phase === "stopping"
+        ? this.#sleep.continue(nodeCase, operation)
+        : this.#wake.continue(nodeCase, operation);
+    if (phase === "off") return this.#whenOff(nodeCase);
+    return phase === "failed" ? this.#whenFailed(nodeCase) : this.#whenOn(nodeCase);
   }
 
-  async #whenOn(one: NodeCase): Promise<Next> {
+  async #whenOn(nodeCase: NodeCase): Promise<Next> {
     const { settings, reports } = this.#options;
-    const { wanted, endpoint, now } = one;
-    if (isTest(endpoint) && !wanted.test) return this.#test.refuse(one, wanted.reason);
-    if (wanted.state === "on") return this.#keepOn(one);
+    const { wanted, endpoint, now } = nodeCase;
+    if (isTest(endpoint) && !wanted.test) return this.#test.refuse(nodeCase, wanted.reason);
+    if (wanted.state === "on") return this.#keepOn(nodeCase);
     if (!wanted.test) {
       const { lastWake, lastSleep } = endpoint.status;
       const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
@@ -101,10 +103,10 @@ export class NodeReconciler {
       if (rest > 0) return milliseconds(rest);
     }
     // A machine that has a problem already is left alone, for the administrator.
-    const problem = await this.#problemOf(one);
-    if (problem === undefined) return this.#sleep.begin(one);
-    if (wanted.test) return this.#test.refuse(one, problem);
-    reports.sleepDelayed(one, problem);
+    const problem = await this.#problemOf(nodeCase);
+    if (problem === undefined) return this.#sleep.begin(nodeCase);
+    if (wanted.test) return this.#test.refuse(nodeCase, problem);
+    reports.sleepDelayed(nodeCase, problem);
     return settings.refreshInterval;
   }
 
@@ -112,19 +114,19 @@ export class NodeReconciler {
    * A machine that counts as on may be off: a person has switched it off, or etcd was restored from before its sleep. An explicit
    * wish wakes it, but not while the node is Ready: then the switch is wrong. Otherwise it is left alone, for the administrator.
    */
-  async #keepOn(one: NodeCase): Promise<Next> {
-    const { name, node, wanted, endpoint, signal } = one;
+  async #keepOn(nodeCase: NodeCase): Promise<Next> {
+    const { name, node, wanted, endpoint, signal } = nodeCase;
     const isRequested = endpoint.metadata.annotations?.[annotations.wake] !== undefined;
     const isConfirmed = !wanted.explicit || this.#confirmedOn.get(name) === wanted.reason;
     if (isConfirmed && !isRequested && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
-    const state = await this.#machines.readIfSlotFree(one);
+    const state = await this.#machines.readIfSlotFree(nodeCase);
     if (state === undefined) return this.#machines.untilSlotFree();
     if (!wanted.explicit) {
       this.#confirmedOn.delete(name);
       return this.#machines.untilRefresh(name);
     }
     const isReady = node?.ready === true;
-    if (state === "off" && !isReady) return this.#wake.begin(one, `${wanted.reason}, and its switch says off`);
+    if (state === "off" && !isReady) return this.#wake.begin(nodeCase, `${wanted.reason}, and its switch says off`);
     if (state !== "on") return this.#options.settings.pollInterval;
     this.#confirmedOn.set(name, wanted.reason);
     // The watch shows when the node becomes Ready.
@@ -134,49 +136,49 @@ export class NodeReconciler {
   }
 
   /** Why a machine that is on cannot be switched off; undefined if it can. */
-  async #problemOf(one: NodeCase): Promise<string | undefined> {
+  async #problemOf(nodeCase: NodeCase): Promise<string | undefined> {
     try {
-      const { state, keepsPower } = await this.#machines.inspect(one);
+      const { state, keepsPower } = await this.#machines.inspect(nodeCase);
       if (state !== "on") return keepsPower ?? `the switch reports ${state}`;
-      if (one.node?.ready !== true) return "the node is not Ready";
+      if (nodeCase.node?.ready !== true) return "the node is not Ready";
       // The taint would make kube-scheduler take back a nomination for which it has already evicted other pods.
-      return keepsPower ?? promisedBecause(await this.#options.api.podsPromisedTo(one.name, one.signal));
+      return keepsPower ?? promisedBecause(await this.#options.api.podsPromisedTo(nodeCase.name, nodeCase.signal));
     } catch (error) {
-      if (!one.wanted.test || !(error instanceof WrongMachine)) throw error;
-      await this.#machines.failed(one, error);
+      if (!nodeCase.wanted.test || !(error instanceof WrongMachine)) throw error;
+      await this.#machines.failed(nodeCase, error);
       return error.message;
     }
   }
 
-  async #whenOff(one: NodeCase): Promise<Next> {
-    const { name, node, wanted, signal } = one;
-    if (wanted.state === "on" || wanted.test) return this.#wake.begin(one);
+  async #whenOff(nodeCase: NodeCase): Promise<Next> {
+    const { name, node, wanted, signal } = nodeCase;
+    if (wanted.state === "on" || wanted.test) return this.#wake.begin(nodeCase);
     if (node !== undefined && !node.tainted) await this.#options.api.setTaint(name, true, signal);
     if (node?.ready !== true && !this.#machines.isRefreshDue(name)) return this.#machines.untilRefresh(name);
-    const state = await this.#machines.readIfSlotFree(one);
-    if (state === "on") return this.#wake.begin(one, "it was switched on by hand");
+    const state = await this.#machines.readIfSlotFree(nodeCase);
+    if (state === "on") return this.#wake.begin(nodeCase, "it was switched on by hand");
     return state === undefined ? this.#machines.untilSlotFree() : this.#machines.untilRefresh(name);
   }
 
   /** The node may still come back, and then is used again; but it sleeps only after a proven wake. */
-  async #whenFailed(one: NodeCase): Promise<Next> {
+  async #whenFailed(nodeCase: NodeCase): Promise<Next> {
     const { api, reports, settings } = this.#options;
-    const { name, node, twin, endpoint, wanted, signal, now } = one;
+    const { name, node, twin, endpoint, wanted, signal, now } = nodeCase;
     const failedAt = Date.parse(endpoint.status.lastWake?.at ?? "");
     const report = lastReport(twin);
     const hasReported = report === undefined || Date.parse(report) > failedAt;
     if (node?.ready === true && hasReported) {
       await api.setTaint(name, false, signal);
-      await this.#status.write(one, {
+      await this.#status.write(nodeCase, {
         powerState: "on",
         lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "succeeded" },
       });
-      await this.#status.publish(one, "on");
-      reports.cameBack(one);
+      await this.#status.publish(nodeCase, "on");
+      reports.cameBack(nodeCase);
       return NOW;
     }
-    if (wanted.test || (wanted.explicit && now - failedAt >= settings.wakeTimeout)) return this.#wake.begin(one);
-    return this.#machines.refresh(one);
+    if (wanted.test || (wanted.explicit && now - failedAt >= settings.wakeTimeout)) return this.#wake.begin(nodeCase);
+    return this.#machines.refresh(nodeCase);
   }
 
   /** Without a PowerEndpoint nothing can be switched, but a node that came back is used again. */

@@ -34,54 +34,54 @@ export class SleepSteps {
     this.#requests.forget(name);
   }
 
-  async begin(one: NodeCase): Promise<Next> {
-    await this.#parts.status.begin(one, "sleep", "taint", {});
+  async begin(nodeCase: NodeCase): Promise<Next> {
+    await this.#parts.status.begin(nodeCase, "sleep", "taint", {});
     return NOW;
   }
 
-  async continue(one: NodeCase, { step }: PowerOperation): Promise<Next> {
+  async continue(nodeCase: NodeCase, { step }: PowerOperation): Promise<Next> {
     const { settings } = this.#options;
-    let facts = this.#factsOf(one);
+    let facts = this.#factsOf(nodeCase);
     let next = nextSleepMove(step, facts, settings);
     while (next.move === "countPods" || next.move === "readSwitch") {
       const observed =
-        next.move === "countPods" ? await this.#countPods(one) : await this.#readSwitch(one, next.optional);
+        next.move === "countPods" ? await this.#countPods(nodeCase) : await this.#readSwitch(nodeCase, next.optional);
       facts = { ...facts, ...observed };
       next = nextSleepMove(step, facts, settings);
     }
-    return this.#make(one, next);
+    return this.#make(nodeCase, next);
   }
 
-  #factsOf(one: NodeCase): SleepFacts {
-    const { node, wanted, sinceStep } = one;
+  #factsOf(nodeCase: NodeCase): SleepFacts {
+    const { node, wanted, sinceStep } = nodeCase;
     return {
       exists: node !== undefined,
       tainted: node?.tainted === true,
       wanted: wanted.state,
       reason: wanted.reason,
       sinceStep,
-      sent: this.#requests.all(one),
+      sent: this.#requests.all(nodeCase),
     };
   }
 
-  async #countPods(one: NodeCase): Promise<Pick<SleepFacts, "pods">> {
+  async #countPods(nodeCase: NodeCase): Promise<Pick<SleepFacts, "pods">> {
     const { api } = this.#options;
-    const { name, node, signal } = one;
+    const { name, node, signal } = nodeCase;
     const promised = await api.podsPromisedTo(name, signal);
     const pods = await api.podsOn(name, node?.resourceVersion ?? "", signal);
     return { pods: { occupied: occupiedBecause(promised, pods) } };
   }
 
-  async #readSwitch(one: NodeCase, isOptional: boolean): Promise<Pick<SleepFacts, "machine">> {
+  async #readSwitch(nodeCase: NodeCase, isOptional: boolean): Promise<Pick<SleepFacts, "machine">> {
     try {
-      return { machine: await this.#parts.machines.read(one) };
+      return { machine: await this.#parts.machines.read(nodeCase) };
     } catch (error) {
       if (!isOptional) throw error;
       return { machine: "unknown" };
     }
   }
 
-  async #make(one: NodeCase, next: Exclude<SleepMove, { move: "countPods" | "readSwitch" }>): Promise<Next> {
+  async #make(nodeCase: NodeCase, next: Exclude<SleepMove, { move: "countPods" | "readSwitch" }>): Promise<Next> {
     const { api } = this.#options;
     const { status, wake } = this.#parts;
     switch (next.move) {
@@ -89,59 +89,61 @@ export class SleepSteps {
         return next.time;
       case "taint":
         // Nothing is counted or sent before the watch shows the taint again.
-        if (next.startsAgain) await status.continue(one, { step: "taint" });
-        await api.setTaint(one.name, true, one.signal);
+        if (next.startsAgain) await status.continue(nodeCase, { step: "taint" });
+        await api.setTaint(nodeCase.name, true, nodeCase.signal);
         return WATCH_DELAY;
       case "goTo":
-        await status.continue(one, { step: next.step });
-        if (next.step === "shutdown") this.#requests.begin(one);
-        if (next.step === "force") this.#requests.note(one, "forceOff", "no");
+        await status.continue(nodeCase, { step: next.step });
+        if (next.step === "shutdown") this.#requests.begin(nodeCase);
+        if (next.step === "force") this.#requests.note(nodeCase, "forceOff", "no");
         return NOW;
       case "send":
-        return next.request === "shutdown" ? this.#shutdown(one) : this.#force(one);
+        return next.request === "shutdown" ? this.#shutdown(nodeCase) : this.#force(nodeCase);
       case "finish":
-        return this.#finish(one);
+        return this.#finish(nodeCase);
       case "giveUp":
-        return this.#giveUp(one, next.reason, next.failed);
+        return this.#giveUp(nodeCase, next.reason, next.failed);
       case "wake":
         break;
     }
-    return next.failed === undefined ? wake.begin(one) : this.#wakeAgain(one, next.failed);
+    return next.failed === undefined ? wake.begin(nodeCase) : this.#wakeAgain(nodeCase, next.failed);
   }
 
-  async #shutdown(one: NodeCase): Promise<Next> {
+  async #shutdown(nodeCase: NodeCase): Promise<Next> {
     const { settings } = this.#options;
-    const isUnsent = this.#requests.isNothingSent(one);
+    const isUnsent = this.#requests.isNothingSent(nodeCase);
     try {
-      await this.#takePower(one, "shutdown");
+      await this.#takePower(nodeCase, "shutdown");
     } catch (error) {
       const isNothingSent = error instanceof NotEmpty || error instanceof WrongMachine;
-      if (isNothingSent) return isUnsent ? this.#giveUp(one, error.message, true) : settings.pollInterval;
+      if (isNothingSent) return isUnsent ? this.#giveUp(nodeCase, error.message, true) : settings.pollInterval;
       // The answer may have been lost, not the shutdown.
       if (!isRefused(error)) throw error;
       // The machine offers no graceful shutdown.
-      return this.#make(one, { move: "goTo", step: "force" });
+      return this.#make(nodeCase, { move: "goTo", step: "force" });
     }
     return settings.pollInterval;
   }
 
-  async #force(one: NodeCase): Promise<Next> {
+  async #force(nodeCase: NodeCase): Promise<Next> {
     try {
-      await this.#takePower(one, "forceOff");
+      await this.#takePower(nodeCase, "forceOff");
     } catch (error) {
       if (!(error instanceof NotEmpty) && !isRefused(error)) throw error;
       const { message } = error;
-      return this.#requests.isNothingSent(one) ? this.#giveUp(one, message, true) : this.#wakeAgain(one, message);
+      return this.#requests.isNothingSent(nodeCase)
+        ? this.#giveUp(nodeCase, message, true)
+        : this.#wakeAgain(nodeCase, message);
     }
     return this.#options.settings.pollInterval;
   }
 
-  async #takePower(one: NodeCase, how: PowerCut): Promise<void> {
-    const before = this.#requests.all(one)[how];
-    const onSending = (isSending: boolean) => this.#requests.note(one, how, isSending ? "maybe" : before);
+  async #takePower(nodeCase: NodeCase, how: PowerCut): Promise<void> {
+    const before = this.#requests.all(nodeCase)[how];
+    const onSending = (isSending: boolean) => this.#requests.note(nodeCase, how, isSending ? "maybe" : before);
     try {
-      await this.#parts.machines.takePower(one, how, onSending);
-      this.#requests.note(one, how, "yes");
+      await this.#parts.machines.takePower(nodeCase, how, onSending);
+      this.#requests.note(nodeCase, how, "yes");
     } catch (error) {
       if (isRejected(error)) onSending(false);
       throw error;
@@ -149,20 +151,20 @@ export class SleepSteps {
   }
 
   /** The machine was asked to shut down and is still on. A try counts as a cycle: the limit per day ends a series of them. */
-  async #wakeAgain(one: NodeCase, why: string): Promise<Next> {
+  async #wakeAgain(nodeCase: NodeCase, why: string): Promise<Next> {
     const { status, wake } = this.#parts;
-    const { endpoint, now } = one;
-    this.#options.reports.sleepFailed(one, why);
+    const { endpoint, now } = nodeCase;
+    this.#options.reports.sleepFailed(nodeCase, why);
     const cyclesToday = cyclesOn(isoTime(now), endpoint.status) + 1;
-    const tried = await status.write(one, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
+    const tried = await status.write(nodeCase, { lastSleep: { at: isoTime(now), result: "failed" }, cyclesToday });
     return wake.begin(tried, why);
   }
 
-  async #finish(one: NodeCase): Promise<Next> {
+  async #finish(nodeCase: NodeCase): Promise<Next> {
     const { status } = this.#parts;
-    const { endpoint, now } = one;
-    const took = seconds(sinceStart(one, endpoint.status.operation));
-    await status.write(one, {
+    const { endpoint, now } = nodeCase;
+    const took = seconds(sinceStart(nodeCase, endpoint.status.operation));
+    await status.write(nodeCase, {
       operation: undefined,
       powerState: "off",
       lastSleep: {
@@ -172,24 +174,24 @@ export class SleepSteps {
       },
       cyclesToday: cyclesOn(isoTime(now), endpoint.status) + 1,
     });
-    await status.publish(one, "off");
-    this.#options.reports.asleep(one, took);
+    await status.publish(nodeCase, "off");
+    this.#options.reports.asleep(nodeCase, took);
     return NOW;
   }
 
   /** Nothing was sent to the switch: the node stays on and only loses its taint. */
-  async #giveUp(one: NodeCase, why: string, failed: boolean): Promise<Next> {
+  async #giveUp(nodeCase: NodeCase, why: string, failed: boolean): Promise<Next> {
     const { api, reports, settings } = this.#options;
     const { status, test } = this.#parts;
-    const { name, signal, now, endpoint } = one;
+    const { name, signal, now, endpoint } = nodeCase;
     // Also if the watch does not show the taint yet.
-    if (one.node !== undefined) await api.setTaint(name, false, signal);
+    if (nodeCase.node !== undefined) await api.setTaint(name, false, signal);
     const ended = failed ? { lastSleep: { at: isoTime(now), result: "failed" as const } } : {};
     const cycles = failed ? { cyclesToday: cyclesOn(isoTime(now), endpoint.status) } : {};
-    await status.write(one, { operation: undefined, ...ended, ...cycles });
-    await status.publish(one, "on");
-    if (failed) reports.sleepFailed(one, why);
-    if (isTest(endpoint)) return test.refuse(one, why);
+    await status.write(nodeCase, { operation: undefined, ...ended, ...cycles });
+    await status.publish(nodeCase, "on");
+    if (failed) reports.sleepFailed(nodeCase, why);
+    if (isTest(endpoint)) return test.refuse(nodeCase, why);
     return failed ? settings.awakeAtLeast : NOW;
   }
 }
@@ -212,22 +214,22 @@ class PowerRequests {
   }
 
   /** Nothing was sent before this. */
-  begin(one: NodeCase): void {
-    this.#requests.set(one.name, { startedAt: startOf(one), sent: { shutdown: "no", forceOff: "no" } });
+  begin(nodeCase: NodeCase): void {
+    this.#requests.set(nodeCase.name, { startedAt: startOf(nodeCase), sent: { shutdown: "no", forceOff: "no" } });
   }
 
-  note(one: NodeCase, how: PowerCut, sent: Sent): void {
-    this.#requests.set(one.name, { startedAt: startOf(one), sent: { ...this.all(one), [how]: sent } });
+  note(nodeCase: NodeCase, how: PowerCut, sent: Sent): void {
+    this.#requests.set(nodeCase.name, { startedAt: startOf(nodeCase), sent: { ...this.all(nodeCase), [how]: sent } });
   }
 
-  isNothingSent(one: NodeCase): boolean {
-    const { shutdown, forceOff } = this.all(one);
+  isNothingSent(nodeCase: NodeCase): boolean {
+    const { shutdown, forceOff } = this.all(nodeCase);
     return shutdown === "no" && forceOff === "no";
   }
 
-  all(one: NodeCase): Requests["sent"] {
-    const known = this.#requests.get(one.name);
-    return known?.startedAt === startOf(one) && known !== undefined ? known.sent : UNKNOWN;
+  all(nodeCase: NodeCase): Requests["sent"] {
+    const known = this.#requests.get(nodeCase.name);
+    return known?.startedAt === startOf(nodeCase) && known !== undefined ? known.sent : UNKNOWN;
   }
 }
 

@@ -25,28 +25,28 @@ export class WakeSteps {
     this.#parts = parts;
   }
 
-  async begin(one: NodeCase, why: string = one.wanted.reason): Promise<Next> {
+  async begin(nodeCase: NodeCase, why: string = nodeCase.wanted.reason): Promise<Next> {
     const { status } = this.#parts;
-    const test = one.endpoint.status.operation?.test ?? isTest(one.endpoint);
-    await status.begin(one, "wake", "on", { attempt: 1, ...(test && { test }) });
-    await status.publish(one, "waking");
-    this.#options.reports.waking(one, why);
+    const test = nodeCase.endpoint.status.operation?.test ?? isTest(nodeCase.endpoint);
+    await status.begin(nodeCase, "wake", "on", { attempt: 1, ...(test && { test }) });
+    await status.publish(nodeCase, "waking");
+    this.#options.reports.waking(nodeCase, why);
     return NOW;
   }
 
-  async continue(one: NodeCase, operation: PowerOperation): Promise<Next> {
+  async continue(nodeCase: NodeCase, operation: PowerOperation): Promise<Next> {
     const { settings } = this.#options;
     const { status, machines } = this.#parts;
     let facts: WakeFacts = {
-      exists: one.node !== undefined,
-      sinceStep: one.sinceStep,
+      exists: nodeCase.node !== undefined,
+      sinceStep: nodeCase.sinceStep,
       attempt: operation.attempt ?? 1,
-      hasBooted: hasBooted(one.node, operation),
-      isBack: isBack(one, operation),
+      hasBooted: hasBooted(nodeCase.node, operation),
+      isBack: isBack(nodeCase, operation),
     };
     let next = nextWakeMove(operation.step, facts, settings);
     if (next.move === "readSwitch") {
-      facts = { ...facts, machine: await machines.read(one) };
+      facts = { ...facts, machine: await machines.read(nodeCase) };
       next = nextWakeMove(operation.step, facts, settings);
     }
     switch (next.move) {
@@ -55,30 +55,32 @@ export class WakeSteps {
       case "wait":
         return next.time;
       case "goTo":
-        await status.continue(one, { step: next.step });
+        await status.continue(nodeCase, { step: next.step });
         return NOW;
       case "cutPower":
-        return (await this.#cutPower(one)) ? settings.pollInterval : this.#switchOn(one, operation, facts.machine);
+        return (await this.#cutPower(nodeCase))
+          ? settings.pollInterval
+          : this.#switchOn(nodeCase, operation, facts.machine);
       case "switchOn":
-        if (operation.step !== "ready") return this.#switchOn(one, operation, facts.machine);
-        await machines.on(one);
+        if (operation.step !== "ready") return this.#switchOn(nodeCase, operation, facts.machine);
+        await machines.on(nodeCase);
         return settings.pollInterval;
       case "tryAgain":
-        this.#options.reports.wakeRetried(one);
-        await status.continue(one, { step: "on", attempt: facts.attempt + 1 });
+        this.#options.reports.wakeRetried(nodeCase);
+        await status.continue(nodeCase, { step: "on", attempt: facts.attempt + 1 });
         return NOW;
       case "fail":
-        return this.#fail(one);
+        return this.#fail(nodeCase);
       case "finish":
         break;
     }
-    return this.#finish(one, operation);
+    return this.#finish(nodeCase, operation);
   }
 
   /** The first switch-on of an attempt. What it can prove is written before the call. */
-  async #switchOn(one: NodeCase, operation: PowerOperation, state: SwitchState | undefined): Promise<Next> {
+  async #switchOn(nodeCase: NodeCase, operation: PowerOperation, state: SwitchState | undefined): Promise<Next> {
     const { status, machines } = this.#parts;
-    const { node, twin, endpoint } = one;
+    const { node, twin, endpoint } = nodeCase;
     // What is known now comes from before the boot. Only if a person has switched on a machine that was off, a heartbeat after
     // the sleep may already be the new kubelet's.
     const { operation: _, ...rest } = endpoint.status;
@@ -98,16 +100,16 @@ export class WakeSteps {
         : {};
     // Written before the call: a restarted program finds the machine on, and must still know that it was off.
     const isProof = state === "off" && (node?.ready !== true || phaseOf(rest, false) === "off");
-    const marked = await status.continue(one, { ...before, ...(isProof && proofOf(one)) }, false);
-    if (state !== "on") await machines.on(one);
+    const marked = await status.continue(nodeCase, { ...before, ...(isProof && proofOf(nodeCase)) }, false);
+    if (state !== "on") await machines.on(nodeCase);
     await status.continue(marked, { step: "ready" });
     return this.#options.settings.pollInterval;
   }
 
   /** The retry of a wake: a machine that hangs while it boots is switched off first. Returns whether it was. */
-  async #cutPower(one: NodeCase): Promise<boolean> {
+  async #cutPower(nodeCase: NodeCase): Promise<boolean> {
     try {
-      await this.#parts.machines.takePower(one, "forceOff");
+      await this.#parts.machines.takePower(nodeCase, "forceOff");
       return true;
     } catch (error) {
       if (error instanceof NotEmpty || isRefused(error)) return false;
@@ -115,31 +117,31 @@ export class WakeSteps {
     }
   }
 
-  async #fail(one: NodeCase): Promise<Next> {
+  async #fail(nodeCase: NodeCase): Promise<Next> {
     const { reports, settings } = this.#options;
     const { status, test } = this.#parts;
-    const { endpoint, now, node } = one;
+    const { endpoint, now, node } = nodeCase;
     const what = node?.ready === true ? "its agent does not report" : "it is not Ready";
     const message = `the wake failed after ${WAKE_ATTEMPTS} attempts of ${formatDuration(settings.wakeTimeout)}: ${what}`;
     const proven: ConditionText = { type: "WakeProven", holds: false, reason: "WakeFailed", message };
-    await status.write(one, {
+    await status.write(nodeCase, {
       operation: undefined,
       wakeProven: false,
       lastWake: { at: endAfter(endpoint.status.lastSleep, now), result: "failed" },
-      conditions: withConditions(status.latest(one), [proven], now),
+      conditions: withConditions(status.latest(nodeCase), [proven], now),
     });
-    await status.publish(one, "failed");
-    reports.wakeFailed(one, message);
-    if (isTest(endpoint)) return test.end(one, { holds: false, reason: "WakeFailed", message });
+    await status.publish(nodeCase, "failed");
+    reports.wakeFailed(nodeCase, message);
+    if (isTest(endpoint)) return test.end(nodeCase, { holds: false, reason: "WakeFailed", message });
     return settings.refreshInterval;
   }
 
-  async #finish(one: NodeCase, operation: PowerOperation): Promise<Next> {
+  async #finish(nodeCase: NodeCase, operation: PowerOperation): Promise<Next> {
     const { api, reports } = this.#options;
     const { status, test } = this.#parts;
-    const { name, node, endpoint, signal, now } = one;
+    const { name, node, endpoint, signal, now } = nodeCase;
     if (node !== undefined) await api.setTaint(name, false, signal);
-    const took = seconds(sinceStart(one, operation));
+    const took = seconds(sinceStart(nodeCase, operation));
     const isSameBoot = operation.bootBefore !== undefined && operation.bootBefore === node?.bootId;
     const { generation } = endpoint.metadata;
     const isSameSpec = operation.generation === generation;
@@ -150,7 +152,7 @@ export class WakeSteps {
     const proven: ConditionText = isSameBoot
       ? { type: "WakeProven", ...notRestarted }
       : { type: "WakeProven", holds: true, reason: "WakeSucceeded", message };
-    await status.write(one, {
+    await status.write(nodeCase, {
       operation: undefined,
       powerState: "on",
       lastWake: {
@@ -161,15 +163,15 @@ export class WakeSteps {
       ...((proves || isSameBoot) && {
         wakeProven: proves,
         ...(proves && generation !== undefined && { provenGeneration: generation }),
-        conditions: withConditions(status.latest(one), [proven], now),
+        conditions: withConditions(status.latest(nodeCase), [proven], now),
       }),
     });
-    await status.publish(one, "on");
-    if (isSameBoot) reports.notRestarted(one, notRestarted.message);
-    else reports.awake(one, took, hasBootedNow);
+    await status.publish(nodeCase, "on");
+    if (isSameBoot) reports.notRestarted(nodeCase, notRestarted.message);
+    else reports.awake(nodeCase, took, hasBootedNow);
     if (!isTest(endpoint) || operation.test !== true) return NOW;
-    if (isSameBoot) return test.end(one, notRestarted);
-    return test.end(one, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);
+    if (isSameBoot) return test.end(nodeCase, notRestarted);
+    return test.end(nodeCase, proves ? { holds: true, reason: "WakeSucceeded", message } : notOff);
   }
 }
 

@@ -13,15 +13,15 @@ export class WakeTest {
     this.#status = status;
   }
 
-  async refuse(one: NodeCase, why: string): Promise<Next> {
-    this.#options.reports.testRefused(one, why);
-    return this.end(one, { holds: false, reason: "TestRefused", message: `not tested: ${why}` });
+  async refuse(nodeCase: NodeCase, why: string): Promise<Next> {
+    this.#options.reports.testRefused(nodeCase, why);
+    return this.end(nodeCase, { holds: false, reason: "TestRefused", message: `not tested: ${why}` });
   }
 
-  async end(one: NodeCase, result: Omit<ConditionText, "type">): Promise<Next> {
-    const { name, signal, now } = one;
-    const conditions = withConditions(this.#status.latest(one), [{ type: "Tested", ...result }], now);
-    await this.#status.write(one, { conditions });
+  async end(nodeCase: NodeCase, result: Omit<ConditionText, "type">): Promise<Next> {
+    const { name, signal, now } = nodeCase;
+    const conditions = withConditions(this.#status.latest(nodeCase), [{ type: "Tested", ...result }], now);
+    await this.#status.write(nodeCase, { conditions });
     // Until the watch shows that the annotation is gone, the test would begin again.
     this.#status.remember(await this.#options.api.clearRequest(name, annotations.testPower, signal));
     return NOW;

@@ -17,10 +17,10 @@ import {
   type SleepObservations,
   statusToPublish,
 } from "../../../core/planning/index.ts";
-import { ArrivalHistory, hasSameCaps, type PowerState } from "../../../core/policy/index.ts";
+import { ArrivalHistory, hasSameCaps, type ProfileState } from "../../../core/policy/index.ts";
 import { defaultScoringSettings, ScoringKernel } from "../../../core/scoring/index.ts";
 import { type Need, type SleepPlan, type SleepSettings } from "../../../core/sleep/index.ts";
-import { isWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
+import { isTwinWorthPublishing, type PowerReading } from "../../../core/twin/index.ts";
 import { type Instant, milliseconds, type Percent, type Watts, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { JobKindRequest } from "../placement/job-kinds.ts";
@@ -98,7 +98,7 @@ export class SimulatedOperator {
   /** The last published state of every node, and when it was published. */
   readonly #published = new Map<
     string,
-    { readonly next: PowerState; readonly spec: NodePlan["spec"]; readonly at: Instant }
+    { readonly next: ProfileState; readonly spec: NodePlan["spec"]; readonly at: Instant }
   >();
   /** Published caps that the agents have not set yet, by node. */
   readonly #unenforced = new Map<string, Caps>();
@@ -223,7 +223,7 @@ export class SimulatedOperator {
       last.next.caps !== next.caps ||
       !hasSameCaps(last.spec, spec) ||
       last.spec.power?.state !== spec.power?.state;
-    if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isWorthPublishing(twin?.status, plan.status)) return;
+    if (!isNewSpec && now - last.at < HEARTBEAT_MS && !isTwinWorthPublishing(twin?.status, plan.status)) return;
     if (last?.spec.profile === "eco" && spec.profile === "performance")
       this.promotions.push({ at: now, reason: plan.reason });
     this.#published.set(name, { next, spec, at: now });

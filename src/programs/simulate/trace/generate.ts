@@ -2,18 +2,18 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import { type Arrivals, type JobClass, PUBLISHED_NODES, publishedArrivals, publishedMix } from "./mix.ts";
 import { type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
-export interface Workload {
+export interface TraceWorkload {
   readonly mix: readonly JobClass[];
   readonly arrivals: Arrivals;
   readonly hours: number;
 }
 
 /** Expected number of jobs. */
-export const expectedJobs = ({ arrivals, hours }: Workload): number =>
+export const expectedJobs = ({ arrivals, hours }: TraceWorkload): number =>
   hours * arrivals.perHour * jobsPerArrival(arrivals);
 
 /** Generates a trace; the same random source gives the same jobs. */
-export function generateTrace(workload: Workload, random: RandomSource): Trace {
+export function generateTrace(workload: TraceWorkload, random: RandomSource): Trace {
   const { mix, arrivals, hours } = workload;
   const jobs = new TraceBuilder();
   const { perHour, swing, periodSec, burstShare, burstSize } = arrivals;
@@ -77,7 +77,7 @@ export interface Capacity {
  * The published job kinds at a rate that keeps this share of the cores and of the GPUs allocated on average. CPU and
  * GPU jobs each keep their mix. Bursts scale with the cluster size.
  */
-export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, hours: number): Workload {
+export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, hours: number): TraceWorkload {
   const cpuJobs = publishedMix.filter((job) => meanOf(job.gpus) === 0);
   const gpuJobs = publishedMix.filter((job) => meanOf(job.gpus) > 0);
   const cpuRate = (load * cores) / perJob(cpuJobs, ({ cores: asked }) => meanOf(asked));
