@@ -105,6 +105,14 @@ export function objectContract(hand: () => Hand): void {
     ]);
   });
 
+  it("requires a resourceVersion in a PUT of a custom resource", async () => {
+    const name = hand().unique("put");
+    await hand().create(paths.twins, twin(name));
+    const { status, body } = await hand().send("PUT", `${paths.twins}/${name}`, twin(name, { profile: "performance" }));
+    expect(status).toBe(422);
+    expect(body.message).toContain("metadata.resourceVersion");
+  });
+
   it("applies a merge patch: null removes a field, lists are replaced", async () => {
     const name = hand().unique("merge");
     await hand().create(paths.twins, twin(name, { cpu: { packagePowerCapWatts: 100 }, policy: { name: "p" } }));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Hand } from "./hand.ts";
+import { type Hand, ok } from "./hand.ts";
 import { paths, twin } from "./samples.ts";
 
 export function refusalContract(hand: () => Hand): void {
@@ -55,5 +55,13 @@ export function refusalContract(hand: () => Hand): void {
       (await hand().patch(`${paths.twins}/${name}`, { metadata: { labels: { key: "not a value" } } })).status,
     ).toBe(422);
     expect((await hand().send("POST", paths.twins, { ...twin("x"), metadata: { name: "Bad_Name" } })).status).toBe(422);
+  });
+
+  it("rejects an object with 100,000 levels with 400 and keeps serving", async () => {
+    const name = hand().unique("deep");
+    const deep = `{"metadata":{"name":"${name}"},"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    expect((await hand().send("POST", paths.nodes, deep)).status).toBe(400);
+    expect((await hand().get(`${paths.nodes}/${name}`)).status).toBe(404);
+    ok(await hand().get(paths.nodes));
   });
 }

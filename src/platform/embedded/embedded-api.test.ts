@@ -114,4 +114,17 @@ describe("CRDs of the embedded API", () => {
     const turbo = { ...twin("b"), spec: { nodeName: "b", profile: "turbo" } };
     expect((await send("POST", twinsPath, turbo)).status).toBe(201);
   });
+
+  it.each([
+    ["POST", `${twinsPath}?dryRun=All`, twin("b")],
+    ["DELETE", `${twinsPath}/a?dryRun=All`, undefined],
+    ["DELETE", `${twinsPath}/a`, { dryRun: ["All"] }],
+    ["DELETE", `${twinsPath}/a`, { propagationPolicy: "Orphan" }],
+    ["DELETE", twinsPath, { dryRun: ["All"] }],
+  ] as const)("rejects what it would carry out although it should not: %s %s %j", async (method, path, body) => {
+    const { send } = apiHarness();
+    await send("POST", twinsPath, twin("a"));
+    expect((await send(method, path, body)).status).toBe(400);
+    expect((await send("GET", twinsPath)).body.items.map(({ metadata }) => metadata.name)).toEqual(["a"]);
+  });
 });

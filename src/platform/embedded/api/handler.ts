@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from "../../kube/index.ts";
 import type { Registry } from "../kinds/registry.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { apply, isApply, patch } from "../patch/patch.ts";
+import { apply, isApply, patch, patcherOf } from "../patch/patch.ts";
 import type { StoredObject } from "../storage/kube-object.ts";
 import { type Server, storageKeyOf } from "../storage/store.ts";
 import type { WriteResult } from "../write/admission.ts";
@@ -13,7 +13,15 @@ import { discoveryReply, isScalable, resized, scaleOf } from "./discovery.ts";
 import { openapiReply } from "./openapi.ts";
 import { list, objectReply, selected, watch } from "./reads.ts";
 import { errorReply, jsonReply, partsReply } from "./reply.ts";
-import { mediaTypeOf, objectBody, type ParsedRequest, parseRequest, writeOptionsOf } from "./request.ts";
+import {
+  deleteOptions,
+  expectNoDryRun,
+  mediaTypeOf,
+  objectBody,
+  type ParsedRequest,
+  parseRequest,
+  writeOptionsOf,
+} from "./request.ts";
 import { listText, type ResponseFormat, responseFormatOf } from "./response-format.ts";
 import { badRequest, methodNotAllowed, noSuchPath, notFound, success } from "./status.ts";
 import type { WatchStream } from "./watch-stream.ts";
@@ -50,6 +58,7 @@ export class RequestHandler {
     }
     const route = routeOf(registry, segments);
     if (route === undefined) throw noSuchPath();
+    expectNoDryRun(asked);
     const { resource, name, subresource } = route;
     if (name === undefined) return this.#onCollection(route, asked, signal);
     if (subresource === undefined || (subresource === "status" && resource.hasStatus))
@@ -79,7 +88,7 @@ export class RequestHandler {
         return this.#written(route, asked, create(this.#server, resource, namespace, objectBody(asked), options));
       }
       case "DELETE": {
-        const options = objectBody(asked);
+        const options = deleteOptions(asked);
         const found = selected(this.#server, selection);
         const gone = found.map((stored) => remove(this.#server, resource, stored, options).stored);
         return partsReply(200, listText(resource, gone, { resourceVersion: String(this.#server.store.version) }));
@@ -124,7 +133,7 @@ export class RequestHandler {
 
   #remove(route: ApiRoute, name: string, asked: ParsedRequest): ApiResponse {
     const { resource } = route;
-    const { stored, gone } = remove(this.#server, resource, this.#get(route, name), objectBody(asked));
+    const { stored, gone } = remove(this.#server, resource, this.#get(route, name), deleteOptions(asked));
     // Kubernetes returns the last state of a deleted pod, and a Status for any other object that it removes immediately.
     if (gone && resource.storedAs !== "/pods")
       return jsonReply(200, success(resource, name, stored.object.metadata.uid));
@@ -134,13 +143,15 @@ export class RequestHandler {
   #patched(route: ApiRoute, name: string, asked: ParsedRequest): WriteResult {
     const { resource, namespace, subresource } = route;
     const mediaType = mediaTypeOf(asked);
-    const body = objectBody(asked);
     const options = writeOptionsOf(asked, subresource, isApply(mediaType));
-    if (!isApply(mediaType)) return patch(this.#server, resource, this.#get(route, name), mediaType, body, options);
+    if (!isApply(mediaType)) {
+      const patcher = patcherOf(resource, mediaType);
+      return patch(this.#server, resource, this.#get(route, name), patcher, objectBody(asked), options);
+    }
     const stored = this.#find(route, name);
     if (stored === undefined && subresource !== undefined) throw notFound(resource, name);
     const force = asked.query.get("force") === "true";
-    return apply(this.#server, resource, { namespace, name, stored, force }, body, options);
+    return apply(this.#server, resource, { namespace, name, stored, force }, objectBody(asked), options);
   }
 
   #written({ resource }: ApiRoute, asked: ParsedRequest, { stored, created }: WriteResult): ApiResponse {

@@ -18,7 +18,7 @@ const schemaName = ({ group, version, kind }: ServedResource): string =>
 
 function pathItem(resource: ServedResource): JsonObject {
   const parameter = (name: string) => ({ name, in: "query", schema: { type: "string" } });
-  const parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map(parameter);
+  const parameters = ["fieldManager", "fieldValidation", "force"].map(parameter);
   return {
     patch: {
       parameters,

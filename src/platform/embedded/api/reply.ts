@@ -1,6 +1,6 @@
 import type { ApiResponse } from "../../kube/index.ts";
 import type { JsonObject } from "../storage/json.ts";
-import { StatusError } from "./status.ts";
+import { badRequest, StatusError } from "./status.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -38,14 +38,14 @@ export const streamReply = (body: AsyncIterable<Uint8Array>): ApiResponse => ({
 });
 
 export function errorReply(error: unknown): ApiResponse {
-  const status =
-    error instanceof StatusError
-      ? error
-      : new StatusError(
-          500,
-          "InternalError",
-          `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`,
-        );
+  const status = error instanceof StatusError ? error : unexpected(error);
   const seconds = status.details?.retryAfterSeconds;
   return jsonReply(status.code, status.status, seconds === undefined ? {} : { "retry-after": String(seconds) });
+}
+
+function unexpected(error: unknown): StatusError {
+  // Only an object of thousands of levels exhausts the stack.
+  if (error instanceof RangeError) return badRequest("the object has too many levels");
+  const message = error instanceof Error ? error.message : String(error);
+  return new StatusError(500, "InternalError", `Internal error occurred: ${message}`);
 }

@@ -43,6 +43,23 @@ export function objectBody({ body }: ParsedRequest): JsonObject {
   return value;
 }
 
+/** The DeleteOptions of a request. What would do more than asked for is rejected. */
+export function deleteOptions(request: ParsedRequest): JsonObject {
+  const options = objectBody(request);
+  if (Array.isArray(options.dryRun) && options.dryRun.length > 0) throw noDryRun();
+  const policy = request.query.get("propagationPolicy") ?? options.propagationPolicy;
+  if (policy === "Orphan")
+    throw badRequest("this API deletes dependants: it does not know the propagation policy Orphan");
+  return options;
+}
+
+/** Rejects a request that must change nothing: this API would carry it out. */
+export function expectNoDryRun({ method, query }: ParsedRequest): void {
+  if (method !== "GET" && (query.get("dryRun") ?? "") !== "") throw noDryRun();
+}
+
+const noDryRun = () => badRequest("this API has no dry runs, and would really change the object");
+
 /** The field manager is the one in the query, else the program in the User-Agent. An apply must name one. */
 export function writeOptionsOf(
   { query, headers }: ParsedRequest,

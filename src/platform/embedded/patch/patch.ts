@@ -27,19 +27,26 @@ const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown
 
 export const isApply = (mediaType: string): boolean => mediaType === APPLY;
 
-export function patch(
-  server: Server,
-  resource: ServedResource,
-  stored: StoredObject,
-  mediaType: string,
-  body: unknown,
-  options: ApiWriteOptions,
-): WriteResult {
+type Patcher = NonNullable<ReturnType<typeof patchers.get>>;
+
+/** Throws for a media type that the resource does not know. */
+export function patcherOf(resource: ServedResource, mediaType: string): Patcher {
   const patcher = patchers.get(mediaType);
   // As in Kubernetes, custom resources do not support strategic merge patches.
   if (patcher === undefined || (resource.custom && mediaType === STRATEGIC)) {
     throw unsupportedMediaType([APPLY, ...patchers.keys()].filter((type) => !resource.custom || type !== STRATEGIC));
   }
+  return patcher;
+}
+
+export function patch(
+  server: Server,
+  resource: ServedResource,
+  stored: StoredObject,
+  patcher: Patcher,
+  body: JsonObject,
+  options: ApiWriteOptions,
+): WriteResult {
   const shown = resource.view?.represent(stored.object) ?? stored.object;
   const patched = patcher(shown, body);
   if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");

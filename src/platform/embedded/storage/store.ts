@@ -63,6 +63,8 @@ export class EmbeddedStore {
     const { namespace, name } = object.metadata;
     const metadata = { ...object.metadata, resourceVersion: String(version) };
     const current = new StoredObject(storageKeyOf(namespace, name), { ...object, metadata }, version);
+    // An object that cannot be serialized could never be listed, so it fails here, before any state changes.
+    if (type !== "DELETED") current.json();
     this.#version = version;
     const change = { type, version, current, previous };
     collection.record(change);

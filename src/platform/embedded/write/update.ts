@@ -1,4 +1,4 @@
-import { conflict, modified, nameMismatch } from "../api/status.ts";
+import { conflict, invalid, modified, nameMismatch } from "../api/status.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { ownersAfterUpdate, sameOwners } from "../patch/managed-fields.ts";
 import { equal, type JsonObject, jsonObjectOr, stringAt, withField, without } from "../storage/json.ts";
@@ -21,6 +21,11 @@ function checkPreconditions(resource: ServedResource, stored: StoredObject, meta
   const given = stringAt(metadata, "name");
   if (given !== "" && given !== name) throw nameMismatch(given, name);
   const version = stringAt(metadata, "resourceVersion");
+  // As in Kubernetes, which takes whole built-in objects without one.
+  if (version === "" && resource.custom) {
+    const message = "Invalid value: 0: must be specified for an update";
+    throw invalid(resource, name, [{ field: "metadata.resourceVersion", reason: "FieldValueInvalid", message }]);
+  }
   if (version !== "" && version !== resourceVersion) throw modified(resource, name);
   const asked = stringAt(metadata, "uid");
   if (asked !== "" && asked !== uid) {
