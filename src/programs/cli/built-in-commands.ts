@@ -15,7 +15,7 @@ Try it in this shell:
   bash   source <(joulie completion bash)
   zsh    source <(joulie completion zsh)
   fish   joulie completion fish | source
-To keep it, write it to a file that your shell reads at its start.`;
+To keep it, write it to a file that your shell reads at its start. It runs \`joulie\`, which must be in PATH.`;
 
 export function defineCompletion(command: Command, { world, commandAt }: CommandTools): void {
   command
