@@ -213,8 +213,13 @@ describe("a node whose machine Metal3 manages", () => {
       async () => (await scene.endpoint()).metadata.annotations?.["joulie.io/test-power"] === undefined,
       "answered",
     );
-    await point("host-1");
-    await until(async () => (await scene.endpoint()).status?.wakeProven === true, "proven");
+    await until(async () => {
+      const { metadata, status } = await scene.endpoint();
+      if (status?.wakeProven === true) return true;
+      // The power program may take a request that comes this soon for the one that it has just answered.
+      if (metadata.annotations?.["joulie.io/test-power"] === undefined) await point("host-1");
+      return false;
+    }, "proven");
   });
 
   it("SLP-26 switches no host that another machine uses", async () => {

@@ -90,7 +90,7 @@ describe("the chart's Jobs", () => {
       code: 1,
       text:
         "joulie check: missing: joulie-extender may not list nodes, joulie-extender may not watch nodes, " +
-        "joulie-extender may not list joulie.io/nodetwins and 5 more permissions; " +
+        "joulie-extender may not list joulie.io/nodetwins and 7 more permissions; " +
         "extender: the Service joulie-scheduler-extender in namespace joulie-system answers with status 404; " +
         "the operator has published no twin in the last 5m of n1; no agent has reported in the last 5m from n1\n",
     });

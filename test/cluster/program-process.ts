@@ -110,10 +110,18 @@ export class ProgramProcess {
       clusters: [{ name: "test", cluster: { server: `http://127.0.0.1:${port}` } }],
     };
     writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 });
-    const { PATH } = process.env;
+    // The name of the run, by which an interrupted run ends its processes.
+    const { PATH, JOULIE_TEST_RUN } = process.env;
     const child = spawn(process.execPath, [main, program], {
       stdio: ["ignore", "ignore", "inherit"],
-      env: { PATH, ...variables, KUBECONFIG: kubeconfig, LOG_LEVEL: "fatal", NODE_COMPILE_CACHE: `${main}.cache` },
+      env: {
+        PATH,
+        JOULIE_TEST_RUN,
+        ...variables,
+        KUBECONFIG: kubeconfig,
+        LOG_LEVEL: "fatal",
+        NODE_COMPILE_CACHE: `${main}.cache`,
+      },
     });
     this.#child = child;
     child.once("exit", (code, signal) => {

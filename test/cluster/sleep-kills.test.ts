@@ -81,12 +81,13 @@ const points: Readonly<Record<"sleep" | "wake", Readonly<Record<Program, readonl
 
 describe("sleep while programs are killed, on a real control plane", () => {
   const folder = mkdtempSync(join(tmpdir(), "joulie-kills-"));
-  const main = join(folder, "joulie.mjs");
+  const mains = { operator: join(folder, "operator/joulie.mjs"), power: join(folder, "power/joulie.mjs") };
   const running = new Map<Program, ProgramProcess>();
   let plane: ControlPlane;
   let scene: SleepScene;
   beforeAll(async () => {
-    await bundle(main);
+    await bundle(mains.operator);
+    await bundle(mains.power, join(import.meta.dirname, "fast-power.ts"));
     plane = await startControlPlane({ scheduler: {}, controllerManager: true });
     scene = await SleepScene.open(plane, { nodes: NODES });
     await scene.power.stop();
@@ -109,7 +110,7 @@ describe("sleep while programs are killed, on a real control plane", () => {
     await plane.api.text("DELETE", lease).catch(() => "");
     const identity = scene.identity(program);
     const process = await ProgramProcess.start({
-      main,
+      main: mains[program],
       program,
       identity,
       variables: variables[program],

@@ -13,7 +13,7 @@ import type { Row } from "./variable-table.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 /** NODE_OPTIONS and JOULIE_MUTANT bring a mutant into the process (scripts/mutation/apply.ts). */
-const inherited = ["PATH", "HOME", "NODE_COMPILE_CACHE", "NODE_OPTIONS", "JOULIE_MUTANT"];
+const inherited = ["PATH", "HOME", "NODE_COMPILE_CACHE", "NODE_OPTIONS", "JOULIE_MUTANT", "JOULIE_TEST_RUN"];
 
 export interface Ended {
   readonly code: number | null;
