@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../src/core/units/index.ts";
-import type { FittingNodes } from "../../src/programs/simulate/placement/candidates.ts";
 import { admits, type JobKindRequest, type PlacementNodes } from "../../src/programs/simulate/placement/job-kinds.ts";
+import type { FittingNodes } from "./candidates.ts";
 
 /** The nodes that fit one kind of job, chosen with equal probability. */
 export class RandomCandidates implements FittingNodes {

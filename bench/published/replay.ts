@@ -1,8 +1,8 @@
 import type { RandomSource } from "../../src/core/units/index.ts";
-import { CandidateCache } from "../../src/programs/simulate/placement/candidates.ts";
 import { indexJobKinds } from "../../src/programs/simulate/placement/job-kinds.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import { type Arm, scoreParts } from "./arms.ts";
+import { CandidateCache } from "./candidates.ts";
 import type { Cluster } from "./cluster.ts";
 import { STEP_SEC } from "./cluster.ts";
 import { NodeScoreParts, sumInNodeOrder } from "./node-score-parts.ts";

@@ -5,7 +5,7 @@ import {
   ratio,
   withoutUndefined,
 } from "../../src/programs/simulate/experiment.ts";
-import { placementRandom } from "../../src/programs/simulate/placement/kube-candidates.ts";
+import { placementRandom } from "../../src/programs/simulate/placement/kube-placement.ts";
 import { quantile } from "../../src/programs/simulate/report/interval.ts";
 import type { Trace } from "../../src/programs/simulate/trace/trace.ts";
 import type { Arm } from "./arms.ts";

@@ -1,7 +1,7 @@
-import type { FittingNodes } from "../../src/programs/simulate/placement/candidates.ts";
 import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
 import { TournamentTree } from "../../src/programs/simulate/placement/tournament-tree.ts";
 import type { ScoreParts } from "./arms.ts";
+import type { FittingNodes } from "./candidates.ts";
 import { expectedAddedWatts } from "./node-shape.ts";
 import type { NodeColumns } from "./nodes.ts";
 

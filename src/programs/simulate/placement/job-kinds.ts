@@ -81,3 +81,25 @@ export function admits({ board, tainted, reservations }: PlacementNodes, node: n
   const isFree = kept === undefined || kept.kind === kind || kind.cores <= kept.spareCores;
   return isFree && tainted?.[node] !== 1 && (kind.board === ANY_BOARD || board?.[node] === kind.board);
 }
+
+/** Chooses a node for a job of this kind; −1 if it fits on none. */
+export type Placement = (kind: JobKindRequest) => number;
+
+/** Whether a node has the cores and boards that a job needs, and admits it. */
+export const fits = (nodes: PlacementNodes, node: number, kind: JobKindRequest): boolean =>
+  (nodes.freeCores[node] as number) >= kind.cores &&
+  (nodes.freeGpus[node] as number) >= kind.gpus &&
+  admits(nodes, node, kind);
+
+/** The node with the highest score, the first of equals; −Infinity excludes a node, and −1 = none is left. */
+export function bestNode(count: number, scoreOf: (node: number) => number): number {
+  let best = -1;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let node = 0; node < count; node++) {
+    const score = scoreOf(node);
+    if (score <= highest) continue;
+    best = node;
+    highest = score;
+  }
+  return best;
+}

@@ -3,16 +3,15 @@ import { defaultScoringSettings, EnergyKernel, energySettings } from "../../../c
 import type { Percent } from "../../../core/units/index.ts";
 import type { Contender } from "../contenders.ts";
 import type { ExperimentRun, SleepOptions } from "../experiment.ts";
-import { CandidateCache } from "../placement/candidates.ts";
-import { FillingCandidates } from "../placement/filling-candidates.ts";
-import { admits, indexJobKinds } from "../placement/job-kinds.ts";
-import { KubeDefaultScheduler, placementRandom } from "../placement/kube-candidates.ts";
+import { fillingPlacement } from "../placement/filling-placement.ts";
+import { admits, indexJobKinds, type JobKindRequest, type Placement } from "../placement/job-kinds.ts";
+import { KubeDefaultScheduler, placementRandom } from "../placement/kube-placement.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
-import { EnergyScheduler } from "./energy-scheduler.ts";
+import { EnergyPlacement } from "./energy-placement.ts";
 import { IdleAccount } from "./idle-account.ts";
 import { JobQueue } from "./job-queue.ts";
 import { jobAt } from "./jobs.ts";
-import { JoulieCandidates } from "./joulie-candidates.ts";
+import { jouliePlacement } from "./joulie-placement.ts";
 import { type ClusterMachine, ratedWatts } from "./machines.ts";
 import { type ProgressMark, type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { AGENT_SEC, PASS_SEC, RETRY_SEC, sleepSettings, TRIGGER_SEC } from "./settings.ts";
@@ -64,9 +63,10 @@ class Simulation {
   readonly #site: SimulatedCluster;
   readonly #kindOf: Int32Array;
   readonly #backlog: JobQueue;
-  readonly #fields: CandidateCache;
+  readonly #kinds: readonly JobKindRequest[];
+  readonly #placement: Placement;
   readonly #operator: SimulatedOperator | undefined;
-  readonly #energy: EnergyScheduler | undefined;
+  readonly #energy: EnergyPlacement | undefined;
   readonly #placedOn: Int32Array;
   readonly #startedAt: Float64Array;
   readonly #endedAt: Float64Array;
@@ -94,6 +94,7 @@ class Simulation {
     this.#ratedWatts = ratedWatts(machines);
     this.#window = [...(window ?? [])];
     const { kinds, kindOf } = indexJobKinds(trace);
+    this.#kinds = kinds;
     this.#kindOf = kindOf;
     this.#backlog = new JobQueue(kinds);
     this.#placedOn = new Int32Array(trace.length).fill(-1);
@@ -120,13 +121,10 @@ class Simulation {
         ecoClockShare,
         sleep,
       });
-      const scheduler = new EnergyScheduler(
-        site,
-        kernel,
-        machines.map(({ name }) => name),
-      );
-      this.#energy = scheduler;
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
+      const names = machines.map(({ name }) => name);
+      const energy = new EnergyPlacement(site, kernel, names);
+      this.#energy = energy;
+      this.#placement = (kind) => energy.place(kind);
       return;
     }
     if (arm === "joulie") {
@@ -135,7 +133,7 @@ class Simulation {
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => new JoulieCandidates(kind, site, kernel, slots));
+      this.#placement = jouliePlacement(site, kernel, slots);
       return;
     }
     this.#operator =
@@ -144,11 +142,8 @@ class Simulation {
         : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => scheduler.candidates(kind));
-    } else {
-      const first = arm === "most" ? "most" : "least";
-      this.#fields = new CandidateCache(kinds, site.count, (kind) => new FillingCandidates(kind, site, first));
-    }
+      this.#placement = (kind) => scheduler.place(kind);
+    } else this.#placement = fillingPlacement(site, arm === "most" ? "most" : "least");
   }
 
   run(onProgress: (share: number) => void): void {
@@ -249,7 +244,6 @@ class Simulation {
 
   /** The taint of a node or the power in its twin has changed. */
   #powerChanged(node: number, isUntainted: boolean): void {
-    this.#changed(node);
     if (!isUntainted) return;
     this.#unblockFitting(node);
     // The operator sees the twin and publishes another class than asleep.
@@ -266,7 +260,6 @@ class Simulation {
     const happened = this.#site.processNextEvent();
     if (happened === undefined) return;
     const { node, ended, switched } = happened;
-    this.#changed(node);
     if (switched !== undefined) this.#operator?.power?.switched(node, switched, this.#now);
     if (ended === undefined) return;
     this.#energy?.ended(ended);
@@ -302,20 +295,18 @@ class Simulation {
   #enforce(): void {
     this.#operator?.enforce((node, caps) => {
       this.#site.setCaps(node, caps, this.#now);
-      this.#changed(node);
     });
   }
 
   #pass(): void {
     if (this.#operator === undefined) return;
     this.#operator.pass(this.#now, this.#backlog.performanceJobs);
-    this.#fields.invalidateAll();
     for (const node of this.#operator.released) this.#unblockFitting(node);
   }
 
   #place(): void {
     for (let kind = this.#backlog.next(); kind !== -1; kind = this.#backlog.next()) {
-      const node = this.#fields.pick(kind);
+      const node = this.#placement(this.#kinds[kind] as JobKindRequest);
       if (node === -1) {
         this.#backlog.block(kind);
         continue;
@@ -330,14 +321,9 @@ class Simulation {
       // As the operator's watch does, so that the node takes other pods again.
       if (this.#site.reservations?.[node] !== undefined)
         this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
-      this.#changed(node);
       // A job of zero length ends before the next one starts.
       this.#settle();
     }
-  }
-
-  #changed(node: number): void {
-    this.#fields.changed(node);
   }
 
   story(): QueueRunRecord {

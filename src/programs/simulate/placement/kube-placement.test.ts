@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type RandomSource, seededRandom } from "../../../platform/random/index.ts";
-import { placementRandom } from "./kube-candidates.ts";
+import { placementRandom } from "./kube-placement.ts";
 
 describe("placementRandom", () => {
   it("is reproducible for a seed, and independent of the job generator of nearby seeds", () => {

@@ -1,4 +1,4 @@
-import type { JobKindRequest } from "./job-kinds.ts";
+import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
 
 /** The nodes that fit one kind of job. */
 export interface FittingNodes {

@@ -1,8 +1,7 @@
 import { type KubeResources, kubeScore, nodesToScore } from "../../../core/scoring/index.ts";
 import type { RandomSource } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import type { FittingNodes } from "./candidates.ts";
-import { admits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
+import { fits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
 
 /**
  * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
@@ -35,14 +34,9 @@ export class KubeDefaultScheduler {
     this.#limit = nodesToScore(nodes.count);
   }
 
-  candidates(kind: JobKindRequest): FittingNodes {
+  place(kind: JobKindRequest): number {
+    const { count, freeCores } = this.#nodes;
     const pod = resourcesOf(kind.cores);
-    // Every search starts elsewhere, so nothing can be kept from one to the next.
-    return { rebuild: () => {}, update: () => {}, pick: () => this.#pick(kind, pod) };
-  }
-
-  #pick(kind: JobKindRequest, pod: KubeResources): number {
-    const { count, freeCores, freeGpus } = this.#nodes;
     let best = -1;
     let highest = -1;
     let equals = 0;
@@ -50,11 +44,11 @@ export class KubeDefaultScheduler {
     let seen = 0;
     for (; seen < count && found < this.#limit; seen++) {
       const node = (this.#start + seen) % count;
-      const free = freeCores[node] as number;
-      if (free < kind.cores || (freeGpus[node] as number) < kind.gpus || !admits(this.#nodes, node, kind)) continue;
+      if (!fits(this.#nodes, node, kind)) continue;
       found++;
       const allocatable = this.#allocatable[node] as KubeResources;
-      const score = kubeScore(allocatable, resourcesOf(this.#nodes.shape(node).cores - free), pod);
+      const taken = this.#nodes.shape(node).cores - (freeCores[node] as number);
+      const score = kubeScore(allocatable, resourcesOf(taken), pod);
       if (score < highest) continue;
       equals = score > highest ? 1 : equals + 1;
       highest = score;

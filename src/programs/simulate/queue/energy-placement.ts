@@ -1,7 +1,6 @@
-import type { PodDemand, WorkloadClass } from "../../../core/demand/index.ts";
+import type { PodDemand } from "../../../core/demand/index.ts";
 import type { EnergyKernel, PlacedPod } from "../../../core/scoring/index.ts";
-import type { FittingNodes } from "../placement/candidates.ts";
-import { admits, type JobKindRequest } from "../placement/job-kinds.ts";
+import { fits, type JobKindRequest } from "../placement/job-kinds.ts";
 import type { TraceJob } from "./jobs.ts";
 import { GPU_RESOURCE } from "./machines.ts";
 import type { SimulatedCluster } from "./simulated-cluster.ts";
@@ -13,7 +12,7 @@ const EXTENDER_FACTOR = 100;
  * kube-scheduler with the extender in energy mode and with MostAllocated, as docs/guides/energy.md configures it. The extender
  * counts a pod on the node that it ranked first until the binding appears, so every placement is known to the next one.
  */
-export class EnergyScheduler {
+export class EnergyPlacement {
   readonly #site: SimulatedCluster;
   readonly #kernel: EnergyKernel;
   readonly #names: readonly string[];
@@ -32,28 +31,14 @@ export class EnergyScheduler {
     this.#points = new Int16Array(names.length);
   }
 
-  candidates(kind: JobKindRequest): FittingNodes {
+  /** Scores are relative to all candidates of a request, so nothing can be kept from one to the next. */
+  place(kind: JobKindRequest): number {
+    const { freeCores, count } = this.#site;
     const pod: PlacedPod = { demand: demandOf(kind), duration: undefined };
     const workloadClass = kind.performance ? "performance" : "standard";
-    // Scores are relative to all candidates of a request, so nothing can be kept from one to the next.
-    return { rebuild: () => {}, update: () => {}, pick: () => this.#pick(kind, pod, workloadClass) };
-  }
-
-  started(node: number, job: TraceJob): void {
-    const pod = { demand: demandOf(job), duration: undefined, startedAt: undefined, background: false };
-    this.#kernel.addPod(job.id, this.#names[node] as string, pod);
-  }
-
-  ended(job: TraceJob): void {
-    this.#kernel.removePod(job.id);
-  }
-
-  #pick(kind: JobKindRequest, pod: PlacedPod, workloadClass: WorkloadClass): number {
-    const { freeCores, freeGpus, count } = this.#site;
     let found = 0;
     for (let node = 0; node < count; node++) {
-      if ((freeCores[node] as number) < kind.cores || (freeGpus[node] as number) < kind.gpus) continue;
-      if (!admits(this.#site, node, kind)) continue;
+      if (!fits(this.#site, node, kind)) continue;
       const slot = this.#slots[node] as number;
       if (this.#kernel.filter(slot, workloadClass) !== 0) continue;
       this.#candidates[found] = slot;
@@ -74,9 +59,18 @@ export class EnergyScheduler {
     }
     return best;
   }
+
+  started(node: number, job: TraceJob): void {
+    const pod = { demand: demandOf(job), duration: undefined, startedAt: undefined, background: false };
+    this.#kernel.addPod(job.id, this.#names[node] as string, pod);
+  }
+
+  ended(job: TraceJob): void {
+    this.#kernel.removePod(job.id);
+  }
 }
 
-const demandOf = ({ cores, gpus }: Pick<JobKindRequest, "cores" | "gpus">): PodDemand => ({
+export const demandOf = ({ cores, gpus }: Pick<JobKindRequest, "cores" | "gpus">): PodDemand => ({
   cpuCores: cores,
   gpus: new Map(gpus > 0 ? [[GPU_RESOURCE, gpus]] : []),
   unreadable: [],
