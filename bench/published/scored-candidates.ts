@@ -1,9 +1,9 @@
 import type { JobKindRequest } from "../../src/programs/simulate/placement/job-kinds.ts";
-import { TournamentTree } from "../../src/programs/simulate/placement/tournament-tree.ts";
 import type { ScoreParts } from "./arms.ts";
 import type { FittingNodes } from "./candidates.ts";
 import { expectedAddedWatts } from "./node-shape.ts";
 import type { NodeColumns } from "./nodes.ts";
+import { TournamentTree } from "./tournament-tree.ts";
 
 /** Node parts of the scores, one column each. */
 export interface ScoreColumns {

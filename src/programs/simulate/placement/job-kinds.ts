@@ -1,9 +1,6 @@
 import type { Watts } from "../../../core/units/index.ts";
 import { ANY_BOARD, type Trace } from "../trace/trace.ts";
 
-/** Kinds of boards are small numbers, stored in eight bits. */
-const MAX_BOARDS = 256;
-
 /** The request of a job as the scheduler sees it. Traces have few kinds, so nodes are compared once per kind. */
 export interface JobKindRequest {
   readonly cores: number;
@@ -25,23 +22,21 @@ export function indexJobKinds(
   classMatters: (gpus: number) => boolean = () => true,
 ): JobKindIndex {
   const kinds: JobKindRequest[] = [];
-  const kindOf = new Int32Array(length);
-  const byCores = new Map<number, Map<number, number>>();
-  for (let job = 0; job < length; job++) {
-    const jobCores = cores[job] as number;
+  const kindByRequest = new Map<string, number>();
+  const kindOf = Int32Array.from({ length }, (_, job) => {
     const jobGpus = gpus[job] as number;
-    let others = byCores.get(jobCores);
-    if (others === undefined) byCores.set(jobCores, (others = new Map<number, number>()));
     const isPerformance = performance[job] === 1 && classMatters(jobGpus);
-    const jobBoard = board[job] as number;
-    const rest = (jobGpus * 2 + (isPerformance ? 1 : 0)) * MAX_BOARDS + (jobBoard - ANY_BOARD);
-    let kind = others.get(rest);
-    if (kind === undefined) {
-      others.set(rest, (kind = kinds.length));
-      kinds.push({ cores: jobCores, gpus: jobGpus, performance: isPerformance, board: jobBoard });
-    }
-    kindOf[job] = kind;
-  }
+    const request = {
+      cores: cores[job] as number,
+      gpus: jobGpus,
+      performance: isPerformance,
+      board: board[job] as number,
+    };
+    const key = Object.values(request).join("/");
+    const kind = kindByRequest.get(key) ?? kinds.push(request) - 1;
+    kindByRequest.set(key, kind);
+    return kind;
+  });
   return { kinds, kindOf };
 }
 

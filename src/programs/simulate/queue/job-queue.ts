@@ -1,5 +1,4 @@
 import type { JobKindRequest } from "../placement/job-kinds.ts";
-import { TournamentTree } from "../placement/tournament-tree.ts";
 
 /**
  * Waiting jobs in arrival order. A job that does not fit lets others pass, as in kube-scheduler. Its kind is retried
@@ -9,8 +8,6 @@ export class JobQueue {
   readonly #kinds: readonly JobKindRequest[];
   readonly #waiting: number[][];
   readonly #heads: Int32Array;
-  /** Scores are negative trace positions, so the earliest job wins. */
-  readonly #turns: TournamentTree;
   readonly #blocked = new Set<number>();
   size = 0;
   performanceJobs = 0;
@@ -19,8 +16,6 @@ export class JobQueue {
     this.#kinds = kinds;
     this.#waiting = kinds.map(() => []);
     this.#heads = new Int32Array(kinds.length);
-    this.#turns = new TournamentTree(kinds.length);
-    this.#turns.rebuild();
   }
 
   add(job: number, kind: number): void {
@@ -28,12 +23,19 @@ export class JobQueue {
     waiting.push(job);
     this.size++;
     if (this.#kinds[kind]?.performance === true) this.performanceJobs++;
-    if (!this.#blocked.has(kind)) this.#takeTurn(kind);
   }
 
-  /** The kind of the next job to try; −1 = none. */
+  /** The kind of the earliest job that is not blocked; −1 = none. */
   next(): number {
-    return this.#turns.best();
+    let next = -1;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const [kind, waiting] of this.#waiting.entries()) {
+      const job = waiting[this.#heads[kind] as number];
+      if (job === undefined || job >= earliest || this.#blocked.has(kind)) continue;
+      next = kind;
+      earliest = job;
+    }
+    return next;
   }
 
   /** Removes the first job of that kind. */
@@ -48,27 +50,18 @@ export class JobQueue {
       waiting.length = 0;
       this.#heads[kind] = 0;
     }
-    this.#takeTurn(kind);
     return job;
   }
 
   /** Marks a kind as not fitting on any node. */
   block(kind: number): void {
     this.#blocked.add(kind);
-    this.#turns.set(kind, Number.NEGATIVE_INFINITY);
   }
 
   /** Retries blocked kinds that may fit now. */
   unblock(fits: (kind: JobKindRequest) => boolean): void {
     for (const kind of this.#blocked) {
-      if (!fits(this.#kinds[kind] as JobKindRequest)) continue;
-      this.#blocked.delete(kind);
-      this.#takeTurn(kind);
+      if (fits(this.#kinds[kind] as JobKindRequest)) this.#blocked.delete(kind);
     }
-  }
-
-  #takeTurn(kind: number): void {
-    const first = this.#waiting[kind]?.[this.#heads[kind] as number];
-    this.#turns.set(kind, first === undefined ? Number.NEGATIVE_INFINITY : -first);
   }
 }

@@ -2,7 +2,6 @@ import type { NodePowerState } from "../../../core/api/index.ts";
 import { type Caps, type NodeModel, SimulatedNode } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
 import type { MachineShape, PlacementNodes, Reservation } from "../placement/job-kinds.ts";
-import { TournamentTree } from "../placement/tournament-tree.ts";
 import { roundToMillicores } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
@@ -41,8 +40,8 @@ export class SimulatedCluster implements PlacementNodes {
   running = 0;
   readonly #machines: readonly ClusterMachine[];
   readonly #nodes: readonly SimulatedNode<TraceJob>[];
-  /** Scores are negative times, so the next event wins. */
-  readonly #events: TournamentTree;
+  /** When something happens next on each node; Infinity = never. */
+  readonly #eventAt: Float64Array;
   readonly #atWall: boolean;
   /** Reported power: at the wall, or of packages and boards. */
   readonly #draws: Float64Array;
@@ -64,8 +63,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
     this.performanceJobs = new Int32Array(this.count);
     this.tainted = sleeps ? new Uint8Array(this.count) : undefined;
-    this.#events = new TournamentTree(this.count);
-    this.#events.rebuild();
+    this.#eventAt = new Float64Array(this.count).fill(Number.POSITIVE_INFINITY);
     this.#states = machines.map(() => "empty");
     this.#counted = new Float64Array(this.count);
   }
@@ -80,15 +78,14 @@ export class SimulatedCluster implements PlacementNodes {
 
   /** Time of the next event if no job starts and no cap changes; Infinity = none. */
   get nextAt(): number {
-    const node = this.#events.best();
-    return node === -1 ? Number.POSITIVE_INFINITY : -(this.#events.scores[node] as number);
+    return this.#eventAt[this.#firstEvent()] ?? Number.POSITIVE_INFINITY;
   }
 
   /** Processes the next event. Returns the node, and the job if one ended, or its power if it was switched. */
   processNextEvent(): { node: number; ended?: TraceJob; switched?: NodePowerState } | undefined {
-    const index = this.#events.best();
-    if (index === -1) return undefined;
-    const at = seconds(-(this.#events.scores[index] as number));
+    const index = this.#firstEvent();
+    const at = seconds(this.#eventAt[index] ?? Number.POSITIVE_INFINITY);
+    if (at === Number.POSITIVE_INFINITY) return undefined;
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const happening = node.advance(at);
     this.#refresh(index);
@@ -201,6 +198,14 @@ export class SimulatedCluster implements PlacementNodes {
     this.#states[index] = next;
   }
 
+  /** The node with the next event, the first of equals. */
+  #firstEvent(): number {
+    let first = 0;
+    for (let index = 1; index < this.count; index++)
+      if ((this.#eventAt[index] as number) < (this.#eventAt[first] as number)) first = index;
+    return first;
+  }
+
   #reportedWatts(node: SimulatedNode<TraceJob>): number {
     return this.#atWall ? node.wallWatts : node.watts;
   }
@@ -213,7 +218,7 @@ export class SimulatedCluster implements PlacementNodes {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     this.power[index] = node.watts;
     this.#draws[index] = this.#reportedWatts(node);
-    this.#events.set(index, -(node.nextAt ?? Number.POSITIVE_INFINITY));
+    this.#eventAt[index] = node.nextAt ?? Number.POSITIVE_INFINITY;
   }
 }
 
