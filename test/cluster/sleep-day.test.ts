@@ -2,7 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { milliseconds } from "../../src/core/units/index.ts";
 import { systemClock } from "../../src/platform/clock/index.ts";
-import { eventually, watchFor } from "../../src/platform/clock/testing/index.ts";
+import { eventually, eventuallyPasses, watchFor } from "../../src/platform/clock/testing/index.ts";
+import { createLogger } from "../../src/platform/log/index.ts";
+import { systemRandom } from "../../src/platform/random/index.ts";
+import { ClusterObserver } from "../../src/programs/audit/index.ts";
 import { fleetPermissions } from "../../src/programs/fleet/permissions.ts";
 import { operatorPermissions } from "../../src/programs/operator/permissions.ts";
 import { testWake } from "../../src/programs/power/index.ts";
@@ -24,11 +27,26 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
   let plane: ControlPlane;
   let scene: SleepScene;
   let operator: Program;
+  let observer: ClusterObserver;
   beforeAll(async () => {
     plane = await startControlPlane({ scheduler: {}, controllerManager: true, audit: true });
     scene = await SleepScene.open(plane);
+    observer = new ClusterObserver({
+      client: scene.client(),
+      clock: systemClock,
+      ioClock: systemClock,
+      random: systemRandom,
+      log: createLogger({ level: "silent", program: "audit" }),
+      datacenter: scene.fleet.datacenter,
+      namespace: "joulie-system",
+      stale: milliseconds(600_000),
+      settling: milliseconds(30_000),
+      wakeMargin: () => milliseconds(600_000),
+    });
+    observer.start();
   });
   afterAll(async () => {
+    await observer?.stop();
     await scene?.close();
     await plane?.stop();
   });
@@ -120,6 +138,17 @@ describe("sleep on a real control plane with 50 simulated nodes", () => {
     const proven = await testWake({ ...options, node: empty, onStep: (step) => steps.push(step) });
     expect(proven).toMatchObject({ proven: true });
     expect(steps.length).toBeGreaterThan(0);
+  });
+
+  it("SLP-46 the checks of the demo hold: sleeps, wakes and caps were seen, and no pod was bound to a machine that was off", async () => {
+    await eventuallyPasses(() => {
+      observer.runPeriodicChecks();
+      expect(observer.sleeps.counts.sleeps).toBeGreaterThan(HALF);
+      expect(observer.sleeps.counts.wakes).toBeGreaterThan(0);
+      expect(observer.caps.figures.eco).toBeGreaterThan(0);
+      const expected = { twins: true, drains: undefined, figures: false, any: false, sleep: true };
+      expect(observer.checks(expected).filter(({ ok }) => !ok)).toEqual([]);
+    });
   });
 
   it("SLP-23 after uninstall every node is on, and no pod ever met a node that was off", async () => {

@@ -236,7 +236,7 @@ export class SleepScene {
     const containers = [{ name: "main", image: "none", resources: { requests: { cpu: String(cpu) } } }];
     const create = async (index: number) =>
       this.plane.api.create("/api/v1/namespaces/default/pods", {
-        metadata: { name: `${prefix}-${index}` },
+        metadata: { name: `${prefix}-${index}`, labels: { "joulie.io/simulated": "true" } },
         spec: { containers, restartPolicy: "Never", terminationGracePeriodSeconds: 1, ...more },
       });
     for (let first = 0; first < count; first += 20)

@@ -18,7 +18,7 @@ import {
 import type { Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
-import { ClusterObserver } from "./audit/cluster-observer.ts";
+import { ClusterObserver } from "../audit/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";

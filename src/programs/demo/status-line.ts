@@ -2,9 +2,8 @@ import type { SchedulableClass } from "../../core/api/index.ts";
 import { type Instant, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
+import type { DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
 import type { SavingsAnswer } from "../dashboard/index.ts";
-import type { PodCounts, SleepFigures } from "./audit/cluster-observer.ts";
-import type { DrainCounts } from "./audit/state-history.ts";
 
 /** What the demo knows of a run that is in progress. */
 export interface DemoStatus {

@@ -1,8 +1,6 @@
 import type { Joules, Seconds } from "../../core/units/index.ts";
 import { printable } from "../../platform/log/index.ts";
-import type { ClusterCheck } from "./audit/checks.ts";
-import type { PodCounts, SleepFigures } from "./audit/cluster-observer.ts";
-import type { DrainCounts } from "./audit/state-history.ts";
+import type { ClusterCheck, DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
 import { type EnergyFigures, formatKilowattHours, sleepText } from "./status-line.ts";
 
 /** The result of a run, as printed with --json. */

@@ -1,4 +1,4 @@
-import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
 export interface WakeWaitFigures {
   /** Pods for which the operator woke a node, and those of them that are performance pods. */

@@ -1,4 +1,4 @@
-import type { NodePowerState, SchedulableClass } from "../../../core/api/index.ts";
+import type { NodePowerState, SchedulableClass } from "../../core/api/index.ts";
 
 export interface DrainCounts {
   /** Nodes whose change to eco was deferred because performance pods were running. */

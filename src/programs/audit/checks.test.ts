@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { milliseconds } from "../../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { type CheckInputs, evaluateChecks } from "./checks.ts";
 
 const good: CheckInputs = {

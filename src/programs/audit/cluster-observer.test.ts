@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { crdOf, kinds, type NodeTwinStatus } from "../../../core/api/index.ts";
-import { hardwareView } from "../../../core/inventory/index.ts";
-import { instant, joules, milliseconds, seconds, watts } from "../../../core/units/index.ts";
-import { VirtualClock } from "../../../platform/clock/testing/index.ts";
-import { EmbeddedApi } from "../../../platform/embedded/index.ts";
-import { KubeClient, resources } from "../../../platform/kube/index.ts";
-import { createLogger } from "../../../platform/log/index.ts";
-import { seededRandom } from "../../../platform/random/index.ts";
+import { crdOf, kinds, type NodeTwinStatus } from "../../core/api/index.ts";
+import { hardwareView } from "../../core/inventory/index.ts";
+import { instant, joules, milliseconds, seconds, watts } from "../../core/units/index.ts";
+import { VirtualClock } from "../../platform/clock/testing/index.ts";
+import { EmbeddedApi } from "../../platform/embedded/index.ts";
+import { KubeClient, resources } from "../../platform/kube/index.ts";
+import { createLogger } from "../../platform/log/index.ts";
+import { seededRandom } from "../../platform/random/index.ts";
 import { ClusterObserver, type ClusterObserverOptions } from "./cluster-observer.ts";
 
 const MINUTE = 60_000;

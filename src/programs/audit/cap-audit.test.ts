@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { NodeTwinSpec } from "../../../core/api/index.ts";
-import { hardwareView } from "../../../core/inventory/index.ts";
-import type { Caps } from "../../../core/physics/index.ts";
-import { percent, type Watts, watts } from "../../../core/units/index.ts";
+import type { NodeTwinSpec } from "../../core/api/index.ts";
+import { hardwareView } from "../../core/inventory/index.ts";
+import type { Caps } from "../../core/physics/index.ts";
+import { percent, type Watts, watts } from "../../core/units/index.ts";
 import { CapAudit, type CappedMachine } from "./cap-audit.ts";
 
 const hardware = hardwareView(

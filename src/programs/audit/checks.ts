@@ -1,4 +1,4 @@
-import type { Milliseconds } from "../../../core/units/index.ts";
+import type { Milliseconds } from "../../core/units/index.ts";
 import type { CapAuditResult } from "./cap-audit.ts";
 import type { DrainCounts, SleepCounts } from "./state-history.ts";
 import type { WakeWaitFigures } from "./wake-waits.ts";

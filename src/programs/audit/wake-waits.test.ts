@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Instant, instant, milliseconds } from "../../../core/units/index.ts";
+import { type Instant, instant, milliseconds } from "../../core/units/index.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
 const at = (minutes: number): Instant => instant(minutes * 60_000);

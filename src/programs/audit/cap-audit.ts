@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { NodeTwinSpec } from "../../../core/api/index.ts";
-import { packageCapFloor } from "../../../core/inventory/index.ts";
-import { effectiveCaps } from "../../../core/twin/index.ts";
-import { formatWatts, type Percent, type Watts } from "../../../core/units/index.ts";
-import type { RunningFleet } from "../../fleet/index.ts";
+import type { NodeTwinSpec } from "../../core/api/index.ts";
+import { packageCapFloor } from "../../core/inventory/index.ts";
+import { effectiveCaps } from "../../core/twin/index.ts";
+import { formatWatts, type Percent, type Watts } from "../../core/units/index.ts";
+import type { RunningFleet } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningFleet["datacenter"]["machine"]>>;
 /** The fields of a simulated node that the audit reads. */

@@ -1,12 +1,7 @@
-import { type NodeTwin, type Pod, type SchedulableClass, schedulableClasses } from "../../../core/api/index.ts";
-import { workloadClassOf } from "../../../core/demand/index.ts";
-import {
-  type Milliseconds,
-  type MonotonicInstant,
-  milliseconds,
-  type RandomSource,
-} from "../../../core/units/index.ts";
-import type { Clock } from "../../../platform/clock/index.ts";
+import { type NodeTwin, type Pod, type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
+import { workloadClassOf } from "../../core/demand/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
   type KubeClient,
@@ -14,9 +9,9 @@ import {
   Reflector,
   resources,
   StopSwitch,
-} from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
-import { type RunningFleet, SIMULATED } from "../../fleet/index.ts";
+} from "../../platform/kube/index.ts";
+import type { Logger } from "../../platform/log/index.ts";
+import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
 import { DrainHistory, SleepHistory } from "./state-history.ts";
