@@ -347,7 +347,7 @@ describe("the dashboard of the demo", () => {
     const size = page.viewportSize() ?? { width: 1440, height: 1000 };
     await page.setViewportSize({ width, height: 900 });
     // Charts take the new width once the browser has laid the page out.
-    const cutsNothingOff = () => eventuallyPasses(async () => expect(await cutOff()).toEqual([]));
+    const cutsNothingOff = async () => eventuallyPasses(async () => expect(await cutOff()).toEqual([]));
     try {
       await cutsNothingOff();
       await page.goto(`${demo.url}?node=sim-005&view=table`);
