@@ -6,6 +6,7 @@ export {
   nextSleepMove,
   nextWakeMove,
   type PowerCut,
+  restBeforeSleep,
   type Sent,
   type SleepFacts,
   type SleepMove,

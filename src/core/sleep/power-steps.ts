@@ -1,5 +1,5 @@
-import type { OperationStep, SwitchState, WantedPowerState } from "../api/index.ts";
-import { formatDuration, type Milliseconds, milliseconds } from "../units/index.ts";
+import type { OperationStep, PowerEndpointStatus, SwitchState, WantedPowerState } from "../api/index.ts";
+import { formatDuration, type Instant, type Milliseconds, milliseconds } from "../units/index.ts";
 
 /** How long the steps of a sleep and a wake wait. */
 export interface StepLimits {
@@ -20,6 +20,17 @@ export const DEFAULT_STEP_LIMITS: StepLimits = {
   pollInterval: milliseconds(10_000),
   awakeAtLeast: milliseconds(300_000),
 };
+
+/** How long a node that is on must stay awake before it may sleep again. */
+export function restBeforeSleep(
+  { lastWake, lastSleep }: Pick<PowerEndpointStatus, "lastWake" | "lastSleep">,
+  now: Instant,
+  { awakeAtLeast }: StepLimits,
+): Milliseconds {
+  const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
+  // A time far ahead of a clock that was set back does not count.
+  return milliseconds(Math.abs(last - now) < awakeAtLeast ? last + awakeAtLeast - now : 0);
+}
 
 /** A wake that takes too long is tried once more. */
 export const WAKE_ATTEMPTS = 2;

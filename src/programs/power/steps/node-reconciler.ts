@@ -1,4 +1,5 @@
 import { annotations, isWakeProven, type NodePowerState } from "../../../core/api/index.ts";
+import { restBeforeSleep } from "../../../core/sleep/index.ts";
 import { isoTime, milliseconds } from "../../../core/units/index.ts";
 import { PowerSwitchError } from "../../../platform/switch/index.ts";
 import { StatusWriter } from "../api/status-writer.ts";
@@ -96,11 +97,8 @@ export class NodeReconciler {
     if (isTest(endpoint) && !wanted.test) return this.#test.refuse(nodeCase, wanted.reason);
     if (wanted.state === "on") return this.#keepOn(nodeCase);
     if (!wanted.test) {
-      const { lastWake, lastSleep } = endpoint.status;
-      const last = Math.max(...[lastWake, lastSleep].map((outcome) => Date.parse(outcome?.at ?? "") || 0));
-      // A time far ahead of a clock that was set back does not count.
-      const rest = Math.abs(last - now) < settings.awakeAtLeast ? last + settings.awakeAtLeast - now : 0;
-      if (rest > 0) return milliseconds(rest);
+      const rest = restBeforeSleep(endpoint.status, now, settings);
+      if (rest > 0) return rest;
     }
     // A machine that has a problem already is left alone, for the administrator.
     const problem = await this.#problemOf(nodeCase);

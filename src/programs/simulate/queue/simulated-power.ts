@@ -11,6 +11,7 @@ import {
   DEFAULT_STEP_LIMITS,
   nextSleepMove,
   nextWakeMove,
+  restBeforeSleep,
   type SleepFacts,
   type StepLimits,
 } from "../../../core/sleep/index.ts";
@@ -45,7 +46,6 @@ interface PoweredNode {
   attempt: number;
   /** Whether the shutdown was sent. */
   isSent: boolean;
-  notBefore: number;
   endpoint: PowerEndpoint;
 }
 
@@ -96,7 +96,6 @@ export class SimulatedPowerProgram {
       startedAt: 0,
       attempt: 1,
       isSent: false,
-      notBefore: 0,
       // As `joulie power test` leaves it.
       endpoint: provenEndpoint(name, model.states.bootTime + REPORT_SEC + ACT_SEC),
     }));
@@ -122,7 +121,7 @@ export class SimulatedPowerProgram {
     const node = this.#byName.get(name);
     if (node === undefined || node.wanted === wanted) return;
     node.wanted = wanted;
-    if (node.state === "on") this.#lookAt(node, Math.max(now + ACT_SEC, node.notBefore));
+    if (node.state === "on") this.#lookAt(node, now + ACT_SEC);
     // A machine that was sent nothing still runs: it only loses its taint.
     else if (node.state === "off" || (node.state === "stopping" && !node.isSent)) this.#lookAt(node, now + ACT_SEC);
   }
@@ -156,7 +155,11 @@ export class SimulatedPowerProgram {
 
   #look(node: PoweredNode, now: number): void {
     node.at = Number.POSITIVE_INFINITY;
-    if (node.state === "on" && node.wanted === "off") this.#begin(node, "stopping", "taint", now);
+    if (node.state === "on" && node.wanted === "off") {
+      const rest = restBeforeSleep(node.endpoint.status ?? {}, instantAt(now), LIMITS);
+      if (rest > 0) this.#lookAt(node, now + rest / 1000);
+      else this.#begin(node, "stopping", "taint", now);
+    }
     if (node.state === "off" && node.wanted === "on") this.#begin(node, "waking", "on", now);
     if (node.state === "stopping") this.#sleep(node, now);
     else if (node.state === "waking") this.#wake(node, now);
@@ -212,10 +215,10 @@ export class SimulatedPowerProgram {
   }
 
   #giveUp(node: PoweredNode, failed: boolean, now: number): void {
-    if (failed) node.notBefore = now + LIMITS.awakeAtLeast / 1000;
-    this.#setTaint(node, false);
-    this.#setState(node, "on");
-    if (node.wanted === "off") this.#lookAt(node, Math.max(now + ACT_SEC, node.notBefore));
+    const at = isoTime(instantAt(now));
+    const cyclesToday = cyclesOn(at, node.endpoint.status);
+    if (failed) this.#report(node, { lastSleep: { at, result: "failed" }, cyclesToday });
+    this.#useAgain(node, now);
   }
 
   #fallAsleep(node: PoweredNode, now: number): void {

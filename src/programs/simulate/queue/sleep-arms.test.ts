@@ -15,6 +15,8 @@ afterEach(() => vi.restoreAllMocks());
 
 const HOURS = 8;
 const NODES = 25;
+/** Seconds. By then the nodes have rested since their last wake. */
+const LONG_AFTER_WAKE = 1000;
 
 interface Switched {
   readonly node: number;
@@ -200,16 +202,16 @@ describe("arms with sleep", () => {
         if (states.at(-1) !== state) states.push(state);
       }
     };
-    let now = 0;
+    let now = LONG_AFTER_WAKE;
     program.want("node-00000", "off", now);
-    until(5);
+    until(LONG_AFTER_WAKE + 5);
     program.want("node-00000", "on", now);
-    until(10);
+    until(LONG_AFTER_WAKE + 10);
     expect(states.splice(0)).toEqual(["on", "on tainted", "on"]);
     program.want("node-00000", "off", now);
-    until(40);
+    until(LONG_AFTER_WAKE + 40);
     program.want("node-00000", "on", now);
-    until(500);
+    until(LONG_AFTER_WAKE + 500);
     expect(states).toEqual([
       "on",
       "on tainted",
@@ -240,7 +242,7 @@ describe("arms with sleep", () => {
           program.switched(node, "off", now);
         } else results.set(node, how);
       });
-      let now = 0;
+      let now = LONG_AFTER_WAKE;
       for (const node of order) {
         program.want((machines[node] as ClusterMachine).name, "off", now);
         for (let step = 0; step < 100; step++) program.advance(++now);
