@@ -3,7 +3,7 @@
 
 /** Core's rooms, lowest first. A room may use those on lower lines only; the top one has none above it to look up to. @type {string[][]} */
 export const coreRooms = [
-  ["units"],
+  ["units", "presets"],
   ["history"],
   ["api"],
   ["inventory"],

@@ -1,3 +1,4 @@
+import { presets } from "../../src/core/presets/index.ts";
 import { agentConfig } from "../../src/programs/agent/config.ts";
 import { dashboardConfig } from "../../src/programs/dashboard/config.ts";
 import { extenderConfig } from "../../src/programs/extender/config.ts";
@@ -7,7 +8,7 @@ import { type InstalledProgram, programPermissions } from "../../src/programs/pe
 import { powerConfig } from "../../src/programs/power/config.ts";
 import { startOptions } from "../../src/programs/start-options.ts";
 import { imageConfig } from "../image/layout.ts";
-import { rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
+import { presetsTemplate, rbacTemplate, startTemplate, valuesFile, valuesReference, valuesSchema } from "./generate.ts";
 import { chartValues, reservedVariables, shortestGrace } from "./values.ts";
 
 interface RbacFile {
@@ -20,10 +21,10 @@ interface RbacFile {
 }
 
 /** Whether the extender needs to read pods. */
-const byEnergy = '(eq (.Values.extender.env.SCORING | default "headroom") "energy")';
+const byEnergy = '(eq (include "joulie.scoring" .) "energy")';
 
 /** Whether the operator decides about sleep, which needs the power program. */
-const sleeps = '(ne .Values.sleep.mode "off")';
+const sleeps = '(ne (include "joulie.sleepMode" .) "off")';
 
 /** The compiler asks for the row of a new program. */
 const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
@@ -34,7 +35,7 @@ const rbacFiles: Readonly<Record<InstalledProgram, RbacFile>> = {
   extender: { condition: `(not ${byEnergy})` },
   "extender-energy": { condition: byEnergy, account: "extender" },
   dashboard: { condition: ".Values.dashboard.enabled" },
-  power: { condition: `(or .Values.power.enabled ${sleeps})` },
+  power: { condition: '(include "joulie.hasPower" .)' },
   fleet: { condition: ".Values.fleet.enabled (not .Values.fleet.sleep)" },
   "fleet-sleep": { condition: ".Values.fleet.enabled .Values.fleet.sleep", account: "fleet" },
   check: { condition: ".Values.check.enabled", hook: "post-install,post-upgrade" },
@@ -75,6 +76,7 @@ export async function chartFiles(): Promise<[string, string][]> {
       "charts/joulie/templates/generated/_start.tpl",
       startTemplate(imageConfig.entrypoint, startOptions, shortestGrace),
     ],
+    ["charts/joulie/templates/generated/_presets.tpl", presetsTemplate(presets)],
     ...Object.entries(rbacFiles).map(([program, { condition, hook, account = program }]): [string, string] => [
       `charts/joulie/templates/generated/rbac-${program}.yaml`,
       rbacTemplate(account, condition, programPermissions[program as InstalledProgram](names), hook),

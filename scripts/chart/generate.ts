@@ -1,4 +1,5 @@
 import { Document, stringify } from "yaml";
+import type { Preset } from "../../src/core/presets/index.ts";
 import type { PermissionRule } from "../../src/platform/kube/index.ts";
 import type { StartOptions } from "../../src/programs/start-options.ts";
 import type { JsonSchema, Leaf, Section } from "./annotated.ts";
@@ -105,6 +106,16 @@ export function startTemplate(
       ) + define(`startEnvironment.${program}`, variables(environment).join("")),
   );
   return `{{- /* Written by \`npm run generate\` from src/programs/start-options.ts and the agent's shutdown-times.ts. Change it there. */}}\n${templates.join("")}${define("shortestGrace", `${shortestGrace}\n`)}`;
+}
+
+/** What each preset sets, by program, as JSON: for templates that depend on it. */
+export function presetsTemplate(presets: Readonly<Record<string, Preset>>): string {
+  const sets = Object.fromEntries(Object.entries(presets).map(([name, preset]) => [name, preset.sets]));
+  return `{{- /* Written by \`npm run generate\` from src/core/presets/presets.ts. Change it there. */}}
+{{- define "joulie.presets" -}}
+${JSON.stringify(sets, undefined, 2)}
+{{- end }}
+`;
 }
 
 /** Helm creates these objects for the hook, before its Job, and deletes them afterwards. */

@@ -1,3 +1,4 @@
+import { presetNames, presets } from "../../src/core/presets/index.ts";
 import { inSeconds } from "../../src/core/units/index.ts";
 import { type ConfigSchema, removedFrom } from "../../src/platform/config/index.ts";
 import { maxShutdown } from "../../src/programs/agent/loop/shutdown-times.ts";
@@ -27,6 +28,7 @@ export interface ProgramConfigs {
 
 /** Set by the templates, from other values or from the pod. */
 export const reservedVariables: ReadonlySet<string> = new Set([
+  "PRESET",
   "POD_NAME",
   "POD_NAMESPACE",
   "NODE_NAME",
@@ -74,6 +76,10 @@ const resources = (cpu: string, memory: string, limit: string) =>
     "Requests and limits, from the benchmarks at 5,000 nodes.",
   );
 
+const presetsText = Object.entries(presets)
+  .map(([name, { about }]) => `${name}: ${about.replaceAll("`", "")}`)
+  .join(" ");
+
 /** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
 export const chartValues = (configs: ProgramConfigs): Section => {
   const env = (program: keyof ProgramConfigs) =>
@@ -85,10 +91,11 @@ export const chartValues = (configs: ProgramConfigs): Section => {
   return section("Values of the chart.", {
     nameOverride: text("", "Replaces the chart's name in the names of objects."),
     fullnameOverride: text("", "Replaces the release's and the chart's name in the names of objects."),
+    preset: choice("observe", presetNames, `What the installation is for. ${presetsText}`),
     mode: choice(
-      "observe",
-      ["observe", "enforce"],
-      "observe: twins and scores are computed, no power cap is set. enforce: agents set power caps.",
+      "",
+      ["", "observe", "enforce"],
+      "Overrides the preset. observe: no power cap is set. enforce: agents set power caps; with the preset observe it means partition. Empty = as the preset.",
     ),
     image: section("The container image of all programs.", {
       repository: text(
@@ -209,15 +216,15 @@ export const chartValues = (configs: ProgramConfigs): Section => {
     }),
     sleep: section("Sleeping nodes: idle machines are switched off. Read the guide first.", {
       mode: choice(
-        "off",
-        ["off", "recommend", "on"],
-        "off: no node sleeps. recommend: the operator reports its decisions as Events. on: nodes with joulie.io/may-sleep=true and a proven wake sleep. Other values than off also install the power program. In a values file quote it, because YAML reads on and off as booleans.",
+        "",
+        ["", "off", "recommend", "on"],
+        "Overrides the preset. off: no node sleeps. recommend: the operator reports its decisions as Events. on: nodes with joulie.io/may-sleep=true and a proven wake sleep. Other values than off also install the power program. In a values file quote it, because YAML reads on and off as booleans. Empty = as the preset.",
       ),
     }),
     power: section("The power program, which switches sleeping nodes off and on. It reads the Secrets of BMCs.", {
       enabled: flag(
         false,
-        "Whether it is installed although sleep.mode is off, to prove wakes. Without it no machine is ever switched.",
+        "Whether it is installed although no node sleeps yet, to prove wakes. Without it no machine is ever switched. Once installed it stays while there are PowerEndpoints.",
       ),
       replicas: integer(1, "Replicas; one leads.", 1),
       ...placement("the power program"),

@@ -101,6 +101,7 @@ describe("what others have written is shown to a person and not obeyed", () => {
     const summary = {
       ok: false,
       nodes: 1,
+      preset: HOSTILE,
       policy: HOSTILE,
       seed: 1,
       seconds: 1,

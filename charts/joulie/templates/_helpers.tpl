@@ -73,6 +73,41 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 {{- end }}
 {{- end }}
 
+{{/* The preset. mode=enforce is older than presets, and meant the documented defaults. */}}
+{{- define "joulie.preset" -}}
+{{- ternary "partition" .Values.preset (and (eq .Values.mode "enforce") (eq .Values.preset "observe")) }}
+{{- end }}
+
+{{/* A variable of a program: its own value, else that of the preset, else its default: (list . "extender" "SCORING" "headroom") */}}
+{{- define "joulie.variable" -}}
+{{- $root := index . 0 }}{{ $program := index . 1 }}{{ $name := index . 2 }}
+{{- $sets := index (include "joulie.presets" $root | fromJson) (include "joulie.preset" $root) }}
+{{- $byPreset := get (get $sets $program | default dict) $name | default (index . 3) }}
+{{- get (index $root.Values $program "env") $name | default $byPreset }}
+{{- end }}
+
+{{/* How the extender scores: headroom or energy. */}}
+{{- define "joulie.scoring" -}}
+{{ include "joulie.variable" (list . "extender" "SCORING" "headroom") }}
+{{- end }}
+
+{{/* Whether nodes sleep: off, recommend or on. */}}
+{{- define "joulie.sleepMode" -}}
+{{ .Values.sleep.mode | default (include "joulie.variable" (list . "operator" "SLEEP_MODE" "off")) }}
+{{- end }}
+
+{{/*
+Not empty if the power program is installed. One that is there stays while there are PowerEndpoints: without it nothing
+would wake a sleeping node. Helm cannot see them where it renders without a cluster.
+*/}}
+{{- define "joulie.hasPower" -}}
+{{- if or .Values.power.enabled (ne (include "joulie.sleepMode" .) "off") -}}
+true
+{{- else if lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-power" (include "joulie.fullname" .)) -}}
+{{- with (lookup "joulie.io/v1alpha1" "PowerEndpoint" "" "").items -}}true{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Security context of a container without rights. */}}
 {{- define "joulie.containerSecurity" -}}
 allowPrivilegeEscalation: false
@@ -136,10 +171,10 @@ readinessProbe:
 
 {{/* `joulie check` with the arguments that describe this installation, as JSON. */}}
 {{- define "joulie.checkArgs" -}}
-{{- $programs := list (ternary "extender-energy" "extender" (eq (.Values.extender.env.SCORING | default "headroom") "energy")) }}
-{{- if .Values.operator.enabled }}{{ $programs = prepend $programs (ternary "operator" "operator-sleep" (eq .Values.sleep.mode "off")) }}{{ end }}
+{{- $programs := list (ternary "extender-energy" "extender" (eq (include "joulie.scoring" .) "energy")) }}
+{{- if .Values.operator.enabled }}{{ $programs = prepend $programs (ternary "operator" "operator-sleep" (eq (include "joulie.sleepMode" .) "off")) }}{{ end }}
 {{- if .Values.agent.enabled }}{{ $programs = prepend $programs (ternary "agent-pool" "agent" (eq .Values.agent.mode "pool")) }}{{ end }}
-{{- if or .Values.power.enabled (ne .Values.sleep.mode "off") }}{{ $programs = append $programs "power" }}{{ end }}
+{{- if include "joulie.hasPower" . }}{{ $programs = append $programs "power" }}{{ end }}
 {{- $args := list "check" "--namespace" .Release.Namespace "--name" (include "joulie.fullname" .) "--programs" (join "," $programs) }}
 {{- $args = concat $args (list "--service" .Values.extender.service.name) }}
 {{- with .Values.operator.env.NODE_SELECTOR }}{{ $args = concat $args (list "--node-selector" .) }}{{ end }}

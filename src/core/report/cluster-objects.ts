@@ -8,6 +8,7 @@ import {
   type Pod,
   type PowerEndpoint,
 } from "../api/index.ts";
+import type { PresetSettings } from "../presets/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../units/index.ts";
 
 /** The objects that a report is made of, as they were read from the API. Absent objects are absent, never invented. */
@@ -72,6 +73,8 @@ export interface InstalledWorkload {
   readonly ready: number;
   /** SIMULATE_ONLY=true: it computes caps and sets none. */
   readonly observeOnly?: boolean;
+  /** Its preset and what its own variables override; absent for programs without presets. */
+  readonly settings?: PresetSettings | undefined;
   /** The tag of the image; undefined for an image by digest. */
   readonly version: string | undefined;
 }

@@ -41,6 +41,7 @@ export {
   totalsOver,
 } from "./node-summary.ts";
 export { type PlannedChange, type PlanReport, planReport, replan } from "./plan-report.ts";
+export { presetText } from "./preset-problems.ts";
 export { ageText, type ClusterProblem, counted, type Severity, severities } from "./problem.ts";
 export { findProblems } from "./problems.ts";
 export {

@@ -2,6 +2,7 @@ import { annotations } from "../api/index.ts";
 import { formatWatts, milliseconds } from "../units/index.ts";
 import type { Installation, InstalledWorkload } from "./cluster-objects.ts";
 import { isManaged, type NodeSummary } from "./node-summary.ts";
+import { presetProblems } from "./preset-problems.ts";
 import { ageText, type ClusterProblem, counted } from "./problem.ts";
 
 /** An operator renews its Lease every few seconds. */
@@ -30,7 +31,7 @@ export function installationProblems(installation: Installation, nodes: readonly
       "notice",
       "Joulie observes only: agents set no power cap.",
       enforcementOutlook(nodes),
-      `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set mode=enforce`,
+      `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set preset=energy`,
     );
   if (missingKinds.length > 0)
     add(
@@ -60,7 +61,7 @@ export function installationProblems(installation: Installation, nodes: readonly
       `kubectl -n ${namespace} get pods -l app.kubernetes.io/component=${program.program}`,
     );
   }
-  found.push(...leaseProblem(installation), ...versionProblem(programs, namespace));
+  found.push(...presetProblems(installation), ...leaseProblem(installation), ...versionProblem(programs, namespace));
   for (const text of unreadable)
     add("unreadable", "notice", `Not checked: ${text}`, "This report may be incomplete.", "joulie doctor");
   return found;

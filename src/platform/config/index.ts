@@ -20,6 +20,7 @@ export {
   hardwareCatalogPath,
   loggerOf,
   powerProfileLabel,
+  preset,
   type SharedVariable,
   sharedVariables,
 } from "./shared-variables.ts";

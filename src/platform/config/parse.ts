@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { presetVariables } from "../../core/presets/index.ts";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
@@ -6,10 +7,10 @@ import { variableNames } from "./program.ts";
 import { removedFrom, removedVariableWarnings } from "./removed-variables.ts";
 import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues } from "./variable.ts";
 
-type Source = "flag" | "environment" | "default" | "derived";
+type Source = "flag" | "environment" | "preset" | "default" | "derived";
 
 export interface ConfigInputs {
-  /** For warnings about variables that it had in an earlier version. */
+  /** For what its preset sets, and for warnings about variables that it had in an earlier version. */
   readonly program?: string;
   readonly env: RawValues;
   /** By variable name, as in `env`. */
@@ -41,14 +42,18 @@ interface ConfigProblem {
 }
 
 const MAX_SHOWN_LENGTH = 160;
+const PRESET = "PRESET";
 
-/** Parses the configuration of a program. Flags override the environment, which overrides defaults. Reports all problems at once. */
+/**
+ * Parses the configuration of a program. Flags override the environment, which overrides the preset, which overrides defaults.
+ * Reports all problems at once.
+ */
 export function parseConfig<Config extends ConfigSchema>(
   config: Config,
   { program = "", env, flags, machine, known = [] }: ConfigInputs,
 ): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
-  const { texts, sources } = resolve(config, flags, env, machine);
+  const { texts, sources } = resolve(config, { program, flags, env, machine });
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
   const removed = removedFrom(program);
   const warnings = [
@@ -75,17 +80,28 @@ export function parseConfig<Config extends ConfigSchema>(
 
 const setIn = (env: RawValues): string[] => Object.keys(env).filter((name) => (env[name]?.trim() ?? "") !== "");
 
-function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
+function resolve(
+  config: ConfigSchema,
+  { program = "", flags, env, machine }: Pick<ConfigInputs, "program" | "flags" | "env" | "machine">,
+) {
   const texts: Record<string, string | undefined> = {};
   const sources: Record<string, Source> = {};
-  for (const name of variableNames(config)) {
-    // A chart renders an unset value as an empty variable, so it counts as unset. An empty flag was typed and is validated.
+  const set = (name: string, byPreset: RawValues): void => {
     const facts = factsFor(config, name);
-    const fromEnv = facts.flagOnly ? undefined : env[name]?.trim() || undefined;
-    const fromFlag = flags[name]?.trim();
-    texts[name] = fromFlag ?? fromEnv ?? facts.default;
-    sources[name] = fromFlag !== undefined ? "flag" : fromEnv !== undefined ? "environment" : "default";
-  }
+    // A chart renders an unset value as an empty variable, so it counts as unset. An empty flag was typed and is validated.
+    const candidates: readonly [Source, string | undefined][] = [
+      ["flag", flags[name]?.trim()],
+      ["environment", facts.flagOnly ? undefined : env[name]?.trim() || undefined],
+      ["preset", byPreset[name]],
+    ];
+    const [source, text] = candidates.find(([, given]) => given !== undefined) ?? ["default" as const, facts.default];
+    texts[name] = text;
+    sources[name] = source;
+  };
+  const hasPreset = Object.hasOwn(config.shape, PRESET);
+  if (hasPreset) set(PRESET, {});
+  const byPreset = hasPreset ? presetVariables(texts[PRESET] ?? "", program) : {};
+  for (const name of variableNames(config)) set(name, byPreset);
   const given = { ...texts };
   for (const name of variableNames(config)) {
     const { derived } = factsFor(config, name);

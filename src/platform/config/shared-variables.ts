@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { labels } from "../../core/api/index.ts";
+import { DEFAULT_PRESET, presetNames } from "../../core/presets/index.ts";
 import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
 import { group } from "./variable.ts";
 import { choice, flag, labelKey, objectName, path } from "./variable-types.ts";
@@ -53,6 +54,13 @@ export const sharedVariables = [
   "SLEEP_MODE",
 ] as const;
 export type SharedVariable = (typeof sharedVariables)[number];
+
+/** The variable PRESET. */
+export const preset = () =>
+  choice(presetNames, {
+    default: DEFAULT_PRESET,
+    about: "What the whole installation is for. Sets other variables unless they are set themselves; see Presets.",
+  });
 
 /** Variables with the same meaning in several programs. */
 export const hardwareCatalogPath = () =>

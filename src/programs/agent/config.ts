@@ -21,6 +21,7 @@ import {
   objectName,
   path,
   percentage,
+  preset,
   quantity,
   type RawValues,
   text,
@@ -30,6 +31,7 @@ import {
 export const agentConfig = configOf(
   {
     ...group("The agent", {
+      PRESET: preset(),
       AGENT_MODE: choice(["daemonset", "pool"], {
         default: "daemonset",
         about: "daemonset controls the node it runs on; pool controls many nodes over HTTP and never its own host.",

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { NodeTwinSpec } from "../../core/api/index.ts";
 import { packageCapFloor } from "../../core/inventory/index.ts";
 import { effectiveCaps } from "../../core/twin/index.ts";
-import { formatWatts, type Percent, type Watts } from "../../core/units/index.ts";
+import { formatWatts, type Percent, percent, type Watts } from "../../core/units/index.ts";
 import type { RunningFleet } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningFleet["datacenter"]["machine"]>>;
@@ -24,17 +24,20 @@ export interface CapAuditResult {
 
 const EXAMPLES = 5;
 
-/** Compares the caps enforced on simulated nodes with the published caps, after a settling time. */
+/** Compares the caps enforced on simulated nodes with the published caps, after a settling time. Observing agents enforce none. */
 export class CapAudit {
   readonly #machine: (node: string) => CappedMachine | undefined;
+  readonly #observes: boolean;
   readonly #published = new Map<string, { readonly spec: NodeTwinSpec; readonly since: CapTime }>();
   #compared = 0;
   #eco = 0;
   #different = 0;
   readonly #examples: string[] = [];
 
-  constructor(machine: (node: string) => CappedMachine | undefined) {
+  /** `observes`: agents only observe, so no cap may be in force. */
+  constructor(machine: (node: string) => CappedMachine | undefined, observes = false) {
     this.#machine = machine;
+    this.#observes = observes;
   }
 
   published(node: string, spec: NodeTwinSpec, now: CapTime): void {
@@ -67,7 +70,7 @@ export class CapAudit {
     this.#compared++;
     const caps = effectiveCaps(spec, machine.spec.hardware);
     if (Math.min(caps.cpuPct, caps.gpuPct) < 100) this.#eco++;
-    const difference = capDifference(caps, machine);
+    const difference = capDifference(this.#observes ? UNCAPPED : caps, machine);
     if (difference === undefined) return;
     this.#different++;
     if (this.#examples.length < EXAMPLES) this.#examples.push(`${node}: ${difference}`);
@@ -84,12 +87,14 @@ interface CapTime {
   readonly simulated: number;
 }
 
+const UNCAPPED = { cpuPct: percent(100), gpuPct: percent(100) };
+
 /** In watts: caps are computed as percentages and sent in watts. */
 const TOLERANCE = 0.5;
 
 /** Describes how enforced caps differ from published caps; undefined if they match. */
 function capDifference(
-  { cpuPct, gpuPct }: ReturnType<typeof effectiveCaps>,
+  { cpuPct, gpuPct }: Pick<ReturnType<typeof effectiveCaps>, "cpuPct" | "gpuPct">,
   { spec, physics }: CappedMachine,
 ): string | undefined {
   const { cpu, gpu } = spec.hardware;

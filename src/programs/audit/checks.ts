@@ -50,6 +50,8 @@ export interface CheckInputs {
   readonly wakeWaits: WakeWaitFigures;
   readonly offences: { readonly pods: number; readonly podSeconds: number; readonly examples: readonly string[] };
   readonly caps: CapAuditResult;
+  /** Agents only observe. */
+  readonly observes?: boolean | undefined;
 }
 
 export const evaluateChecks = (found: CheckInputs): readonly ClusterCheck[] => [
@@ -60,10 +62,15 @@ export const evaluateChecks = (found: CheckInputs): readonly ClusterCheck[] => [
     happened: found.bindings.performancePods > 0 && found.caps.eco > 0,
     expected: found.expected.figures || (found.expected.any && found.bindings.performancePods === 0),
   }),
-  check("caps in force are the published ones", found.caps.different === 0, found.caps, {
-    happened: found.caps.eco > 0,
-    expected: found.expected.figures || (found.expected.any && found.caps.compared === 0),
-  }),
+  check(
+    found.observes ? "no cap is in force" : "caps in force are the published ones",
+    found.caps.different === 0,
+    found.caps,
+    {
+      happened: found.caps.eco > 0,
+      expected: found.expected.figures || (found.expected.any && found.caps.compared === 0),
+    },
+  ),
   ...sleepChecks(found),
 ];
 

@@ -33,6 +33,8 @@ export interface ClusterObserverOptions {
   readonly settling: Milliseconds;
   /** What a wait for a wake may exceed its stated time by, in simulated time. */
   readonly wakeMargin: () => Milliseconds;
+  /** Agents only observe. */
+  readonly observes?: boolean;
 }
 
 export interface PodCounts {
@@ -84,7 +86,7 @@ export class ClusterObserver {
   constructor(options: ClusterObserverOptions) {
     const { client, ioClock, random, log, datacenter } = options;
     this.#options = options;
-    this.caps = new CapAudit((node) => datacenter.machine(node));
+    this.caps = new CapAudit((node) => datacenter.machine(node), options.observes);
     this.wakeWaits = new WakeWaits(options.wakeMargin);
     const io = { client, clock: ioClock, random, log };
     this.#stopSwitch = new StopSwitch({ ...io, namespace: options.namespace, onChange: () => undefined });
@@ -208,6 +210,7 @@ export class ClusterObserver {
       bindings: { ...this.#bindings, examples: this.#boundToOff },
       offences: { pods, podSeconds, examples },
       caps: this.caps.figures,
+      observes: this.#options.observes,
     });
   }
 

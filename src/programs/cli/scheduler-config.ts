@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { DEFAULT_PRESET, type PresetName, presetNames, presetVariables } from "../../core/presets/index.ts";
 import type { CommandTools } from "./cluster-command.ts";
 
 export interface SchedulerConfigOptions {
@@ -34,10 +35,19 @@ export function defineSchedulerConfig(command: Command, { world }: CommandTools)
     .addOption(new Option("--cert-file <file>", "kube-scheduler's certificate, for --tls").implies({ tls: true }))
     .addOption(new Option("--key-file <file>", "kube-scheduler's key, for --tls").implies({ tls: true }))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
-    .addOption(new Option("--energy", "for an extender with SCORING=energy: its score decides"))
+    .addOption(new Option("--preset <name>", "preset of the installation").choices(presetNames).default(DEFAULT_PRESET))
+    .addOption(new Option("--energy", "for an extender with SCORING=energy, whatever the preset: its score decides"))
     .addHelpText("after", HELP)
-    .action((options: SchedulerConfigOptions) => world.out(schedulerConfigText(options)));
+    .action(({ preset, energy = scoringOf(preset) === "energy", ...options }: SchedulerConfigFlags) =>
+      world.out(schedulerConfigText({ ...options, energy })),
+    );
 }
+
+interface SchedulerConfigFlags extends SchedulerConfigOptions {
+  readonly preset: PresetName;
+}
+
+const scoringOf = (preset: PresetName): string | undefined => presetVariables(preset, "extender")["SCORING"];
 
 /**
  * kube-scheduler takes a sample of a large cluster before it asks the extender. With fit_aware_v1 only a few nodes are performance,

@@ -6,6 +6,7 @@ import {
   counted,
   defaultReportSettings,
   findProblems,
+  presetText,
   summarizeNodes,
   totalsOver,
 } from "../../core/report/index.ts";
@@ -80,6 +81,8 @@ function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Scre
       ? `unknown: ${whyUnknown(objects, "pods")}`
       : `${pods}: ${podsByClass.performance} performance, ${podsByClass.standard} standard`,
   ]);
+  const preset = installation && presetText(installation);
+  if (preset !== undefined) lines.push(["PRESET", preset]);
   const { holder, age } = installation?.operatorLease ?? {};
   // Without Deployments, as in the demo, the Lease shows that an operator runs.
   if (installation?.programs.length === 0 && holder !== undefined)

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { policyTypes } from "../../core/policy/index.ts";
+import { DEFAULT_PRESET, presetNames, presetVariables } from "../../core/presets/index.ts";
 import {
   choice,
   configOf,
@@ -13,9 +14,6 @@ import {
 } from "../../platform/config/index.ts";
 import { logLevels } from "../../platform/log/index.ts";
 
-/** What the demo shows: all that saves energy together, or one of the operator's policies alone. */
-export const demoPolicies = ["energy", ...policyTypes] as const;
-
 /** Nodes times speed that 2 cores serve with some reserve: the load grows with both. */
 const NODE_SPEED = 2400;
 const DEFAULT_SPEED = 60;
@@ -23,11 +21,14 @@ const DEFAULT_SPEED = 60;
 export const demoConfig = configOf({
   ...flagsOnly("The demo", {
     NODES: integer({ min: 2, max: 10_000, default: "40", about: "Number of simulated nodes." }),
-    POLICY: choice(demoPolicies, {
-      default: "energy",
-      about:
-        "energy: fit_aware_v1 with bounded eco caps, pods placed by the joules they add, and sleep; else that operator policy, and pods placed by headroom.",
+    PRESET: choice(presetNames, {
+      derived: {
+        text: "energy-sleep, or partition with --policy",
+        from: ({ POLICY }) => (POLICY === undefined ? "energy-sleep" : DEFAULT_PRESET),
+      },
+      about: "What the installation is for. Nodes of a real cluster do not sleep.",
     }),
+    POLICY: choice(policyTypes, { about: "The operator's policy instead of the preset's." }),
     SPEED: number({
       above: 0,
       max: 600,
@@ -68,6 +69,13 @@ export const demoConfig = configOf({
 });
 
 export type DemoConfig = z.output<typeof demoConfig>;
+
+/** The operator's policy that the demo runs with. */
+export const policyOf = ({ POLICY, PRESET }: Pick<DemoConfig, "POLICY" | "PRESET">): string =>
+  POLICY ?? presetVariables(PRESET, "operator")["POLICY_TYPE"] ?? "static_partition";
+
+/** What the demo runs with, in a word. */
+export const titleOf = ({ POLICY, PRESET }: Pick<DemoConfig, "POLICY" | "PRESET">): string => POLICY ?? PRESET;
 
 /** The speed that the demo tries to reach. */
 export const wantedSpeed = ({ SPEED }: Pick<DemoConfig, "SPEED">): number => SPEED ?? DEFAULT_SPEED;

@@ -19,10 +19,10 @@ import type { Transport } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { ClusterObserver } from "../audit/index.ts";
-import { type DemoConfig, wantedSpeed } from "./config.ts";
+import { type DemoConfig, policyOf, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
-import { isEnergy } from "./settings.ts";
+import { observes } from "./settings.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import { type DemoStatus, SavingsPage } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
@@ -99,6 +99,7 @@ export class DemoMonitor {
       datacenter: simulator.datacenter,
       namespace: DEMO_NAMESPACE,
       stale: intervals.stale,
+      observes: observes(options.config),
       settling: milliseconds(AGENT_TICKS * intervals.agent),
       wakeMargin: () => milliseconds(BESIDE_WAKE + WAKE_MARGIN * this.#fastest),
     });
@@ -142,7 +143,7 @@ export class DemoMonitor {
       classes: observer.classes,
       betweenStates: observer.betweenStates,
       sleep: this.#options.sleeps ? observer.sleepFigures : undefined,
-      drains: isEnergy(config) ? undefined : observer.drains.counts,
+      drains: policyOf(config) === "fit_aware_v1" ? undefined : observer.drains.counts,
       pods: observer.pods,
       energy: this.#savings.latest,
       notice: clock.speed < this.#firstSpeed ? this.#notices.at(-1) : undefined,
@@ -152,14 +153,15 @@ export class DemoMonitor {
   /** `interrupted`: the user ended the demo, possibly before it was fully started. */
   summary(interrupted: boolean): DemoSummary {
     const { config, clock, simulator, began } = this.#options;
-    const { POLICY: policy, SEED: seed } = config;
+    const { PRESET: preset, SEED: seed } = config;
+    const policy = policyOf(config);
     const { observer } = this;
     const { watts, wall, alwaysOn, seconds: simulatedSeconds } = simulator.datacenter.totals;
     const { capped, uncapped } = observer.budget;
     const [long, many] = [this.#worked >= LONG, simulator.datacenter.size >= MANY];
     const checks = observer.checks({
       twins: this.#begun !== undefined || !interrupted,
-      drains: isEnergy(config) ? undefined : long && many && policy === "queue_aware_v1",
+      drains: policy === "fit_aware_v1" ? undefined : long && many && policy === "queue_aware_v1",
       figures: long && many,
       any: !interrupted,
       sleep: this.#options.sleeps ? long && many : undefined,
@@ -167,6 +169,7 @@ export class DemoMonitor {
     return {
       ok: checks.every(({ ok }) => ok),
       nodes: simulator.datacenter.size,
+      preset,
       policy,
       seed,
       seconds: inSeconds(elapsed(began, systemClock.monotonic())),

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
+import { type PresetName, presetVariables } from "../../core/presets/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import type { SchedulerOptions } from "../../platform/embedded/index.ts";
@@ -24,35 +25,42 @@ export interface ProgramPorts {
   readonly power: number;
 }
 
-/** What docs/guides/energy.md recommends. */
-const ENERGY_POLICY = { POLICY_TYPE: "fit_aware_v1", ECO_MAX_SLOWDOWN_PCT: "50" };
-
 /** Share of all cores and GPUs that jobs request. Sleep is for clusters that are not full. */
 export const LOADS = { usual: 0.5, sleep: 0.25 };
 /** No boot fails: a test that hangs would take most of a short run. */
 const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.35" };
-/**
- * Whether nodes sleep. In a real cluster they do not: pods there have timestamps in real time, from which the operator could not
- * learn how many arrive in simulated time.
- */
-export const sleeps = (config: DemoConfig, { embedded }: Pick<DemoCluster, "embedded">): boolean =>
-  isEnergy(config) && embedded;
+type Embedded = Pick<DemoCluster, "embedded">;
 
-export const isEnergy = ({ POLICY }: DemoConfig): boolean => POLICY === "energy";
+/**
+ * Nodes of a real cluster do not sleep: pods there have timestamps in real time, from which the operator could not learn how many
+ * arrive in simulated time.
+ */
+const presetOf = ({ PRESET }: DemoConfig, { embedded }: Embedded): PresetName =>
+  PRESET === "energy-sleep" && !embedded ? "energy" : PRESET;
+
+/** Whether nodes sleep. */
+export const sleeps = (config: DemoConfig, plane: Embedded): boolean =>
+  presetVariables(presetOf(config, plane), "operator")["SLEEP_MODE"] === "on";
+
+/** Whether agents set no cap. */
+export const observes = ({ PRESET }: DemoConfig): boolean =>
+  presetVariables(PRESET, "agent")["SIMULATE_ONLY"] === "true";
+
+const placesByJoules = ({ PRESET }: DemoConfig): boolean => presetVariables(PRESET, "extender")["SCORING"] === "energy";
 
 /** How much the extender's score counts in kube-scheduler: with energy it decides. */
-export const extenderWeight = (config: DemoConfig): number => (isEnergy(config) ? 10 : 1);
+export const extenderWeight = (config: DemoConfig): number => (placesByJoules(config) ? 10 : 1);
 
 /** kube-scheduler's settings: with energy those of docs/guides/kube-scheduler-energy.yaml. */
 export const schedulerSettings = (
   config: DemoConfig,
 ): Pick<SchedulerOptions, "percentageOfNodesToScore" | "scoringStrategy"> =>
-  isEnergy(config)
+  placesByJoules(config)
     ? { percentageOfNodesToScore: 100, scoringStrategy: "MostAllocated" }
     : { percentageOfNodesToScore: SCORED_PCT };
 
 export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
-  configured(fleetConfig, {
+  configured("fleet", fleetConfig, {
     SIMULATOR_ADDR: "127.0.0.1:0",
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
@@ -67,15 +75,11 @@ export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
     ...(sleeps(config, plane) && SLEEPING_FLEET),
   });
 
-export const operatorSettings = (
-  config: DemoConfig,
-  plane: Pick<DemoCluster, "embedded">,
-  { operator }: ProgramPorts,
-  simulator: string,
-) =>
-  configured(operatorConfig, {
-    ...(isEnergy(config) ? ENERGY_POLICY : { POLICY_TYPE: config.POLICY }),
-    ...(sleeps(config, plane) && { SLEEP_MODE: "on", SLEEP_AFTER: "5m" }),
+export const operatorSettings = (config: DemoConfig, plane: Embedded, { operator }: ProgramPorts, simulator: string) =>
+  configured("operator", operatorConfig, {
+    PRESET: presetOf(config, plane),
+    POLICY_TYPE: config.POLICY,
+    ...(sleeps(config, plane) && { SLEEP_AFTER: "5m" }),
     // Small base and share per node, so that the number of performance nodes follows the load closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
@@ -86,7 +90,8 @@ export const operatorSettings = (
   });
 
 export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simulator: string, folder: string) =>
-  configured(agentConfig, {
+  configured("agent", agentConfig, {
+    PRESET: config.PRESET,
     AGENT_MODE: "pool",
     // About once per second of real time, but not more often than the agent's default interval.
     RECONCILE_INTERVAL: `${Math.ceil(Math.min(60, Math.max(20, wantedSpeed(config))))}s`,
@@ -106,7 +111,7 @@ export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simul
   });
 
 export const powerSettings = ({ power }: Pick<ProgramPorts, "power">) =>
-  configured(powerConfig, { METRICS_ADDR: `127.0.0.1:${power}`, POD_NAMESPACE: DEMO_NAMESPACE });
+  configured("power", powerConfig, { METRICS_ADDR: `127.0.0.1:${power}`, POD_NAMESPACE: DEMO_NAMESPACE });
 
 export function powerTimes(config: DemoConfig): PowerTimes {
   const speed = wantedSpeed(config);
@@ -119,21 +124,16 @@ export function powerTimes(config: DemoConfig): PowerTimes {
   };
 }
 
-export const extenderSettings = (
-  config: DemoConfig,
-  plane: Pick<DemoCluster, "embedded">,
-  { extender, extenderMetrics }: ProgramPorts,
-) =>
-  configured(extenderConfig, {
-    SCORING: isEnergy(config) ? "energy" : "headroom",
-    ...(sleeps(config, plane) && { SLEEP_MODE: "on" }),
+export const extenderSettings = (config: DemoConfig, plane: Embedded, { extender, extenderMetrics }: ProgramPorts) =>
+  configured("extender", extenderConfig, {
+    PRESET: presetOf(config, plane),
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",
   });
 
 export const dashboardSettings = ({ operator, extender }: ProgramPorts, port: number) =>
-  configured(dashboardConfig, {
+  configured("dashboard", dashboardConfig, {
     DASHBOARD_ADDR: `127.0.0.1:${port}`,
     METRICS_ADDR: "127.0.0.1:0",
     POD_NAMESPACE: DEMO_NAMESPACE,
@@ -142,9 +142,9 @@ export const dashboardSettings = ({ operator, extender }: ProgramPorts, port: nu
   });
 
 /** Ignores the environment: the shell's variables may be meant for a real installation. */
-function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
+function configured<Config extends ConfigSchema>(program: string, config: Config, texts: RawValues): z.output<Config> {
   const machine = { isTerminal: false, exists: () => false };
-  const parsed = parseConfig(config, { env: {}, flags: texts, machine });
+  const parsed = parseConfig(config, { program, env: {}, flags: texts, machine });
   if (parsed.ok) return parsed.value.values;
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", parsed.error.problems.map(({ message }) => message).join("; "));
 }

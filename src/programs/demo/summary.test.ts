@@ -6,6 +6,7 @@ describe("summaryText", () => {
   const summary: DemoSummary = {
     ok: false,
     nodes: 40,
+    preset: "partition",
     policy: "queue_aware_v1",
     seed: 7,
     seconds: 60.4,

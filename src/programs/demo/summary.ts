@@ -7,6 +7,7 @@ import { type EnergyFigures, formatKilowattHours, sleepText } from "./status-lin
 export interface DemoSummary {
   readonly ok: boolean;
   readonly nodes: number;
+  readonly preset: string;
   readonly policy: string;
   readonly seed: number;
   readonly seconds: number;
@@ -45,7 +46,7 @@ const MIB = 2 ** 20;
 export function summaryText(summary: DemoSummary): string {
   const { drains, sleep, pods, energy, memory, checks } = summary;
   const lines = [
-    `${summary.nodes} nodes under ${summary.policy} for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished`,
+    `${summary.nodes} nodes with ${summary.preset} (${summary.policy}) for ${Math.round(summary.seconds)} s: ${hours(summary.simulatedSeconds)} simulated, ${pods.finished} jobs finished`,
     `${sleep === undefined ? drainText(drains) : sleepText(sleep)}; at most ${Math.round(memory.peakRssBytes / MIB)} MiB of memory`,
     energySummary(energy.account),
     ...summary.notices,

@@ -1,5 +1,5 @@
 import { printable } from "../../platform/log/index.ts";
-import { type DemoConfig, wantedSpeed } from "./config.ts";
+import { type DemoConfig, titleOf, wantedSpeed } from "./config.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
 
@@ -8,12 +8,12 @@ export type DemoPage = readonly [name: string, address: string];
 
 /** Text printed before the live view starts. */
 export function welcomeText(config: DemoConfig, plane: DemoCluster, pages: readonly DemoPage[]): string {
-  const { NODES: nodes, POLICY: policy } = config;
+  const { NODES: nodes } = config;
   const speed = wantedSpeed(config);
   const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
   const lines = [
     `${nodes} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
-    `operator (${policy}), scheduler and extender, all talking over HTTP, ${speed === 1 ? "in" : `up to ${speed} times as fast as`} real time.`,
+    `operator (${titleOf(config)}), scheduler and extender, all talking over HTTP, ${speed === 1 ? "in" : `up to ${speed} times as fast as`} real time.`,
     "",
     ...pages.map(([name, address]) => `  ${name.padEnd(16)} ${address}`),
   ];

@@ -20,6 +20,7 @@ import {
   number,
   path,
   powerProfileLabel,
+  preset,
 } from "../../platform/config/index.ts";
 
 const scorings = ["headroom", "energy"] as const;
@@ -27,6 +28,7 @@ const scorings = ["headroom", "energy"] as const;
 export const extenderConfig = configOf(
   {
     ...group("The extender", {
+      PRESET: preset(),
       EXTENDER_ADDR: address({
         default: ":9876",
         about: "Address for kube-scheduler: /filter, /prioritize and debug pages.",

@@ -29,6 +29,7 @@ import {
   path,
   percentage,
   powerProfileLabel,
+  preset,
   quantity,
   quantityOrAuto,
   text,
@@ -50,6 +51,7 @@ const zoneTemplate = (about: string) => text({ contains: "{zone}", allowed: `${M
 export const operatorConfig = configOf(
   {
     ...group("The operator", {
+      PRESET: preset(),
       RECONCILE_INTERVAL: duration({
         default: "1m",
         about: "How often plans are made; changes that matter come sooner.",

@@ -1,4 +1,5 @@
 import type { PolicyType } from "../../core/policy/index.ts";
+import { type PresetName, presets } from "../../core/presets/index.ts";
 
 /** Placement methods: bin-packing, spreading, kube-scheduler's defaults, and the production code. */
 export const arms = ["most", "least", "kube", "joulie", "energy"] as const;
@@ -14,7 +15,7 @@ export type PolicyName = (typeof policies)[number];
 const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
 
 /** The policy that goes with SCORING=energy. */
-const ENERGY_POLICY: PolicyName = "fit_aware_v1";
+const ENERGY_POLICY = presets.energy.sets.operator.POLICY_TYPE satisfies PolicyName;
 
 /** An arm and a policy that are run and compared. */
 export interface Contender {
@@ -27,10 +28,19 @@ export interface Contender {
 
 const SLEEP = "+sleep";
 
-export const CONTENDER = `ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
+/** What an installation with a preset runs. With the preset observe it changes nothing. */
+const presetContenders: Readonly<Record<Exclude<PresetName, "observe">, Contender>> = {
+  partition: { arm: "joulie", policy: "static_partition" },
+  energy: { arm: "energy", policy: ENERGY_POLICY },
+  "energy-sleep": { arm: "energy", policy: ENERGY_POLICY, sleep: true },
+};
 
-/** Parses `joulie`, `least:static_partition` or `energy+sleep`. Only the arms joulie and energy have caps by default. */
+export const CONTENDER = `a preset (${Object.keys(presetContenders).join(", ")}), ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
+
+/** Parses `energy-sleep`, `joulie`, `least:static_partition` or `kube+sleep`. Only the arms joulie and energy have caps by default. */
 export function parseContender(text: string): Contender | undefined {
+  const [, byPreset] = Object.entries(presetContenders).find(([name]) => name === text.trim()) ?? [];
+  if (byPreset !== undefined) return byPreset;
   const [armText = "", policyText, ...rest] = text.trim().split(":");
   const sleeps = armText.endsWith(SLEEP);
   const name = sleeps ? armText.slice(0, -SLEEP.length) : armText;
@@ -42,11 +52,15 @@ export function parseContender(text: string): Contender | undefined {
 }
 
 /**
- * Omits the policy for arms without an operator, and that of the energy arm if it is the usual one. The arms joulie and
- * energy always have an operator: with policy none it publishes twins but sets no caps.
+ * The name of a preset, or the arm and its policy. The policy is omitted for arms without an operator. The arms joulie and energy
+ * always have one: with policy none it publishes twins but sets no caps.
  */
 export function contenderName({ arm, policy, sleep }: Contender): string {
+  const [preset] =
+    Object.entries(presetContenders).find(
+      ([, one]) => one.arm === arm && one.policy === policy && one.sleep === sleep,
+    ) ?? [];
+  if (preset !== undefined) return preset;
   const name = sleep === true ? `${arm}${SLEEP}` : arm;
-  if (arm === "energy" && policy === ENERGY_POLICY) return name;
   return policy === "none" && arm !== "joulie" && arm !== "energy" ? name : `${name}:${policy}`;
 }

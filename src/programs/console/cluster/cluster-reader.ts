@@ -15,6 +15,7 @@ import {
   type ResourceKind,
   readObject,
 } from "../../../core/api/index.ts";
+import { presetSettings } from "../../../core/presets/index.ts";
 import {
   type ClusterKind,
   type ClusterObjects,
@@ -186,13 +187,17 @@ export async function readInstallation(
 function workloadOf(workload: WorkloadObject, kind: WorkloadKind): InstalledWorkload {
   const { metadata, spec, status } = workload;
   const { image = "" } = spec?.template?.spec?.containers?.[0] ?? {};
+  const program = metadata.labels?.[COMPONENT] ?? metadata.name;
+  const variables = variablesOf(workload);
+  const settings = presetSettings(program, variables);
   return {
-    program: metadata.labels?.[COMPONENT] ?? metadata.name,
+    program,
     kind,
     name: metadata.name,
     desired: kind === "DaemonSet" ? (status?.desiredNumberScheduled ?? 0) : (spec?.replicas ?? 1),
     ready: (kind === "DaemonSet" ? status?.numberReady : status?.readyReplicas) ?? 0,
-    observeOnly: variablesOf(workload)["SIMULATE_ONLY"] === "true",
+    observeOnly: (settings?.values ?? variables)["SIMULATE_ONLY"] === "true",
+    settings,
     version: image.includes("@") ? undefined : /:([^/:]+)$/.exec(image)?.[1],
   };
 }

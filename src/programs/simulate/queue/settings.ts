@@ -2,18 +2,15 @@ import { gpuProductLabels, labels } from "../../../core/api/index.ts";
 import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
 import { capLimits, type PolicySettings } from "../../../core/policy/index.ts";
+import { presets } from "../../../core/presets/index.ts";
 import type { SleepSettings } from "../../../core/sleep/index.ts";
 import { linearCoolingModel } from "../../../core/twin/index.ts";
 import { type Instant, instant, milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
 import type { SleepOptions } from "../experiment.ts";
 
-/**
- * Of an installed operator with fit_aware_v1, as docs/guides/energy.md sets it. Empty nodes of the reserve draw the same power
- * with and without caps, so a full reserve costs little.
- */
-const FIT_RESERVE = 1;
-export const ECO_MAX_SLOWDOWN = percent(50);
+const FIT_RESERVE = Number(presets.energy.sets.operator.FIT_RESERVE);
+export const ECO_MAX_SLOWDOWN = percent(Number(presets.energy.sets.operator.ECO_MAX_SLOWDOWN_PCT));
 
 /** Without a policy every node stays at performance but still has a twin. */
 const policyOf = (name: PolicyName): PolicySettings => ({

@@ -274,7 +274,9 @@ describe("options of sleep", () => {
 });
 
 it.each([
-  ["energy+sleep", { arm: "energy", policy: "fit_aware_v1", sleep: true }],
+  ["energy-sleep", { arm: "energy", policy: "fit_aware_v1", sleep: true }],
+  ["energy", { arm: "energy", policy: "fit_aware_v1" }],
+  ["partition", { arm: "joulie", policy: "static_partition" }],
   ["least+sleep", { arm: "least", policy: "none", sleep: true }],
   ["kube+sleep:fit_aware_v1", { arm: "kube", policy: "fit_aware_v1", sleep: true }],
 ] as const)("reads %s and names it so", (text, contender) => {
@@ -283,6 +285,11 @@ it.each([
   expect(contenderName(read as Contender)).toBe(text);
 });
 
-it.each(["+sleep", "sleep", "energy+", "energy+sleep+sleep", "energy:none+sleep"])("rejects %s", (text) => {
+it("reads an arm and its policy that a preset has, and names the preset", () => {
+  expect(contenderName(parseContender("energy+sleep") as Contender)).toBe("energy-sleep");
+  expect(contenderName(parseContender("joulie:static_partition") as Contender)).toBe("partition");
+});
+
+it.each(["+sleep", "sleep", "observe", "energy+", "energy+sleep+sleep", "energy:none+sleep"])("rejects %s", (text) => {
   expect(parseContender(text)).toBeUndefined();
 });
