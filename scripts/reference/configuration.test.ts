@@ -24,6 +24,7 @@ const page = configurationReference([
 
 it("the reference has a section for each program, a table for each group, and common variables once", () => {
   expect(page.match(/^##.*$/gm)).toEqual([
+    "## Presets",
     "## Every program",
     "## joulie agent",
     "### Usual (agent)",

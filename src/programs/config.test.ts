@@ -29,6 +29,7 @@ const managedNodes = [{ key: "joulie.io/managed", operator: "In", values: ["true
 const contract: Record<string, Record<string, unknown>> = {
   agent: {
     ...everywhere,
+    PRESET: "partition",
     AGENT_MODE: "daemonset",
     NODE_NAME: unset,
     RECONCILE_INTERVAL: 20_000,
@@ -95,6 +96,7 @@ const contract: Record<string, Record<string, unknown>> = {
   },
   operator: {
     ...everywhere,
+    PRESET: "partition",
     RECONCILE_INTERVAL: MINUTE,
     METRICS_ADDR: { host: unset, port: 8081 },
     DEBUG_ENDPOINTS: false,
@@ -160,6 +162,7 @@ const contract: Record<string, Record<string, unknown>> = {
   },
   extender: {
     ...everywhere,
+    PRESET: "partition",
     EXTENDER_ADDR: { host: unset, port: 9876 },
     METRICS_ADDR: { host: unset, port: 9877 },
     DEBUG_ENDPOINTS: false,
@@ -239,7 +242,8 @@ const contract: Record<string, Record<string, unknown>> = {
   // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
   demo: {
     NODES: 40,
-    POLICY: "energy",
+    PRESET: "energy-sleep",
+    POLICY: unset,
     SPEED: unset,
     DURATION: unset,
     DASHBOARD_PORT: 8090,

@@ -72,6 +72,7 @@ const table: VariableTable = {
     { value: "20m", observe: seen.warnedInterval, byDefault: undefined, changed: "20m" },
   ],
   METRICS_ADDR: { value: FREE, observe: seen.served, byDefault: false, changed: true },
+  PRESET: { ...limits, value: "observe", changed: uncapped },
   SIMULATE_ONLY: { ...limits, value: "true", changed: uncapped },
   STATE_DIR: {
     ...host,

@@ -40,9 +40,10 @@ async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> 
     const people = flags.JSON === "true" ? stderr : stdout;
     return {
       json: json !== undefined,
-      summary: json && `${json.nodes} nodes, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
+      summary:
+        json && `${json.nodes} nodes, ${json.preset}, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
       starting: /^starting .*(?= …)/m.exec(people)?.[0],
-      introduced: people.match(/^\d+ simulated nodes|\(\w+\)(?=, scheduler)|up to \d+ times/gm)?.join(" "),
+      introduced: people.match(/^\d+ simulated nodes|\([\w-]+\)(?=, scheduler)|up to \d+ times/gm)?.join(" "),
       refused: people.includes("ALLOW_INSECURE_TOKEN"),
       logFile: people.includes("log of programs"),
       lines: stderr.includes('"level":"info"'),
@@ -93,6 +94,7 @@ async function reported(variables: RawValues): Promise<unknown> {
   const { NODES, SEED } = fleetSettings(config, plane);
   const operator = operatorSettings(config, plane, ports, "http://simulator");
   const extender = extenderSettings(config, plane, ports);
+  const agent = agentSettings(config, ports, "http://simulator", "/folder");
   return {
     nodes: NODES,
     seed: SEED,
@@ -100,7 +102,8 @@ async function reported(variables: RawValues): Promise<unknown> {
     scoring: extender.SCORING,
     sleep: [operator.SLEEP_MODE, extender.SLEEP_MODE],
     spread: schedulerSettings(config).scoringStrategy === undefined && extenderWeight(config) === 1,
-    agentInterval: agentSettings(config, ports, "http://simulator", "/folder").RECONCILE_INTERVAL,
+    observes: agent.SIMULATE_ONLY,
+    agentInterval: agent.RECONCILE_INTERVAL,
   };
 }
 
@@ -108,9 +111,9 @@ const play = {
   observe: played,
   byDefault: {
     json: true,
-    summary: "3 nodes, energy, seed 1, speed 60",
+    summary: "3 nodes, energy-sleep, fit_aware_v1, seed 1, speed 60",
     starting: "starting 3 simulated nodes in an embedded cluster",
-    introduced: "3 simulated nodes (energy) up to 60 times",
+    introduced: "3 simulated nodes (energy-sleep) up to 60 times",
     logFile: true,
     lines: false,
   },
@@ -123,6 +126,7 @@ const programs = {
     policy: "fit_aware_v1",
     scoring: "energy",
     sleep: ["on", "on"],
+    observes: false,
     spread: false,
     agentInterval: 60_000,
   },
@@ -135,19 +139,35 @@ const table: VariableTable = {
       value: "48",
       beside: { NODES: "3" },
       changed: {
-        summary: "48 nodes, energy, seed 1, speed 60",
+        summary: "48 nodes, energy-sleep, fit_aware_v1, seed 1, speed 60",
         starting: "starting 48 simulated nodes in an embedded cluster",
-        introduced: "48 simulated nodes (energy) up to 60 times",
+        introduced: "48 simulated nodes (energy-sleep) up to 60 times",
       },
     },
     { ...programs, value: "48", changed: { nodes: 48 } },
+  ],
+  PRESET: [
+    {
+      ...play,
+      value: "observe",
+      changed: {
+        summary: "3 nodes, observe, fit_aware_v1, seed 1, speed 60",
+        introduced: "3 simulated nodes (observe) up to 60 times",
+      },
+    },
+    {
+      ...programs,
+      value: "observe",
+      changed: { policy: "fit_aware_v1", scoring: "headroom", sleep: ["off", "off"], observes: true, spread: true },
+    },
+    { ...programs, value: "energy", changed: { scoring: "energy", sleep: ["off", "off"], observes: false } },
   ],
   POLICY: [
     {
       ...play,
       value: "static_partition",
       changed: {
-        summary: "3 nodes, static_partition, seed 1, speed 60",
+        summary: "3 nodes, partition, static_partition, seed 1, speed 60",
         introduced: "3 simulated nodes (static_partition) up to 60 times",
       },
     },
@@ -162,8 +182,8 @@ const table: VariableTable = {
       ...play,
       value: "30",
       changed: {
-        summary: "3 nodes, energy, seed 1, speed 30",
-        introduced: "3 simulated nodes (energy) up to 30 times",
+        summary: "3 nodes, energy-sleep, fit_aware_v1, seed 1, speed 30",
+        introduced: "3 simulated nodes (energy-sleep) up to 30 times",
       },
     },
     { ...programs, value: "30", changed: { agentInterval: 30_000 } },
@@ -182,7 +202,7 @@ const table: VariableTable = {
     changed: { json: true, starting: "starting 3 simulated nodes in an embedded cluster" },
   },
   SEED: [
-    { ...play, value: "7", changed: { summary: "3 nodes, energy, seed 7, speed 60" } },
+    { ...play, value: "7", changed: { summary: "3 nodes, energy-sleep, fit_aware_v1, seed 7, speed 60" } },
     { ...programs, value: "7", changed: { seed: 7 } },
   ],
   KUBECONFIG: {

@@ -29,6 +29,12 @@ const table: VariableTable = {
   HARDWARE_CATALOG_PATH: { value: `${seen.FOLDER}/catalogue.yaml`, observe: seen.labelled, byDefault: 25, changed: 43 },
   CACHE_TTL: { value: "10m", observe: seen.askedAgain, byDefault: true, changed: false },
   TWIN_STALENESS_THRESHOLD: { ...scoring, value: "1m", changed: { cores: { calm: 53, draining: 40, old: 50 } } },
+  PRESET: {
+    value: "energy",
+    observe: seen.ranking,
+    byDefault: { calm: 53, draining: 40, old: 53 },
+    changed: { calm: 100, draining: 100, old: 100 },
+  },
   SCORING: {
     value: "energy",
     observe: seen.ranking,

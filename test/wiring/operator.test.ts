@@ -161,6 +161,12 @@ const table: VariableTable = {
     byDefault: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 64.2 %" },
     changed: { performance: "CPU 100 %, GPU 100 %", eco: "GPU 51.2 %" },
   },
+  PRESET: {
+    value: "energy-sleep",
+    observe: seen.sleeping,
+    byDefault: "0 off, 0 recommended",
+    changed: "2 off, 0 recommended",
+  },
   ECO_MAX_SLOWDOWN_PCT: [
     {
       value: "10",

@@ -1,5 +1,4 @@
 import type * as z from "zod";
-import { presetVariables } from "../../core/presets/index.ts";
 import { fail, ok, type Result } from "../../core/units/index.ts";
 import { printable } from "../log/index.ts";
 import { misspeltVariableWarnings } from "./misspelt-variables.ts";
@@ -10,7 +9,7 @@ import { type ConfigSchema, type DefaultContext, factsOf, flagOf, type RawValues
 type Source = "flag" | "environment" | "preset" | "default" | "derived";
 
 export interface ConfigInputs {
-  /** For what its preset sets, and for warnings about variables that it had in an earlier version. */
+  /** For warnings about variables that it had in an earlier version. */
   readonly program?: string;
   readonly env: RawValues;
   /** By variable name, as in `env`. */
@@ -42,7 +41,6 @@ interface ConfigProblem {
 }
 
 const MAX_SHOWN_LENGTH = 160;
-const PRESET = "PRESET";
 
 /**
  * Parses the configuration of a program. Flags override the environment, which overrides the preset, which overrides defaults.
@@ -53,7 +51,7 @@ export function parseConfig<Config extends ConfigSchema>(
   { program = "", env, flags, machine, known = [] }: ConfigInputs,
 ): Result<ParsedConfig<z.output<Config>>, RefusedConfig> {
   const names = variableNames(config);
-  const { texts, sources } = resolve(config, { program, flags, env, machine });
+  const { texts, sources } = resolve(config, flags, env, machine);
   const ofEnvironment = names.filter((name) => !factsFor(config, name).flagOnly);
   const removed = removedFrom(program);
   const warnings = [
@@ -80,10 +78,7 @@ export function parseConfig<Config extends ConfigSchema>(
 
 const setIn = (env: RawValues): string[] => Object.keys(env).filter((name) => (env[name]?.trim() ?? "") !== "");
 
-function resolve(
-  config: ConfigSchema,
-  { program = "", flags, env, machine }: Pick<ConfigInputs, "program" | "flags" | "env" | "machine">,
-) {
+function resolve(config: ConfigSchema, flags: RawValues, env: RawValues, machine: DefaultContext) {
   const texts: Record<string, string | undefined> = {};
   const sources: Record<string, Source> = {};
   const set = (name: string, byPreset: RawValues): void => {
@@ -98,10 +93,11 @@ function resolve(
     texts[name] = text;
     sources[name] = source;
   };
-  const hasPreset = Object.hasOwn(config.shape, PRESET);
-  if (hasPreset) set(PRESET, {});
-  const byPreset = hasPreset ? presetVariables(texts[PRESET] ?? "", program) : {};
-  for (const name of variableNames(config)) set(name, byPreset);
+  const names = variableNames(config);
+  const setters = names.filter((name) => factsFor(config, name).sets !== undefined);
+  for (const name of setters) set(name, {});
+  const byPreset = Object.assign({}, ...setters.map((name) => factsFor(config, name).sets?.(texts[name] ?? "")));
+  for (const name of names) set(name, byPreset);
   const given = { ...texts };
   for (const name of variableNames(config)) {
     const { derived } = factsFor(config, name);

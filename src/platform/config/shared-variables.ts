@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { labels } from "../../core/api/index.ts";
-import { DEFAULT_PRESET, presetNames } from "../../core/presets/index.ts";
+import { DEFAULT_PRESET, type PresetProgram, presetNames, presetVariables } from "../../core/presets/index.ts";
 import { createLogger, type Logger, logFormats, logLevels } from "../log/index.ts";
 import { group } from "./variable.ts";
 import { choice, flag, labelKey, objectName, path } from "./variable-types.ts";
@@ -55,10 +55,11 @@ export const sharedVariables = [
 ] as const;
 export type SharedVariable = (typeof sharedVariables)[number];
 
-/** The variable PRESET. */
-export const preset = () =>
+/** The variable PRESET of a program. */
+export const preset = (program: PresetProgram) =>
   choice(presetNames, {
     default: DEFAULT_PRESET,
+    sets: (name) => presetVariables(name, program),
     about: "What the whole installation is for. Sets other variables unless they are set themselves; see Presets.",
   });
 

@@ -36,6 +36,8 @@ export interface VariableOptions {
   readonly about: string;
   readonly default?: string;
   readonly derived?: Derived;
+  /** The variables that a value of this one sets, unless they are set themselves. */
+  readonly sets?: (text: string) => RawValues;
 }
 
 /** The documentation of a variable; stored in a zod registry beside its schema. */
@@ -48,6 +50,7 @@ export interface VariableFacts {
   readonly flagOnly: boolean;
   readonly default: string | undefined;
   readonly derived: Derived | undefined;
+  readonly sets: VariableOptions["sets"];
   /** The printable value: on one line, in canonical form, with secrets redacted. */
   show(text: string): string;
   /** The original text with secrets redacted. */
@@ -94,6 +97,7 @@ export function variable<Value, const Options extends VariableOptions>(
     flagOnly: false,
     default: options.default,
     derived: options.derived,
+    sets: options.sets,
     redact,
     show: (text) => {
       const result = kind.show === undefined ? undefined : kind.read(text);

@@ -31,7 +31,7 @@ import {
 export const agentConfig = configOf(
   {
     ...group("The agent", {
-      PRESET: preset(),
+      PRESET: preset("agent"),
       AGENT_MODE: choice(["daemonset", "pool"], {
         default: "daemonset",
         about: "daemonset controls the node it runs on; pool controls many nodes over HTTP and never its own host.",

@@ -71,6 +71,17 @@ describe("CapAudit", () => {
     );
   });
 
+  it("PRE-08 expects no cap of agents that only observe", () => {
+    const observed = (caps: Caps) => {
+      const audit = new CapAudit(() => machine(caps), true);
+      audit.published("a", eco, { real: 0, simulated: 0 });
+      audit.compareSettled({ real: 0, simulated: 0 }, { real: 0, simulated: 0 });
+      return audit.figures;
+    };
+    expect(observed({})).toMatchObject({ compared: 1, eco: 1, different: 0 });
+    expect(observed(enforced).examples).toEqual(["a: CPU 216 W instead of 360 W, GPU 420 W instead of 700 W"]);
+  });
+
   it("compares caps only after both settling times have passed since the last change", () => {
     const audit = new CapAudit(() => machine({}));
     audit.published("a", eco, { real: 5, simulated: 300 });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { run } from "./cli.ts";
 import { schedulerConfigText } from "./scheduler-config.ts";
 
 const options = {
@@ -14,6 +15,18 @@ const options = {
   energy: false,
 };
 
+async function joulie(args: readonly string[]) {
+  const said = { out: "", err: "" };
+  const world = {
+    env: {},
+    machine: { isTerminal: false, exists: () => false },
+    out: (text: string) => (said.out += text),
+    err: (text: string) => (said.err += text),
+  };
+  await run(args, [], world);
+  return said;
+}
+
 describe("joulie scheduler-config", () => {
   it("prints the configuration of the guide, with names instead of whole Nodes", () => {
     const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler.yaml"), "utf8");
@@ -24,6 +37,23 @@ describe("joulie scheduler-config", () => {
   it("prints the configuration of the guide for SCORING=energy", () => {
     const guide = readFileSync(join(import.meta.dirname, "../../../docs/guides/kube-scheduler-energy.yaml"), "utf8");
     expect(parse(schedulerConfigText({ ...options, energy: true }))).toEqual(parse(guide));
+  });
+
+  it.each([
+    ["observe", false],
+    ["partition", false],
+    ["energy", true],
+    ["energy-sleep", true],
+  ])("PRE-07 prints for the preset %s the configuration with energy: %s", async (preset, energy) => {
+    const { out } = await joulie(["scheduler-config", "--preset", preset]);
+    expect(out).toBe(schedulerConfigText({ ...options, energy }));
+    expect((await joulie(["scheduler-config", "--preset", preset, "--energy"])).out).toBe(
+      schedulerConfigText({ ...options, energy: true }),
+    );
+  });
+
+  it("PRE-07 rejects a preset that does not exist", async () => {
+    expect((await joulie(["scheduler-config", "--preset", "full"])).err).toContain("Allowed choices are observe");
   });
 
   it("names another Service, scheduler and scheme", () => {

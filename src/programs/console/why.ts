@@ -93,7 +93,7 @@ async function extenderSettings(
   const { extenderConfig } = await import("../extender/index.ts");
   for (const { value, from } of answers) {
     const { variables } = value as { readonly variables?: Readonly<Record<string, string>> };
-    const settings = variables && (await settingsIn("extender", extenderConfig, variables));
+    const settings = variables && (await settingsIn(extenderConfig, variables));
     if (settings?.ok === true)
       return { values: settings.value, source: `the extender's settings (${from})`, isFormulaKnown: true };
   }

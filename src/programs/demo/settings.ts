@@ -60,7 +60,7 @@ export const schedulerSettings = (
     : { percentageOfNodesToScore: SCORED_PCT };
 
 export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
-  configured("fleet", fleetConfig, {
+  configured(fleetConfig, {
     SIMULATOR_ADDR: "127.0.0.1:0",
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
@@ -76,7 +76,7 @@ export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
   });
 
 export const operatorSettings = (config: DemoConfig, plane: Embedded, { operator }: ProgramPorts, simulator: string) =>
-  configured("operator", operatorConfig, {
+  configured(operatorConfig, {
     PRESET: presetOf(config, plane),
     POLICY_TYPE: config.POLICY,
     ...(sleeps(config, plane) && { SLEEP_AFTER: "5m" }),
@@ -90,7 +90,7 @@ export const operatorSettings = (config: DemoConfig, plane: Embedded, { operator
   });
 
 export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simulator: string, folder: string) =>
-  configured("agent", agentConfig, {
+  configured(agentConfig, {
     PRESET: config.PRESET,
     AGENT_MODE: "pool",
     // About once per second of real time, but not more often than the agent's default interval.
@@ -111,7 +111,7 @@ export const agentSettings = (config: DemoConfig, { agent }: ProgramPorts, simul
   });
 
 export const powerSettings = ({ power }: Pick<ProgramPorts, "power">) =>
-  configured("power", powerConfig, { METRICS_ADDR: `127.0.0.1:${power}`, POD_NAMESPACE: DEMO_NAMESPACE });
+  configured(powerConfig, { METRICS_ADDR: `127.0.0.1:${power}`, POD_NAMESPACE: DEMO_NAMESPACE });
 
 export function powerTimes(config: DemoConfig): PowerTimes {
   const speed = wantedSpeed(config);
@@ -125,7 +125,7 @@ export function powerTimes(config: DemoConfig): PowerTimes {
 }
 
 export const extenderSettings = (config: DemoConfig, plane: Embedded, { extender, extenderMetrics }: ProgramPorts) =>
-  configured("extender", extenderConfig, {
+  configured(extenderConfig, {
     PRESET: presetOf(config, plane),
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
@@ -133,7 +133,7 @@ export const extenderSettings = (config: DemoConfig, plane: Embedded, { extender
   });
 
 export const dashboardSettings = ({ operator, extender }: ProgramPorts, port: number) =>
-  configured("dashboard", dashboardConfig, {
+  configured(dashboardConfig, {
     DASHBOARD_ADDR: `127.0.0.1:${port}`,
     METRICS_ADDR: "127.0.0.1:0",
     POD_NAMESPACE: DEMO_NAMESPACE,
@@ -142,9 +142,9 @@ export const dashboardSettings = ({ operator, extender }: ProgramPorts, port: nu
   });
 
 /** Ignores the environment: the shell's variables may be meant for a real installation. */
-function configured<Config extends ConfigSchema>(program: string, config: Config, texts: RawValues): z.output<Config> {
+function configured<Config extends ConfigSchema>(config: Config, texts: RawValues): z.output<Config> {
   const machine = { isTerminal: false, exists: () => false };
-  const parsed = parseConfig(config, { program, env: {}, flags: texts, machine });
+  const parsed = parseConfig(config, { env: {}, flags: texts, machine });
   if (parsed.ok) return parsed.value.values;
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", parsed.error.problems.map(({ message }) => message).join("; "));
 }

@@ -42,7 +42,9 @@ describe("summaryText", () => {
 
   it("prints results, resource usage and the figures of failed checks", () => {
     const text = summaryText(summary);
-    expect(text).toContain("40 nodes under queue_aware_v1 for 60 s: 60 minutes simulated, 258 jobs finished\n");
+    expect(text).toContain(
+      "40 nodes with partition (queue_aware_v1) for 60 s: 60 minutes simulated, 258 jobs finished\n",
+    );
     expect(text).toContain("drains: 3 deferred, 1 completed, 2 taken back; at most 405 MiB of memory");
     expect(text).toContain(
       "energy at the wall: 33.3 kWh; saved by caps and sleep: 8.4 kWh (20.1 %), estimated as by `joulie savings`",

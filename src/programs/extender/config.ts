@@ -28,7 +28,7 @@ const scorings = ["headroom", "energy"] as const;
 export const extenderConfig = configOf(
   {
     ...group("The extender", {
-      PRESET: preset(),
+      PRESET: preset("extender"),
       EXTENDER_ADDR: address({
         default: ":9876",
         about: "Address for kube-scheduler: /filter, /prioritize and debug pages.",

@@ -51,7 +51,7 @@ const zoneTemplate = (about: string) => text({ contains: "{zone}", allowed: `${M
 export const operatorConfig = configOf(
   {
     ...group("The operator", {
-      PRESET: preset(),
+      PRESET: preset("operator"),
       RECONCILE_INTERVAL: duration({
         default: "1m",
         about: "How often plans are made; changes that matter come sooner.",

@@ -160,7 +160,10 @@ describe("nodes that sleep", () => {
 
 describe("validation of joulie simulate flags", () => {
   it.each<[RawValues, string]>([
-    [{ ARM: "best" }, '--arm="best" is not an arm; allowed: ARM, ARM+sleep or either with :POLICY'],
+    [
+      { ARM: "best" },
+      '--arm="best" is not an arm; allowed: a preset (partition, energy, energy-sleep), ARM, ARM+sleep or either with :POLICY',
+    ],
     [{ ARM: "least,most" }, "is not an arm"],
     [{ COMPARE: "least,,most" }, "contains an unknown arm, or one twice"],
     [{ COMPARE: "least,least:none" }, "contains an unknown arm, or one twice"],

@@ -25,21 +25,20 @@ export async function programSettings<Config extends ConfigSchema>(
   config: Config,
 ): Promise<ProgramSettings<z.output<Config>>> {
   const { env, source, isInstalled } = await installedVariables(client, namespace, program);
-  const parsed = await settingsIn(program, config, env);
+  const parsed = await settingsIn(config, env);
   if (parsed.ok) return { values: parsed.value, source, isInstalled };
-  const defaults = await settingsIn(program, config, {});
+  const defaults = await settingsIn(config, {});
   if (!defaults.ok) throw new Error(`the defaults of ${program} are invalid`);
   return { values: defaults.value, source: `default settings: ${parsed.error}`, isInstalled: false };
 }
 
 /** The configuration of a program with these variables, or the first problem. */
 export async function settingsIn<Config extends ConfigSchema>(
-  program: string,
   config: Config,
   env: Readonly<Record<string, string>>,
 ): Promise<Result<z.output<Config>, string>> {
   const { parseConfig } = await import("../../../platform/config/index.ts");
-  const parsed = parseConfig(config, { program, env, flags: {}, machine: { isTerminal: false, exists: () => false } });
+  const parsed = parseConfig(config, { env, flags: {}, machine: { isTerminal: false, exists: () => false } });
   return parsed.ok ? ok(parsed.value.values) : fail(parsed.error.problems[0]?.message ?? "");
 }
 
