@@ -255,6 +255,7 @@ describe("the chart", () => {
     [{ extender: { tls: { enabled: true } } }, "needs extender.tls.secretName"],
     [{ extender: { tls: { verifyClients: true } } }, "needs extender.tls.enabled"],
     [{ mode: "cap" }, "/mode"],
+    [{ preset: "full" }, "/preset"],
     [{ agent: { env: { RECONCILE_INTERVALL: "1s" } } }, "RECONCILE_INTERVALL"],
     [{ agent: { env: { NODE_NAME: "x" } } }, "NODE_NAME"],
     [{ agnet: {} }, "agnet"],
@@ -361,6 +362,83 @@ describe("the chart", () => {
     expect(text).toContain("weight: 10");
     expect(await render({ scheduler: { enabled: true } })).not.toContain("MostAllocated");
   });
+
+  /** What the programs of a release get, and what rights they have. */
+  const installedBy = async (values: object) => {
+    const rendered = objects(await render(values));
+    const variable = (program: string, name: string) =>
+      rendered
+        .find((one) => one.metadata.name === `joulie-${program}` && one.spec?.template !== undefined)
+        ?.spec?.template?.spec.containers[0].env.find((one) => one.name === name)?.value;
+    const allows = (program: string, resource: string) =>
+      rendered.some(
+        (one) =>
+          one.kind === "ClusterRole" &&
+          one.metadata.name === `joulie-${program}` &&
+          (one as unknown as { rules: { resources: string[] }[] }).rules.some(({ resources }) =>
+            resources.includes(resource),
+          ),
+      );
+    return {
+      presets: ["operator", "agent", "extender"].map((program) => variable(program, "PRESET")).join(),
+      overrides: [variable("agent", "SIMULATE_ONLY"), variable("operator", "SLEEP_MODE")].join(),
+      operatorReadsSwitches: allows("operator", "powerendpoints"),
+      extenderReadsPods: allows("extender", "pods"),
+      power: rendered.some(({ kind, metadata }) => kind === "Deployment" && metadata.name === "joulie-power"),
+    };
+  };
+  const thrice = (preset: string) => [preset, preset, preset].join();
+  const plain = { operatorReadsSwitches: false, extenderReadsPods: false, power: false, overrides: "," };
+  const energy = { ...plain, extenderReadsPods: true };
+  const sleeping = { ...energy, operatorReadsSwitches: true, power: true };
+  it.each([
+    [{}, { ...plain, presets: thrice("observe") }],
+    [{ preset: "partition" }, { ...plain, presets: thrice("partition") }],
+    [{ preset: "energy" }, { ...energy, presets: thrice("energy") }],
+    [{ preset: "energy-sleep" }, { ...sleeping, presets: thrice("energy-sleep") }],
+    [{ mode: "enforce" }, { ...plain, presets: thrice("partition"), overrides: "false," }],
+    [
+      { preset: "energy", mode: "observe" },
+      { ...energy, presets: thrice("energy"), overrides: "true," },
+    ],
+    [
+      { preset: "energy-sleep", sleep: { mode: "off" } },
+      { ...energy, presets: thrice("energy-sleep"), overrides: ",off" },
+    ],
+    [
+      { preset: "energy-sleep", extender: { env: { SCORING: "headroom" } } },
+      {
+        ...sleeping,
+        presets: thrice("energy-sleep"),
+        extenderReadsPods: false,
+      },
+    ],
+  ])("PRE-06 gives all programs one preset, and the rights for it: %j", async (values, expected) => {
+    expect(await installedBy(values)).toEqual(expected);
+  });
+
+  it.each(["observe", "partition", "energy", "energy-sleep"])(
+    "PRE-06 configures its own kube-scheduler for the preset %s as `joulie scheduler-config` does",
+    async (preset) => {
+      const config = objects(await render({ preset, scheduler: { enabled: true } })).find(
+        ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "joulie-scheduler",
+      ) as unknown as { data: { "config.yaml": string } };
+      const printed = await joulie(
+        [
+          "scheduler-config",
+          "--preset",
+          preset,
+          "--scheduler-name",
+          "joulie-scheduler",
+          "--host",
+          "joulie-scheduler-extender.joulie-system.svc",
+        ],
+        "",
+      );
+      const expected = { ...(parse(printed.text) as object), leaderElection: { leaderElect: false } };
+      expect(parse(config.data["config.yaml"])).toEqual(expected);
+    },
+  );
 
   it("SCH-53 always deploys the extender", async () => {
     for (const values of Object.values(valueSets)) {
@@ -649,7 +727,7 @@ describe("the chart", () => {
     // No kubelet runs the Jobs here.
     const how = ["--namespace", "joulie-system", "--no-hooks"];
     const installed = await real("install", ...release, "--no-hooks", ...jsonFlags({}));
-    expect(installed).toContain("installed in mode observe: it measures and plans, and sets no power cap");
+    expect(installed).toContain("installed with the preset observe: it measures and plans, and sets no power cap");
     expect(installed).toContain("needs the Pod Security level privileged");
     expect(installed).toContain("kubectl annotate namespace joulie-system joulie.io/stop=true");
     // The notes repeat the Job's question: other arguments would report rights that this installation does not need.
@@ -658,7 +736,7 @@ describe("the chart", () => {
     // A StatefulSet replaces the DaemonSet.
     const values = { mode: "enforce", agent: { mode: "pool" }, operator: { env: { NODE_SELECTOR: "team in (a, b)" } } };
     const upgraded = await real("upgrade", ...release, "--no-hooks", ...jsonFlags(values));
-    expect(upgraded).toContain("installed in mode enforce.");
+    expect(upgraded).toContain("installed with the preset partition.");
     const words = checkArguments(objects(await render(values)));
     expect(words).toContain("agent-pool,operator,extender");
     expect(upgraded).toContain(
@@ -798,12 +876,19 @@ describe("the chart", () => {
     expect(text).not.toContain("may not");
     await plane.createNodes(["sleeper"]);
     await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
-    await expect(
-      real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=off"),
-    ).rejects.toThrow("set sleep.mode=recommend");
-    await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=recommend");
+    const installed = async (...values: string[]): Promise<string> => {
+      await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), ...values);
+      const { stdout } = await plane.kubectl(["get", "deployments", "-n", "joulie-system", "-o", "name"]);
+      return stdout;
+    };
+    expect(await installed()).toContain("joulie-power");
     await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep-"]);
-    await real("upgrade", ...release, "--no-hooks", ...jsonFlags({}), "--set", "sleep.mode=off");
+    const endpoint = { apiVersion: "joulie.io/v1alpha1", kind: "PowerEndpoint", metadata: { name: "sleeper" } };
+    const spec = { nodeName: "sleeper", webhook: { url: "https://power.example/{node}" } };
+    await plane.kubectl(["create", "-f", "-"], { input: JSON.stringify({ ...endpoint, spec }) });
+    expect(await installed("--set", "preset=energy")).toContain("joulie-power");
+    await plane.kubectl(["delete", "powerendpoint", "sleeper"]);
+    expect(await installed()).not.toContain("joulie-power");
     await real("uninstall", "joulie", "--namespace", "joulie-system", "--no-hooks");
     await plane.kubectl(["delete", "node", "sleeper"]);
   });

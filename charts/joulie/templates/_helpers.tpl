@@ -86,6 +86,12 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 {{- get (index $root.Values $program "env") $name | default $byPreset }}
 {{- end }}
 
+{{/* Not empty if agents set no cap. */}}
+{{- define "joulie.observes" -}}
+{{- $byPreset := eq (include "joulie.variable" (list . "agent" "SIMULATE_ONLY" "false")) "true" }}
+{{- if ternary (eq .Values.mode "observe") $byPreset (ne .Values.mode "") }}true{{ end }}
+{{- end }}
+
 {{/* How the extender scores: headroom or energy. */}}
 {{- define "joulie.scoring" -}}
 {{ include "joulie.variable" (list . "extender" "SCORING" "headroom") }}
@@ -97,14 +103,18 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 {{- end }}
 
 {{/*
-Not empty if the power program is installed. One that is there stays while there are PowerEndpoints: without it nothing
-would wake a sleeping node. Helm cannot see them where it renders without a cluster.
+Not empty if the power program is installed. One that is there stays while there are PowerEndpoints or sleeping nodes:
+without it nothing would wake them. Helm cannot see them where it renders without a cluster.
 */}}
 {{- define "joulie.hasPower" -}}
 {{- if or .Values.power.enabled (ne (include "joulie.sleepMode" .) "off") -}}
 true
 {{- else if lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-power" (include "joulie.fullname" .)) -}}
-{{- with (lookup "joulie.io/v1alpha1" "PowerEndpoint" "" "").items -}}true{{- end }}
+{{- $kept := (lookup "joulie.io/v1alpha1" "PowerEndpoint" "" "").items }}
+{{- range (lookup "v1" "Node" "" "").items }}
+{{- range .spec.taints }}{{ if eq .key "joulie.io/asleep" }}{{ $kept = true }}{{ end }}{{ end }}
+{{- end }}
+{{- if $kept }}true{{ end }}
 {{- end }}
 {{- end }}
 
