@@ -85,6 +85,8 @@ describe("joulie power on a real API server", () => {
       settle: milliseconds(1000),
       pollInterval: milliseconds(200),
       refreshInterval: milliseconds(1000),
+      // Otherwise the node stays awake for five minutes after its test.
+      awakeAtLeast: milliseconds(1000),
     };
     const world = { transport, clock: systemClock, ioClock: systemClock, random: systemRandom, log, times };
     const ending = new AbortController();
@@ -152,9 +154,6 @@ describe("joulie power on a real API server", () => {
     expect(actions).toEqual(["shutdown", "on"]);
     expect(await taints()).not.toContain("joulie.io/asleep");
 
-    // A node stays awake for five minutes after a wake.
-    const status = { lastWake: { at: "2020-01-01T00:00:00Z" }, lastSleep: { at: "2019-01-01T00:00:00Z" } };
-    await plane.api.mergePatch(`${endpoint}/status`, { status });
     await plane.api.mergePatch(twin, { spec: { power: { state: "off", reason: "a test" } } });
     await eventually(async () => (await powerOf()) === "off").catch(async () => {
       const found = await plane.api.get<PowerEndpoint>(endpoint);
