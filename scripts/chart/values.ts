@@ -80,6 +80,51 @@ const presetsText = Object.entries(presets)
   .map(([name, { about }]) => `${name}: ${about.replaceAll("`", "")}`)
   .join(" ");
 
+const kindSchema = {
+  type: "object",
+  required: ["name", "labels"],
+  properties: {
+    name: { type: "string", pattern: "^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$" },
+    labels: { type: "object", minProperties: 1, additionalProperties: { type: "string" } },
+    host: { type: "object" },
+    gpu: { type: "object" },
+    resources: { type: "object" },
+  },
+  additionalProperties: false,
+};
+
+const NFD = "feature.node.kubernetes.io";
+const present = (...devices: readonly string[]) =>
+  Object.fromEntries(devices.map((device) => [`${NFD}/pci-${device}.present`, "true"]));
+
+/** Labels of the GPU operators, the device plugins and Node Feature Discovery. PCI classes 03 are displays, 12 accelerators. */
+const gpuKinds = [
+  {
+    name: "nvidia",
+    labels: { "nvidia.com/gpu.present": "true", ...present("10de", "0300_10de", "0302_10de") },
+    gpu: { nvidia: { enabled: true } },
+  },
+  {
+    name: "drm",
+    labels: {
+      [`${NFD}/amd-gpu`]: "true",
+      "intel.feature.node.kubernetes.io/gpu": "true",
+      ...present("1200_1002", "0380_1002", "0300_1002", "0380_8086"),
+    },
+    host: { drm: true },
+  },
+];
+
+/** ARM servers and virtual machines have no RAPL. EPYC CPUs take caps through HSMP. */
+const hostKinds = [
+  {
+    name: "no-rapl",
+    labels: { "kubernetes.io/arch": "arm64", [`${NFD}/cpu-cpuid.HYPERVISOR`]: "true" },
+    host: { powercap: false },
+  },
+  { name: "amd", labels: { [`${NFD}/cpu-model.vendor_id`]: "AMD" }, host: { hsmp: true } },
+];
+
 /** Every value of the chart. `npm run generate` writes values.yaml, values.schema.json and the reference from it. */
 export const chartValues = (configs: ProgramConfigs): Section => {
   const env = (program: keyof ProgramConfigs) =>
@@ -146,6 +191,13 @@ export const chartValues = (configs: ProgramConfigs): Section => {
         1,
       ),
       resources: resources("10m", "100Mi", "192Mi"),
+      kinds: section(
+        "Kinds of nodes, in mode daemonset. Each kind gets a DaemonSet of its own, which asks for no more than its nodes have. A node is of the first group in each list of which it has a label, and of none otherwise.",
+        {
+          gpus: list(gpuKinds, "Groups of nodes by their GPUs: name, labels, and the values of agent that differ there.", kindSchema),
+          hosts: list(hostKinds, "Groups of nodes by their host, likewise.", kindSchema),
+        },
+      ),
       host: section("What an agent sees of its host. Each folder is mounted on its own, outside of /sys.", {
         sysPath: text("/sys", "The host's sysfs. Tests name a copy."),
         powercap: flag(true, "Mount devices/virtual/powercap: RAPL power caps and energy."),

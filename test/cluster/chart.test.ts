@@ -118,6 +118,28 @@ const valueSets: Readonly<Record<string, object>> = {
   "OpenShift and a pool": { openshift: { scc: true }, agent: { mode: "pool" } },
 };
 
+interface AffinePod {
+  readonly affinity?: {
+    readonly nodeAffinity: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution: {
+        readonly nodeSelectorTerms: readonly {
+          readonly matchExpressions: readonly {
+            readonly key: string;
+            readonly operator: "In" | "NotIn";
+            readonly values: readonly string[];
+          }[];
+        }[];
+      };
+    };
+  };
+}
+
+/** Whether the required node affinity of a pod holds for these labels. */
+const isChosen = ({ affinity }: AffinePod, labels: Readonly<Record<string, string>>): boolean =>
+  affinity?.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.some(({ matchExpressions }) =>
+    matchExpressions.every(({ key, operator, values }) => values.includes(labels[key] ?? "") === (operator === "In")),
+  ) ?? true;
+
 /** Kinds of other projects, which this API server does not know. */
 const foreign = /^(monitoring\.coreos\.com|security\.openshift\.io)\//;
 
@@ -809,51 +831,124 @@ describe("the chart", () => {
     for (const [, name = ""] of classes) expect(input).toContain(name);
   });
 
-  it("serves a mixed cluster with the two releases of the install guide, in one namespace", async () => {
-    const guide = readFileSync(join(import.meta.dirname, "../../docs/guides/install.md"), "utf8");
-    const section = guide.split("\n## Mixed clusters\n")[1]?.split("\n## ")[0] ?? "";
-    const [first, second] = [...section.matchAll(/^```yaml\n(.*?)^```/gms)].map(
-      ([, text = ""]) => parse(text) as object,
-    );
-    const real = await helmOf(folder, plane.admin.kubeconfig);
-    const install = async (name: string, values: object | undefined) =>
-      real("install", name, ...release.slice(1), "--no-hooks", ...jsonFlags(values ?? {}));
-    await install("joulie", first);
-    await install("joulie-gpu", second);
-    const agentOf = async (name: string) => {
-      const { stdout } = await plane.kubectl(["get", "daemonset", name, "-n", "joulie-system", "--output", "json"]);
-      return (JSON.parse(stdout) as Rendered).spec?.template?.spec;
-    };
-    const gpu = "nvidia.com/gpu.present";
-    const matchExpressions = [{ key: gpu, operator: "DoesNotExist" }];
-    const required = { nodeSelectorTerms: [{ matchExpressions }] };
-    expect(await agentOf("joulie-agent")).toMatchObject({
-      nodeSelector: { "joulie.io/managed": "true" },
-      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } },
+  describe("kinds of nodes", () => {
+    const present = (device: string) => ({ [`feature.node.kubernetes.io/pci-${device}.present`]: "true" });
+    const virtual = { "feature.node.kubernetes.io/cpu-cpuid.HYPERVISOR": "true" };
+    const epyc = { "feature.node.kubernetes.io/cpu-model.vendor_id": "AMD" };
+    const arm = { "kubernetes.io/arch": "arm64" };
+    type Labels = Readonly<Record<string, string>>;
+
+    /** The agents that run on a node with these labels: the end of the name, what they may write, and their rights. */
+    const agentsOn = async (labels: Labels, values: object = {}) =>
+      objects(await render(values))
+        .filter(({ kind, spec }) => kind === "DaemonSet" && isChosen(spec?.template?.spec as AffinePod, labels))
+        .map(({ metadata, spec }) => {
+          const { volumes, containers } = spec?.template?.spec as unknown as MountingPod;
+          const readOnly = new Set(containers[0].volumeMounts.filter((one) => one.readOnly).map(({ name }) => name));
+          return {
+            kind: metadata.name.replace("joulie-agent", ""),
+            writes: volumes
+              .filter(({ name, hostPath }) => hostPath?.path.startsWith("/sys") && !readOnly.has(name))
+              .map(({ hostPath }) => hostPath?.path.replace("/sys/devices", "") ?? "")
+              .toSorted()
+              .join(" "),
+            isAdmin: JSON.stringify(spec).includes("SYS_ADMIN"),
+          };
+        });
+
+    it.each<[string, Labels, object]>([
+      ["without labels", {}, { kind: "", writes: "/system/cpu /virtual/powercap", isAdmin: false }],
+      ["in a virtual machine", virtual, { kind: "-no-rapl", writes: "/system/cpu", isAdmin: false }],
+      ["with ARM CPUs", arm, { kind: "-no-rapl", writes: "/system/cpu", isAdmin: false }],
+      ["with EPYC CPUs", epyc, { kind: "-amd", writes: "/platform /system/cpu /virtual/powercap", isAdmin: false }],
+      [
+        "with NVIDIA GPUs found by their own operator",
+        { "nvidia.com/gpu.present": "true" },
+        { kind: "-nvidia", writes: "/system/cpu /virtual/powercap", isAdmin: true },
+      ],
+      [
+        "with NVIDIA GPUs in a virtual machine",
+        { ...present("0302_10de"), ...virtual },
+        {
+          kind: "-nvidia-no-rapl",
+          writes: "/system/cpu",
+          isAdmin: true,
+        },
+      ],
+      [
+        "with AMD GPUs and EPYC CPUs",
+        { ...present("1200_1002"), ...epyc },
+        {
+          kind: "-drm-amd",
+          writes: " /platform /system/cpu /virtual/powercap",
+          isAdmin: false,
+        },
+      ],
+      [
+        "with NVIDIA and AMD GPUs",
+        { ...present("10de"), ...present("0380_1002") },
+        {
+          kind: "-nvidia",
+          writes: "/system/cpu /virtual/powercap",
+          isAdmin: true,
+        },
+      ],
+    ])("X-240 a node %s gets one agent, which asks for what the node has", async (_, labels, expected) => {
+      expect(await agentsOn(labels)).toEqual([expected]);
     });
-    expect(await agentOf("joulie-gpu-agent")).toMatchObject({
-      nodeSelector: { "joulie.io/managed": "true", [gpu]: "true" },
-      runtimeClassName: "nvidia",
+
+    it("X-240 any node gets exactly one agent, also beside an affinity of the user", async () => {
+      const keys = [
+        virtual,
+        epyc,
+        arm,
+        present("10de"),
+        present("1200_1002"),
+        { "intel.feature.node.kubernetes.io/gpu": "true" },
+      ];
+      const own = {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: "zone", operator: "In", values: ["a"] }] },
+              { matchExpressions: [{ key: "zone", operator: "In", values: ["b"] }] },
+            ],
+          },
+        },
+      };
+      const daemonSets = async (values: object) =>
+        objects(await render(values)).filter(({ kind }) => kind === "DaemonSet");
+      const [plain, affine] = await Promise.all([daemonSets({}), daemonSets({ agent: { affinity: own } })]);
+      const countOf = (sets: readonly Rendered[], labels: Labels) =>
+        sets.filter(({ spec }) => isChosen(spec?.template?.spec as AffinePod, labels)).length;
+      for (let bits = 0; bits < 2 ** keys.length; bits++) {
+        const labels: Labels = Object.assign({}, ...keys.filter((_, index) => (bits >> index) % 2 === 1));
+        expect([labels, countOf(plain, labels)]).toEqual([labels, 1]);
+        expect([labels, countOf(affine, labels)]).toEqual([labels, 0]);
+        expect([labels, countOf(affine, { ...labels, zone: "b" })]).toEqual([labels, 1]);
+      }
     });
-    // The hooks of the first release check it as before, and the second one has none that cleans up the cluster.
-    expect((await checkOnce(checkArguments(objects(await render(first ?? {}))))).text).not.toContain("may not");
-    const ofSecond = objects(await helm("template", "joulie-gpu", ...release.slice(1), ...jsonFlags(second ?? {})));
-    expect(ofSecond.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name)).toEqual([
-      "joulie-gpu-check",
-    ]);
-    // A node that sleeps by the first release does not keep the second from its upgrade, which has no power program.
-    await plane.createNodes(["sleeper"]);
-    await plane.kubectl(["taint", "node", "sleeper", "joulie.io/asleep:NoSchedule"]);
-    await real("upgrade", "joulie-gpu", ...release.slice(1), "--no-hooks", ...jsonFlags(second ?? {}));
-    await plane.kubectl(["delete", "node", "sleeper"]);
-    // The alert about an unreachable extender is about the one that kube-scheduler asks.
-    const monitored = await render({ ...first, monitoring: { enabled: true, rules: true } });
-    expect(monitored).toContain(
-      'absent(joulie_scheduler_request_bytes{namespace="joulie-system",service="joulie-scheduler-extender"})',
-    );
-    expect(await render({ monitoring: { rules: true } })).toContain("absent(joulie_scheduler_request_bytes)");
-    for (const name of ["joulie-gpu", "joulie"])
-      await real("uninstall", name, "--namespace", "joulie-system", "--no-hooks");
+
+    it("X-240 a value for all agents is one for each kind, and lists of the user replace the default ones", async () => {
+      const values = { agent: { host: { powercap: false }, kinds: { gpus: [], hosts: [] } } };
+      expect(await agentsOn(epyc, values)).toEqual([{ kind: "", writes: "/system/cpu", isAdmin: false }]);
+      const lists = {
+        gpus: [{ name: "h100", labels: { pool: "h100" }, gpu: { nvidia: { enabled: true } } }],
+        hosts: [],
+      };
+      expect(await agentsOn({ pool: "h100" }, { agent: { kinds: lists } })).toMatchObject([
+        { kind: "-h100", isAdmin: true },
+      ]);
+      expect(await agentsOn({ pool: "cpu" }, { agent: { kinds: lists } })).toMatchObject([
+        { kind: "", isAdmin: false },
+      ]);
+    });
+
+    it("X-240 the agents of a kind are told apart by a label", async () => {
+      const agents = objects(await render({})).filter(({ kind }) => kind === "DaemonSet");
+      const selectors = agents.map(({ spec }) => JSON.stringify((spec as unknown as { selector: object }).selector));
+      expect(new Set(selectors).size).toBe(agents.length);
+    });
   });
 
   it("SLP-62 sets operator, extender, power program and rights together, and keeps the power program while a node is asleep", async () => {
@@ -896,6 +991,11 @@ describe("the chart", () => {
   it.each(Object.entries(valueSets))("never asks for a privileged container with %s", async (_, values) => {
     const text = await render(values);
     expect(text).not.toMatch(/privileged: true|hostNetwork: true|hostPID: true/);
-    expect(text.includes("SYS_ADMIN")).toBe(JSON.stringify(values).includes("nvidia"));
+    const isForAll = JSON.stringify(values).includes("nvidia");
+    for (const object of objects(text).filter(({ kind }) => kind === "DaemonSet"))
+      expect([object.metadata.name, JSON.stringify(object).includes("SYS_ADMIN")]).toEqual([
+        object.metadata.name,
+        isForAll || object.metadata.name.includes("nvidia"),
+      ]);
   });
 });

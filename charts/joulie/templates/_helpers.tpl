@@ -86,6 +86,11 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 {{- get (index $root.Values $program "env") $name | default $byPreset }}
 {{- end }}
 
+{{/* Not empty if the agents of some nodes control NVIDIA GPUs. */}}
+{{- define "joulie.hasNvidiaAgents" -}}
+{{- range include "joulie.agentKinds" . | fromJsonArray }}{{ if .values.gpu.nvidia.enabled }}true{{ end }}{{ end }}
+{{- end }}
+
 {{/* Not empty if agents set no cap. */}}
 {{- define "joulie.observes" -}}
 {{- $byPreset := eq (include "joulie.variable" (list . "agent" "SIMULATE_ONLY" "false")) "true" }}

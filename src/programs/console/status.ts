@@ -6,6 +6,7 @@ import {
   counted,
   defaultReportSettings,
   findProblems,
+  type InstalledWorkload,
   presetText,
   summarizeNodes,
   totalsOver,
@@ -55,6 +56,10 @@ function problemLines(problems: readonly ClusterProblem[], screen: Screen): stri
 
 const BAR = 20;
 
+/** The chart has a DaemonSet for each kind of node; most clusters have few kinds. */
+const hasNodes = ({ kind, desired }: InstalledWorkload, _: number, programs: readonly InstalledWorkload[]): boolean =>
+  kind !== "DaemonSet" || desired > 0 || programs.every((other) => other.kind !== "DaemonSet" || other.desired === 0);
+
 function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Screen): string {
   const { installation } = objects;
   const paint = paintFor(screen);
@@ -87,7 +92,7 @@ function totalLines(totals: ClusterTotals, objects: ClusterObjects, screen: Scre
   // Without Deployments, as in the demo, the Lease shows that an operator runs.
   if (installation?.programs.length === 0 && holder !== undefined)
     lines.push(["OPERATOR", `${holder} leads, renewed ${ageText(age)} ago`]);
-  for (const { name, ready, desired, version } of installation?.programs ?? [])
+  for (const { name, ready, desired, version } of (installation?.programs ?? []).filter(hasNodes))
     lines.push(["PROGRAM", `${name} ${ready}/${desired}${version === undefined ? "" : ` (${version})`}`]);
   return lines
     .map(([head, text]) => {
