@@ -140,6 +140,13 @@ const table: VariableTable = {
     byDefault: "2 off, 0 recommended",
     changed: "0 off, 0 recommended",
   },
+  SLEEP_ZONE_SHARE: {
+    value: "0.1",
+    beside: { SLEEP_MODE: "on" },
+    observe: seen.sleeping,
+    byDefault: "2 off, 0 recommended",
+    changed: "0 off, 0 recommended",
+  },
   SLEEP_SCHEDULERS: {
     value: "volcano",
     beside: { SLEEP_MODE: "on" },

@@ -76,6 +76,7 @@ const table: VariableTable = {
   BOOT_FAILURES: { ...sleeping, value: "0.5", changed: { bootFailures: 0.5 } },
   SLEEP_AFTER: { ...sleeping, value: "1m", changed: { sleepAfterSec: 60 } },
   SLEEP_RESERVE_QUANTILE: { ...sleeping, value: "0.5", changed: { sleepReserveQuantile: 0.5 } },
+  SLEEP_ZONE_SHARE: { ...sleeping, value: "0.8", changed: { sleepZoneShare: 0.8 } },
   SEED: { ...run, value: "7", changed: { jobs: 8, runs: "joulie queue_aware_v1 7" } },
   SEEDS: { ...run, value: "2", changed: { runs: "joulie queue_aware_v1 1, joulie queue_aware_v1 2" } },
   JSON: { ...run, value: "true", beside: { JSON: "false" }, byDefault: { table: "cluster" }, changed: run.byDefault },

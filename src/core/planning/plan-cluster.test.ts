@@ -378,7 +378,7 @@ describe("sleep in a plan", () => {
     ...more,
   });
   const sleeping = (mode: "off" | "recommend" | "on") => ({
-    sleep: { mode, after: milliseconds(10 * MINUTE), reserveQuantile: 0 },
+    sleep: { mode, after: milliseconds(10 * MINUTE), reserveQuantile: 0, zoneShare: 0.5 },
   });
   /** The plan after all nodes were observed for long enough, and past the time in which arrivals are learned. */
   const plannedLater = (snapshot: TestSnapshot, options: Pass): ClusterPlan => {
@@ -533,7 +533,10 @@ describe("fit_aware_v1 in a plan", () => {
     const reserve = { ...policy, fitReserve: 1 };
     const planned = (mode: "off" | "on") =>
       settle(snapshot, {
-        settings: { policy: reserve, sleep: { mode, after: milliseconds(600_000), reserveQuantile: 0 } },
+        settings: {
+          policy: reserve,
+          sleep: { mode, after: milliseconds(600_000), reserveQuantile: 0, zoneShare: 0.5 },
+        },
         arrivals,
       });
     expect(profileOf(planned("on"), "cpu")).toBe("performance");

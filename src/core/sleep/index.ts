@@ -14,7 +14,7 @@ export {
   WAKE_ATTEMPTS,
   type WakeFacts,
 } from "./power-steps.ts";
-export { type Need, type SleepMode, type SleepSettings, sleepModes } from "./settings.ts";
+export { DEFAULT_ZONE_SHARE, type Need, type SleepMode, type SleepSettings, sleepModes } from "./settings.ts";
 export { emptySleepMemory, type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";
 export { hasControlPlaneRole, sleepBarrierOf } from "./sleep-node.ts";

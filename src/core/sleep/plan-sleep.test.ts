@@ -10,7 +10,7 @@ import { type SleepNode, type SleepPermission, sleepBarrierOf } from "./sleep-no
 
 const NOW = instant(Date.UTC(2030, 0, 2));
 const MINUTE = 60_000;
-const settings: SleepSettings = { mode: "on", after: milliseconds(10 * MINUTE), reserveQuantile: 0.99 };
+const settings: SleepSettings = { mode: "on", after: milliseconds(10 * MINUTE), reserveQuantile: 0.99, zoneShare: 0.5 };
 
 type Options = Partial<Omit<SleepNode, "name" | "fit">> & {
   readonly cores?: number;
@@ -188,6 +188,13 @@ describe("which nodes may sleep", () => {
     const zones = [...many(4, { zone: "a" }, "a"), ...many(4, { zone: "b" }, "b")];
     expect(withVerdict(plan(zones), "sleep")).toHaveLength(4);
     expect(withVerdict(plan([node("alone")]), "sleep")).toEqual([]);
+  });
+
+  it("SLP-42 lets another share of a zone sleep if SLEEP_ZONE_SHARE says so", () => {
+    const nodes = many(20);
+    const asleepWith = (zoneShare: number) =>
+      withVerdict(plan(nodes, { settings: { ...settings, zoneShare } }), "sleep").length;
+    expect([0.25, 0.5, 0.8].map(asleepWith)).toEqual([5, 10, 16]);
   });
 
   it("SLP-42 wakes what is too much when a zone has lost nodes", () => {

@@ -148,10 +148,10 @@ function planOnce(
   const waits = placePending(placement, pending, windows, recorder, now);
   for (const group of reserve) placement.place(group, "reserve");
   keepFamilies(nodes, placement, recorder, now);
-  wakeSurplusOfZones(nodes, placement);
+  wakeSurplusOfZones(nodes, placement, settings);
   const blocked = blockOf(nodes, current);
   const held = holdsOf(nodes, placement, settings, recorder, blocked);
-  swapInZones(nodes, placement, held);
+  swapInZones(nodes, placement, held, settings);
   const woken = wakesOf(nodes, placement, recorder);
 
   const decisions = new Map<string, SleepDecision>();
@@ -232,23 +232,28 @@ function keepFamilies(nodes: readonly SleepNode[], placement: Placement, recorde
 }
 
 /** A zone that lost nodes may have too many asleep. */
-function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement): void {
+function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement, { zoneShare }: SleepSettings): void {
   for (const members of indexesBy(nodes, ({ zone }) => zone).values()) {
     const asleep = members.filter((index) => {
       const node = nodes[index];
       return node !== undefined && isAsleep(node) && mustWakeBecause(node, placement.needOf(index)) === undefined;
     });
-    const surplus = asleep.length - Math.floor(members.length * sleepLimits.asleepInZone);
+    const surplus = asleep.length - Math.floor(members.length * zoneShare);
     const byCost = asleep.toSorted((a, b) => (nodes[a]?.idle ?? 0) - (nodes[b]?.idle ?? 0) || a - b);
     for (const index of byCost.slice(0, Math.max(0, surplus))) placement.need(index, "zone");
   }
 }
 
 /**
- * Half of a zone is asleep, and a node that draws far more could sleep: wakes a node that draws little in its place. Nodes that
+ * As much of a zone is asleep as may be, and a node that draws far more could sleep: wakes a node that draws little in its place. Nodes that
  * wake already leave their places free.
  */
-function swapInZones(nodes: readonly SleepNode[], placement: Placement, held: ReadonlyMap<number, string>): void {
+function swapInZones(
+  nodes: readonly SleepNode[],
+  placement: Placement,
+  held: ReadonlyMap<number, string>,
+  { zoneShare }: SleepSettings,
+): void {
   const idleOf = (index: number): number => nodes[index]?.idle ?? 0;
   for (const members of indexesBy(nodes, ({ zone }) => zone).values()) {
     const waiting = members.filter((index) => held.get(index) === awakeNeeds.zone);
@@ -265,7 +270,7 @@ function swapInZones(nodes: readonly SleepNode[], placement: Placement, held: Re
       down++;
       if (isAsleep(node)) asleep.push(index);
     }
-    const free = Math.floor(members.length * sleepLimits.asleepInZone) - down;
+    const free = Math.floor(members.length * zoneShare) - down;
     // Nodes that are not ready for other reasons fill the zone: one wake would free no place.
     if (free < 0) continue;
     const most = waiting.toSorted((a, b) => idleOf(b) - idleOf(a) || a - b).slice(free);
@@ -335,7 +340,7 @@ function holdsOf(
     if (!recorder.isEmptyFor(uid, settings.after)) return notEmptyFor(settings.after);
     if (cyclesToday >= sleepLimits.cyclesPerDay) return holds.cycles;
     const inZone = zones.get(zone)?.length ?? 0;
-    if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * sleepLimits.asleepInZone)) return awakeNeeds.zone;
+    if ((down.get(zone) ?? 0) + 1 > Math.floor(inZone * settings.zoneShare)) return awakeNeeds.zone;
     if (!recorder.start("sleep", uid, sleepLimits.sleepsPerMinute)) return holds.rate;
     down.set(zone, (down.get(zone) ?? 0) + 1);
     return undefined;

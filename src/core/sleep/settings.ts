@@ -12,7 +12,12 @@ export interface SleepSettings {
   readonly after: Milliseconds;
   /** The quantile of arrivals during one wake time that awake nodes have room for, 0 to 1. */
   readonly reserveQuantile: number;
+  /** The share of each zone that may be asleep or not ready, 0 to 1. */
+  readonly zoneShare: number;
 }
+
+/** Above 55 % nodes that are not ready, Kubernetes treats a zone as unhealthy by default. */
+export const DEFAULT_ZONE_SHARE = 0.5;
 
 export const sleepLimits = {
   cyclesPerDay: 8,
@@ -20,9 +25,7 @@ export const sleepLimits = {
   wakesPerMinute: 300,
   /** A wake that takes more than this many times the usual time is late: pods that rely on it wake another node. */
   lateWake: 2,
-  /** Above 55 % nodes that are not ready, Kubernetes treats a zone as unhealthy. */
-  asleepInZone: 0.5,
-  /** If half of a zone is asleep, a node wakes so that one which draws this many times as much can sleep instead. */
+  /** If as much of a zone is asleep as may be, a node wakes so that one which draws this many times as much can sleep instead. */
   swapFactor: 2,
   /** Nothing sleeps while more than this share of the managed nodes is not ready for other reasons. */
   notReady: 0.45,
@@ -42,8 +45,8 @@ export const awakeNeeds = {
   reserve: "reserve for arriving pods",
   family: `its family keeps ${percent(sleepLimits.awakeInFamily)} of its nodes awake, and at least one`,
   learning: `its family keeps ${percent(sleepLimits.emptyInFamily)} of its nodes empty until arrivals are known`,
-  zone: "half of its zone is asleep or not ready",
-  swap: "half of its zone is asleep, and a node that draws more sleeps instead",
+  zone: "no more of its zone may be asleep or not ready",
+  swap: "no more of its zone may be asleep, and a node that draws more sleeps instead",
 } as const;
 export type Need = keyof typeof awakeNeeds;
 

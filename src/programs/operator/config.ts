@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { gpuProductLabels, labels } from "../../core/api/index.ts";
 import { policyTypes } from "../../core/policy/index.ts";
-import { sleepModes } from "../../core/sleep/index.ts";
+import { DEFAULT_ZONE_SHARE, sleepModes } from "../../core/sleep/index.ts";
 import { percent, watts } from "../../core/units/index.ts";
 import {
   address,
@@ -154,6 +154,13 @@ export const operatorConfig = configOf(
         max: 1,
         about:
           "Awake nodes keep room for this quantile of the pods that arrived during one wake time in the last day, for pods with and without GPUs apart.",
+      }),
+      SLEEP_ZONE_SHARE: number({
+        default: String(DEFAULT_ZONE_SHARE),
+        above: 0,
+        max: 1,
+        about:
+          "The share of a zone's nodes that may be asleep or not ready. Keep it below --unhealthy-zone-threshold of kube-controller-manager, which is 0.55 by default.",
       }),
     }),
     ...group("Power caps", {

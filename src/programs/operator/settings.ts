@@ -80,6 +80,7 @@ export const operatorSettingsOf = (
     schedulers: config.SLEEP_SCHEDULERS,
     after: config.SLEEP_AFTER,
     reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
+    zoneShare: config.SLEEP_ZONE_SHARE,
   },
   mirrors: config.WRITE_NODE_POWER_PROFILES,
 });

@@ -97,6 +97,11 @@ const members = {
       max: 1,
       about: `As the operator's variable, for arms with +sleep; unset = ${sleepSettings().reserveQuantile}.`,
     }),
+    SLEEP_ZONE_SHARE: number({
+      above: 0,
+      max: 1,
+      about: `As the operator's variable, for arms with +sleep; unset = ${sleepSettings().zoneShare}.`,
+    }),
     SLEEP_AFTER: duration({
       about: `As the operator's variable, for arms with +sleep; unset = ${formatDuration(sleepSettings().after)}.`,
     }),

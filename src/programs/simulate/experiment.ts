@@ -39,6 +39,8 @@ export interface SleepOptions {
   /** Share of boots that fail. */
   readonly failedBoots?: number | undefined;
   readonly reserveQuantile?: number | undefined;
+  /** The share of a zone that may be asleep. */
+  readonly zoneShare?: number | undefined;
   /** How long a node is empty before it sleeps. */
   readonly after?: Milliseconds | undefined;
 }

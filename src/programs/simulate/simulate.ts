@@ -123,6 +123,7 @@ const sleepOptionsOf = (config: SimulateConfig): SleepOptions => ({
   bootGpu: config.BOOT_GPU && inSeconds(config.BOOT_GPU),
   failedBoots: config.BOOT_FAILURES,
   reserveQuantile: config.SLEEP_RESERVE_QUANTILE,
+  zoneShare: config.SLEEP_ZONE_SHARE,
   after: config.SLEEP_AFTER,
 });
 

@@ -48,6 +48,7 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
       ...(sleep?.bootGpu !== undefined && { bootGpuSec: sleep.bootGpu }),
       ...(sleep?.failedBoots !== undefined && { bootFailures: sleep.failedBoots }),
       ...(sleep?.reserveQuantile !== undefined && { sleepReserveQuantile: sleep.reserveQuantile }),
+      ...(sleep?.zoneShare !== undefined && { sleepZoneShare: sleep.zoneShare }),
       ...(sleep?.after !== undefined && { sleepAfterSec: sleep.after / 1000 }),
     },
     expectedJobs: trace?.length ?? expectedJobs(workload),

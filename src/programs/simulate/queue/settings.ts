@@ -3,7 +3,7 @@ import { builtinCatalogue } from "../../../core/inventory/index.ts";
 import type { PlanningSettings } from "../../../core/planning/index.ts";
 import { capLimits, type PolicySettings } from "../../../core/policy/index.ts";
 import { presets } from "../../../core/presets/index.ts";
-import type { SleepSettings } from "../../../core/sleep/index.ts";
+import { DEFAULT_ZONE_SHARE, type SleepSettings } from "../../../core/sleep/index.ts";
 import { linearCoolingModel } from "../../../core/twin/index.ts";
 import { type Instant, instant, milliseconds, type Percent, percent, watts } from "../../../core/units/index.ts";
 import type { PolicyName } from "../contenders.ts";
@@ -63,10 +63,15 @@ export const planningSettings = (
 });
 
 /** Of an installed operator with SLEEP_MODE=on. */
-export const sleepSettings = ({ reserveQuantile = 0.99, after }: SleepOptions = {}): SleepSettings => ({
+export const sleepSettings = ({
+  reserveQuantile = 0.99,
+  zoneShare = DEFAULT_ZONE_SHARE,
+  after,
+}: SleepOptions = {}): SleepSettings => ({
   mode: "on",
   after: after ?? milliseconds(600_000),
   reserveQuantile,
+  zoneShare,
 });
 
 /** Start of all simulations; the date is arbitrary. */

@@ -267,6 +267,7 @@ describe("options of sleep", () => {
     { bootGpu: seconds(1800) },
     { failedBoots: 0.5 },
     { reserveQuantile: 0 },
+    { zoneShare: 0.2 },
     { after: milliseconds(3_600_000) },
   ])("change the result: %j", (option) => {
     expect(energyOf(run("energy+sleep", option))).not.toBe(plain);
