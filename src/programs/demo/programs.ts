@@ -217,6 +217,7 @@ export class DemoPrograms {
       const io = { clock: ioClock, random };
       await new Scheduler({
         ...io,
+        seriesClock: this.#options.clock,
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
         extenders: [new ExtenderClient(extenderConfig)],

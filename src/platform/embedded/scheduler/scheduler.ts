@@ -14,6 +14,8 @@ import { WaitingPods } from "./waiting-pods.ts";
 export interface SchedulerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
+  /** The time in which Events repeat, as in EventRecorderOptions. */
+  readonly seriesClock?: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   readonly extenders?: readonly ExtenderClient[];
@@ -54,12 +56,21 @@ export class Scheduler {
   #nodeList: readonly SchedulerNode[] | undefined;
 
   constructor(options: SchedulerOptions) {
-    const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
+    const {
+      client,
+      clock,
+      seriesClock = clock,
+      random,
+      log,
+      extenders = [],
+      schedulerName = "default-scheduler",
+    } = options;
     this.#options = options;
     this.#waiting = new WaitingPods(clock, () => this.#wake.resolve());
     this.#events = new EventRecorder({
       client,
       clock,
+      seriesClock,
       random,
       log,
       controller: schedulerName,
