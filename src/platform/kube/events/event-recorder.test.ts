@@ -87,7 +87,8 @@ describe("EventRecorder", () => {
     const { api, recorder } = make({ clock: clockWithCalendar(real, cluster), seriesClock: cluster });
     const eventsAfter = async (length: number) => {
       await real.advanceAsync(ms(length));
-      return Array.from(api.objects.values(), ({ eventTime, series }) => [eventTime, series]);
+      const events = [...api.objects.values()] as readonly { readonly eventTime?: string; readonly series?: object }[];
+      return events.map(({ eventTime, series }) => [eventTime, series]);
     };
     recorder.record(note);
     await real.advanceAsync(ms(0));
