@@ -67,7 +67,7 @@ describe("CapAudit", () => {
 
   it("X-88 takes no higher cap for a cap of 60 %, such as the lowest power that a BIOS can configure", () => {
     expect(audited(eco, { ...enforced, cpuWattsPerPackage: watts(320) }).examples[0]).toBe(
-      "a: CPU 320 W instead of 216 W",
+      "a: CPU 320 W instead of 240 W",
     );
   });
 

@@ -217,7 +217,7 @@ export class DemoPrograms {
       const io = { clock: ioClock, random };
       await new Scheduler({
         ...io,
-        seriesClock: this.#options.clock,
+        clusterClock: this.#options.clock.patient(OPERATOR_PAUSE),
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
         extenders: [new ExtenderClient(extenderConfig)],
