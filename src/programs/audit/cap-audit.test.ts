@@ -79,7 +79,7 @@ describe("CapAudit", () => {
       return audit.figures;
     };
     expect(observed({})).toMatchObject({ compared: 1, eco: 1, different: 0 });
-    expect(observed(enforced).examples).toEqual(["a: CPU 216 W instead of 360 W, GPU 420 W instead of 700 W"]);
+    expect(observed(enforced).examples).toEqual(["a: CPU 240 W instead of 400 W, GPU 420 W instead of 700 W"]);
   });
 
   it("compares caps only after both settling times have passed since the last change", () => {
