@@ -148,7 +148,7 @@ describe("the demo", () => {
   );
 
   it(
-    "switches empty nodes off by default, after the power program has proven that they wake",
+    "X-163 switches empty nodes off by default: their wakes are proven beforehand",
     async () => {
       demo = new Demo();
       await demo.says(/ sleeps [1-9]\d*, wakes \d+ \| pods [1-9]/);

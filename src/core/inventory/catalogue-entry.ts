@@ -84,6 +84,14 @@ export const packageCapFloor = (cpu: {
   return watts(isPositive(max) ? LOWEST_CAP_SHARE * max : 0);
 };
 
+/**
+ * The highest cap that a package of this model can be set to: the configurable maximum if the vendor publishes one (HSMP reports
+ * it as the device's maximum), else the TDP. A similar model may have another range.
+ */
+export function catalogueSocketWatts({ tdpWatts, maxWatts = tdpWatts }: CpuEntry, match: Exactness): Watts {
+  return match === "exact" ? watts(Math.max(tdpWatts, maxWatts)) : tdpWatts;
+}
+
 /** Turbo limits are a fifth above the TDP. A proxy may also be smaller than the real model. */
 const MAX_OVER_RATED = 1.5;
 

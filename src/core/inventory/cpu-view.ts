@@ -2,7 +2,7 @@ import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./builtin.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type CpuEntry, type LoadCurve, plausibleSocketWatts } from "./catalogue-entry.ts";
+import { type CpuEntry, catalogueSocketWatts, type LoadCurve, plausibleSocketWatts } from "./catalogue-entry.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
@@ -16,11 +16,14 @@ export interface CpuView extends Resolution {
   /** Hardware threads: the CPUs that Kubernetes counts. */
   readonly logicalCpus?: number;
   readonly baseGHz: number;
+  /** The highest cap. */
   readonly maxWattsPerSocket: Watts;
   /** The lowest cap that the device exposes. The catalogue's minimum is a setting of the BIOS, and no lower bound. */
   readonly minWattsPerSocket?: Watts;
   /** Of all sockets. */
   readonly maxWatts: Watts;
+  /** All sockets at full load without a cap. Where the BIOS can configure more than the TDP, its default is the TDP. */
+  readonly defaultWatts: Watts;
   readonly idleWatts: Watts;
   readonly curve?: LoadCurve;
   /** The highest plausible maximum of a socket, applied to discovered values; absent if the catalogue does not know the model. */
@@ -64,12 +67,13 @@ export function cpuView(
   // As published: the agent has already validated the firmware's values (discover-hardware.ts).
   const max = firstKnown(
     usable(capRange?.maxWattsPerSocket),
-    entry?.tdpWatts,
+    entry && catalogueSocketWatts(entry, resolution.match),
     watts(fallbackCpuWatts(totalCores) / sockets),
   );
   const min = usable(capRange?.minWattsPerSocket);
   const idleShare = entry?.curve?.[0]?.[1] ?? FALLBACK_CPU_IDLE_SHARE;
-  const maxWatts = watts(max.value * sockets);
+  const isConfigurable = resolution.match === "exact" && entry?.maxWatts !== undefined;
+  const defaultWatts = watts(sockets * (isConfigurable ? Math.min(max.value, entry.tdpWatts) : max.value));
   return {
     ...resolution,
     ...(vendor !== undefined && { vendor }),
@@ -81,8 +85,9 @@ export function cpuView(
     baseGHz: (nominalMHz && nominalMHz / 1000) ?? entry?.baseGHz ?? FALLBACK_BASE_GHZ,
     maxWattsPerSocket: max.value,
     ...(min !== undefined && { minWattsPerSocket: watts(Math.min(min, max.value)) }),
-    maxWatts,
-    idleWatts: watts(maxWatts * idleShare),
+    maxWatts: watts(max.value * sockets),
+    defaultWatts,
+    idleWatts: watts(defaultWatts * idleShare),
     ...(entry?.curve && { curve: entry.curve }),
     ...(entry && { plausibleWattsPerSocket: plausibleSocketWatts(entry, resolution.match) }),
     from: { maxWatts: max.from },

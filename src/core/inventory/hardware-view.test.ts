@@ -61,8 +61,9 @@ describe("precedence", () => {
       maxWattsPerSocket: 390,
       minWattsPerSocket: 150,
       maxWatts: 780,
+      defaultWatts: 720,
     });
-    expect(view.cpu.idleWatts).toBeCloseTo(780 * 0.157, 9);
+    expect(view.cpu.idleWatts).toBeCloseTo(720 * 0.157, 9);
     expect(view.gpu).toMatchObject({
       key: "nvidia-h100-sxm",
       match: "exact",
@@ -219,6 +220,7 @@ describe("before any NodeHardware exists", () => {
         baseGHz: 1.7,
         maxWattsPerSocket: 150,
         maxWatts: 150,
+        defaultWatts: 150,
         idleWatts: 31.5,
         from: { maxWatts: "fallback" },
       },
@@ -229,7 +231,7 @@ describe("before any NodeHardware exists", () => {
   it("OPR-08 OPR-09 labels alone give the catalogue's figures, with sockets from the threads Kubernetes sees", () => {
     const epyc = (cpu: string) =>
       hardwareView(node({ "joulie.io/hw.cpu-model": "AMD-EPYC-9654" }, {}, { cpu }), undefined).cpu;
-    expect(epyc("384")).toMatchObject({ sockets: 2, totalCores: 192, maxWatts: 720, baseGHz: 2.4 });
+    expect(epyc("384")).toMatchObject({ sockets: 2, totalCores: 192, maxWatts: 800, baseGHz: 2.4 });
     // What its BIOS can configure is no lower bound of a cap.
     expect(epyc("384")).not.toHaveProperty("minWattsPerSocket");
     expect(epyc("192")).toMatchObject({
@@ -295,7 +297,20 @@ describe("maxima", () => {
     const { cpu } = hardwareView(node(), {
       cpu: { rawModel: "EPYC 9654", sockets: 2, capRange: { maxWattsPerSocket: watts(1e308) } },
     });
-    expect(cpu.maxWatts).toBe(720);
+    expect(cpu.maxWatts).toBe(800);
+  });
+
+  it("X-225 takes the configurable maximum of a model for its highest cap, and its TDP for its full load", () => {
+    const discovered = (rawModel: string, most?: number) =>
+      hardwareView(node(), {
+        cpu: { rawModel, sockets: 2, ...(most && { capRange: { maxWattsPerSocket: watts(most) } }) },
+      }).cpu;
+    expect(discovered("AMD EPYC 9654")).toMatchObject({ maxWatts: 800, defaultWatts: 720 });
+    expect(discovered("AMD EPYC 9654", 400)).toMatchObject({ maxWatts: 800, defaultWatts: 720 });
+    expect(discovered("AMD EPYC 9654", 300)).toMatchObject({ maxWatts: 600, defaultWatts: 600 });
+    expect(discovered("Intel Xeon Platinum 8480+", 400)).toMatchObject({ maxWatts: 800, defaultWatts: 800 });
+    // A similar model may have another range.
+    expect(discovered("AMD EPYC 9R14")).toMatchObject({ match: "proxy", maxWatts: 720, defaultWatts: 720 });
   });
 
   it("X-11 takes NodeHardware's maxima as published, however far they are above the catalogue's", () => {

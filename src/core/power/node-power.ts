@@ -54,14 +54,14 @@ export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
 export const nodePowerModelOf = memoize(
   ({ cpu, gpu }: HardwareView): NodePowerModel =>
     nodePowerModel({
+      // Uncapped packages and boards run at their default limit, which may be below their maximum.
       cpu: {
         packages: cpu.sockets,
         cores: cpu.totalCores ?? cpu.sockets,
         idle: watts(cpu.idleWatts / cpu.sockets),
-        full: cpu.maxWattsPerSocket,
+        full: watts(cpu.defaultWatts / cpu.sockets),
         class: cpuClassOf(cpu.key),
       },
-      // An uncapped board runs at its default limit, which may be below its maximum.
       gpu: gpu && { boards: gpu.count, idle: gpu.idleWatts, full: gpu.defaultWatts, class: gpuClassOf(gpu.key) },
     }),
 );

@@ -68,7 +68,7 @@ export interface SleepInput {
   readonly now: Instant;
 }
 
-/** Of a node whose wake was never timed. Docs: boots of servers take minutes, with GPUs longer. */
+/** Default wake times, used until a wake was measured. Servers take minutes to boot, with GPUs longer. */
 const DEFAULT_WAKE: Readonly<Record<PodPool, Seconds>> = { cpu: seconds(240), gpu: seconds(420) };
 const MAX_WAKE = seconds(1800);
 /** From the arrival of a pod until the switch acts, and from a ready node until the pod is bound. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Watts, watts } from "../units/index.ts";
 import { type LoadEnvelope, staticEstimate, utilizationEstimate } from "./estimate.ts";
 
-const cpuOnly: LoadEnvelope = { cpu: { idleWatts: watts(100), maxWatts: watts(800) } };
+const cpuOnly: LoadEnvelope = { cpu: { idleWatts: watts(100), defaultWatts: watts(800) } };
 const withGpus: LoadEnvelope = { ...cpuOnly, gpu: { count: 4, idleWatts: watts(60) } };
 const points = [
   [0, 0.2],
@@ -18,7 +18,7 @@ describe("staticEstimate", () => {
     expect(staticEstimate(cpuOnly, watts(150), undefined)).toBe(250);
     expect(staticEstimate(withGpus, watts(150), undefined)).toBe(490);
     expect(staticEstimate(cpuOnly, none, undefined)).toBe(100);
-    expect(staticEstimate({ cpu: { idleWatts: none, maxWatts: none } }, none, undefined)).toBe(0);
+    expect(staticEstimate({ cpu: { idleWatts: none, defaultWatts: none } }, none, undefined)).toBe(0);
   });
 
   it("X-32 does not exceed the cap", () => {

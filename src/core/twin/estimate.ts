@@ -3,7 +3,7 @@ import { isNonNegative, type Watts, watts } from "../units/index.ts";
 
 /** The hardware properties that estimates need; a HardwareView has them. */
 export interface LoadEnvelope {
-  readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "maxWatts"> & {
+  readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "defaultWatts"> & {
     readonly curve?: LoadCurve | undefined;
   };
   readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
@@ -27,8 +27,8 @@ export function utilizationEstimate(
 ): Watts | undefined {
   if (!Number.isFinite(utilization)) return undefined;
   const load = Math.min(1, Math.max(0, utilization));
-  const { idleWatts, maxWatts, curve = [] } = hardware.cpu;
-  const cpu = curve.length > 0 ? maxWatts * along(curve, load) : idleWatts + (maxWatts - idleWatts) * load;
+  const { idleWatts, defaultWatts: full, curve = [] } = hardware.cpu;
+  const cpu = curve.length > 0 ? full * along(curve, load) : idleWatts + (full - idleWatts) * load;
   return atMost(cpu + gpuIdle(hardware) + gpuPods, cap);
 }
 

@@ -125,7 +125,15 @@ export async function runAgent(config: AgentConfig, world: AgentWorld, signal: A
     limit: CALLS,
   });
   const instance = config.POD_NAME ?? "joulie-agent";
-  const recorder = new EventRecorder({ client, clock: ioClock, random, log, controller: "joulie.io/agent", instance });
+  const recorder = new EventRecorder({
+    client,
+    clock: ioClock,
+    seriesClock: clock,
+    random,
+    log,
+    controller: "joulie.io/agent",
+    instance,
+  });
   const events = new CapEventPublisher(recorder);
   const metrics = new ProgramMetrics(ioClock);
   const agentMetrics = new AgentMetrics(metrics);

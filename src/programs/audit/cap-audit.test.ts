@@ -67,7 +67,7 @@ describe("CapAudit", () => {
 
   it("X-88 takes no higher cap for a cap of 60 %, such as the lowest power that a BIOS can configure", () => {
     expect(audited(eco, { ...enforced, cpuWattsPerPackage: watts(320) }).examples[0]).toBe(
-      "a: CPU 320 W instead of 216 W",
+      "a: CPU 320 W instead of 240 W",
     );
   });
 
@@ -79,7 +79,7 @@ describe("CapAudit", () => {
       return audit.figures;
     };
     expect(observed({})).toMatchObject({ compared: 1, eco: 1, different: 0 });
-    expect(observed(enforced).examples).toEqual(["a: CPU 216 W instead of 360 W, GPU 420 W instead of 700 W"]);
+    expect(observed(enforced).examples).toEqual(["a: CPU 240 W instead of 400 W, GPU 420 W instead of 700 W"]);
   });
 
   it("compares caps only after both settling times have passed since the last change", () => {

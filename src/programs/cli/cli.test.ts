@@ -1,5 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
@@ -14,6 +16,7 @@ import {
   type RawValues,
   url,
 } from "../../platform/config/index.ts";
+import { freePorts } from "../../platform/serve/index.ts";
 import { type Program, programs } from "../index.ts";
 import { run } from "./cli.ts";
 
@@ -404,6 +407,28 @@ describe("the real command", () => {
     closeSync(full);
     expect(code).toBe(1);
     expect(err).toMatch(/^joulie: could not write to standard output: ENOSPC[^\n]*\n$/);
+  });
+
+  it("X-165 says without an API path that the API server does not answer", async () => {
+    const [port = 0] = await freePorts(1);
+    const name = "gone";
+    const config = {
+      "current-context": name,
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      clusters: [{ name, cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name, user: {} }],
+    };
+    const folder = await mkdtemp(join(tmpdir(), "joulie-cli-"));
+    const file = join(folder, "kubeconfig");
+    await writeFile(file, JSON.stringify(config));
+    for (const args of [["status"], ["wake", "--all"]]) {
+      const { code, err } = await command([...args, "--kubeconfig", file]);
+      expect([code, err]).toEqual([
+        1,
+        `joulie ${args[0]}: the API server: no answer: connect ECONNREFUSED 127.0.0.1:${port}\n`,
+      ]);
+    }
+    await rm(folder, { recursive: true });
   });
 
   it("joulie wake and joulie power test need names or --all", async () => {

@@ -40,6 +40,9 @@ export async function serverTimeOf({ transport, clock }: Cluster): Promise<Serve
   return time;
 }
 
+/** The method and the path of a request, which say nothing to a user. */
+const CALL = /^[A-Z]+ \/\S*: /;
+
 /** Connects, does the work and returns the exit code. `work` returns what failed. */
 export async function onCluster(
   { name, fieldManager, kubeconfig, context, callsPerSecond }: ClusterCommand,
@@ -74,7 +77,8 @@ export async function onCluster(
       await transport.close();
     }
   } catch (error) {
-    world.err(`joulie ${name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    const message = error instanceof Error ? error.message : String(error);
+    world.err(`joulie ${name}: ${message.replace(CALL, "the API server: ")}\n`);
     const { JoulieError } = await import("../../core/api/index.ts");
     if (error instanceof JoulieError) return exitCodes.misused;
   }

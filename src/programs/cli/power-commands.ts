@@ -52,9 +52,13 @@ async function runWake(nodes: readonly string[], options: WakeOptions, world: Cl
   return withCluster("wake", options, world, async ({ client, clock }) => {
     const { releaseFromWake, wake } = await import("../power/index.ts");
     const names = all ? {} : { names: nodes };
-    if (!release) return wake({ client, clock, timeout, ...names });
-    await releaseFromWake(client, names.names);
-    return undefined;
+    if (release) {
+      for (const node of await releaseFromWake(client, names.names)) world.out(`${node}: may sleep again\n`);
+      return undefined;
+    }
+    const onStep = (node: string, step: "waking" | "awake") =>
+      world.out(`${node}: ${step === "waking" ? "waking …" : `awake until joulie wake ${node} --release`}\n`);
+    return wake({ client, clock, timeout, onStep, ...names });
   });
 }
 

@@ -268,7 +268,8 @@ describe("commands on the embedded API", () => {
       metadata: { annotations: { "joulie.io/pin-until": "2030-01-01T14:00:00.000Z" } },
       spec: { profile: "eco", cpu: { packagePowerCapWatts: 210 }, gpu: { powerCap: { capPctOfMax: 60 } } },
     });
-    await pinNode(context, { node: "a", profile: "performance", cpuCap: "80%" });
+    const pinning = await pinNode(context, { node: "a", profile: "performance", cpuCap: "80%" });
+    expect(pinning).toBe("nodepowerprofile/a pinned to performance until joulie unpin a\n");
     const again = await pinned();
     expect(again.spec).toEqual({ nodeName: "a", profile: "performance", cpu: { packagePowerCapPctOfMax: 80 } });
     expect(again.metadata.annotations?.["joulie.io/pin-until"]).toBeUndefined();
@@ -340,21 +341,23 @@ describe("commands on the embedded API", () => {
       },
     };
     const client = new KubeClient({ transport, clock, random: seededRandom(3), fieldManager: "test" });
-    const event = (name: string, node: string) => ({
-      metadata: { name },
-      regarding: { kind: "Node", name: node },
+    const event = (name: string, node: string, kind = "Node") => ({
+      metadata: { name: `${name}-${kind.toLowerCase()}` },
+      regarding: { kind, name: node },
       reason: name,
       note: "",
       reportingController: "joulie.io/operator",
       eventTime: new Date(NOW).toISOString(),
     });
-    for (const [name, node] of [
-      ["of-a", "a"],
-      ["of-b", "b"],
-    ] as const)
-      await client.create(resources.events, event(name, node), { namespace: "default" });
+    for (const about of [event("of-a", "a"), event("of-b", "b")])
+      await client.create(resources.events, about, { namespace: "default" });
     asked.length = 0;
     expect((await eventsOf(client, "a"))?.map(({ reason }) => reason)).toEqual(["of-a"]);
+    // The power program writes an Event on the node and on its PowerEndpoint, and some on the latter alone.
+    for (const about of [event("of-a", "a", "PowerEndpoint"), event("alone", "a", "PowerEndpoint")])
+      await client.create(resources.events, about, { namespace: "default" });
+    asked.length = 0;
+    expect((await eventsOf(client, "a"))?.map(({ reason }) => reason).toSorted()).toEqual(["alone", "of-a"]);
     expect(asked).toEqual([expect.stringContaining("fieldSelector=regarding.name=a")]);
   });
 
@@ -754,7 +757,7 @@ describe("the API server's time", () => {
     const ahead = { ...context, clock: clockWithCalendar(clock, { now: () => after(clock.now(), skew) }), skew };
     const said = await pinNode(ahead, { node: "a", profile: "eco", duration });
     expect(said).toContain(
-      "until 2030-01-01T14:10:00.000Z by the API server's clock, which is 600 s ahead of this machine's;",
+      "until 2030-01-01T14:10:00.000Z by the API server's clock, which is 10m ahead of this machine's;",
     );
     expect(await clockSkewOf(context.transport, clock)).toBeUndefined();
     extra["/version"] = { status: 200, value: {} };

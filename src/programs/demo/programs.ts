@@ -217,6 +217,7 @@ export class DemoPrograms {
       const io = { clock: ioClock, random };
       await new Scheduler({
         ...io,
+        clusterClock: this.#options.clock.patient(OPERATOR_PAUSE),
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
         extenders: [new ExtenderClient(extenderConfig)],

@@ -75,7 +75,7 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     limit: CALLS,
   });
   const io = { client, clock: ioClock, random, log };
-  const recorder = new EventRecorder({ ...io, controller: "joulie.io/operator", instance });
+  const recorder = new EventRecorder({ ...io, seriesClock: clock, controller: "joulie.io/operator", instance });
   const events = new EventPublisher(recorder);
   const programMetrics = new ProgramMetrics(ioClock);
   const metrics = new OperatorMetrics(programMetrics, {

@@ -26,13 +26,15 @@ describe("requests to the power program", () => {
     for (const name of ["a", "b"]) await harness.want(name, "off");
     for (const name of ["a", "b"]) await harness.untilPower(name, "off");
     const { user: client, clock } = harness;
-    const request = requested(wake({ client, clock, timeout }));
+    const steps: string[] = [];
+    const request = requested(wake({ client, clock, timeout, onStep: (node, step) => steps.push(`${node} ${step}`) }));
     await harness.until(() => request.ended);
     expect(request.result).toBeUndefined();
+    expect(steps.toSorted()).toEqual(["a awake", "a waking", "b awake", "b waking"]);
     expect([harness.machine("a").power, harness.machine("b").power]).toEqual(["on", "on"]);
     await harness.advance(900);
     expect(await harness.power("a")).toBe("on");
-    await releaseFromWake(client);
+    expect(await releaseFromWake(client)).toEqual(["a", "b"]);
     await harness.untilPower("a", "off");
   });
 

@@ -34,35 +34,47 @@ export async function nodesNotOn(client: KubeClient): Promise<readonly string[]>
     .map(({ metadata }) => metadata.name);
 }
 
+interface WakeOptions extends RequestOptions {
+  readonly names?: readonly string[];
+  /** For each node that is not awake yet, and for each that is. */
+  readonly onStep?: (node: string, step: "waking" | "awake") => void;
+}
+
 /**
  * Asks the power program to wake nodes and to keep them awake, and waits until it confirms for each that the switch says on and
  * the node is Ready. Without names it is for every node with a PowerEndpoint. Returns what failed.
  */
-export async function wake(
-  options: RequestOptions & { readonly names?: readonly string[] },
-): Promise<string | undefined> {
-  const { client, clock, timeout, names } = options;
+export async function wake(options: WakeOptions): Promise<string | undefined> {
+  const { client, clock, timeout, names, onStep } = options;
   const wanted = names ?? (await endpointsIn(client)).map(({ metadata }) => metadata.name);
   const requestedAt = new Date(clock.now()).toISOString();
   await annotate(client, wanted, { [annotations.keepAwake]: "true", [annotations.wake]: requestedAt });
   let missing: readonly string[] = [];
+  const steps = new Map<string, "waking" | "awake">();
   const isDone = await pollUntil(clock, { ...POLL_ALL, timeout }, async () => {
     const awake = (await endpointsIn(client)).filter((endpoint) => isOn(endpoint) && !isWakeRequested(endpoint));
     const awakeNames = new Set(awake.map(({ metadata }) => metadata.name));
     missing = wanted.filter((name) => !awakeNames.has(name));
+    for (const name of wanted) {
+      const step = awakeNames.has(name) ? "awake" : "waking";
+      if (steps.get(name) !== step) onStep?.(name, step);
+      steps.set(name, step);
+    }
     return missing.length === 0;
   });
   if (isDone) return undefined;
   return `${missing.length} of ${wanted.length} nodes are not awake after ${formatDuration(timeout)}: ${listed(missing)}`;
 }
 
-/** Lets nodes sleep again that `wake` kept awake. */
-export async function releaseFromWake(client: KubeClient, names?: readonly string[]): Promise<void> {
+/** Lets nodes sleep again that `wake` kept awake. Returns their names. */
+export async function releaseFromWake(client: KubeClient, names?: readonly string[]): Promise<readonly string[]> {
   const all = (await endpointsIn(client)).filter(
     (endpoint) => isWakeRequested(endpoint) || endpoint.metadata.annotations?.[annotations.keepAwake] !== undefined,
   );
   const released = { [annotations.keepAwake]: null, [annotations.wake]: null };
-  await annotate(client, names ?? all.map(({ metadata }) => metadata.name), released);
+  const wanted = names ?? all.map(({ metadata }) => metadata.name);
+  await annotate(client, wanted, released);
+  return wanted;
 }
 
 export interface TestResult {

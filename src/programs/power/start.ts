@@ -48,7 +48,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
     userAgent: "joulie-power",
   });
   const io = { client, clock: ioClock, random, log };
-  const recorder = new EventRecorder({ ...io, controller: "joulie.io/power", instance });
+  const recorder = new EventRecorder({ ...io, seriesClock: clock, controller: "joulie.io/power", instance });
   const metrics = new ProgramMetrics(ioClock);
   const controller = new PowerController(io);
   const stopSwitch = new StopSwitch({ ...io, namespace, onChange: () => controller.lookAtAll() });

@@ -93,7 +93,7 @@ export function jsonFromProtobuf(body: Buffer): string {
   const message = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
   if (message === undefined) {
     const known = Object.keys(kinds).join(", ");
-    const text = `the embedded API accepts Protobuf for ${known} only, not for ${kind}; send JSON, for example with kubectl apply -f`;
+    const text = `the embedded API reads Protobuf of ${known} only. If kubectl api-resources lists ${kind}, send it as JSON, for example with kubectl apply -f`;
     throw new StatusError(415, "UnsupportedMediaType", text);
   }
   return JSON.stringify({ ...typeMeta, ...decoded(raw, message) });

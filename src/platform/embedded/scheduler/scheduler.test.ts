@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
-import { systemClock } from "../../clock/index.ts";
+import { ScaledClock, systemClock } from "../../clock/index.ts";
 import { eventually, realWork, VirtualClock } from "../../clock/testing/index.ts";
 import { type KubeObject, resources } from "../../kube/index.ts";
 import { createLogger } from "../../log/index.ts";
@@ -167,9 +167,12 @@ describe("Scheduler", () => {
     expect((await scheduledCondition(w, "z")).message).toContain("1 Too many pods");
   });
 
-  it("waits for its backoff on the injected clock before it retries", async () => {
+  it.each([
+    ["X-161 waits for its backoff in the time of the cluster before it retries", 60, 15, 4],
+    ["waits for its backoff on the injected clock before it retries", 1, 900, 200],
+  ])("%s", async (_, speed, tooSoon, rest) => {
     const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-    const w = schedulerHarness(clock);
+    const w = schedulerHarness(clock, [], { clusterClock: new ScaledClock(clock, speed) });
     const pass = async () => clock.advanceAsync(milliseconds(0));
     await clock.advanceAsync(milliseconds(10));
     const full = w.pod("p", { cpu: "1" });
@@ -179,9 +182,9 @@ describe("Scheduler", () => {
     const made = w.node("late");
     await pass();
     await made;
-    await clock.advanceAsync(milliseconds(900));
+    await clock.advanceAsync(milliseconds(tooSoon));
     expect((await w.get("p")).spec.nodeName).toBeUndefined();
-    await clock.advanceAsync(milliseconds(200));
+    await clock.advanceAsync(milliseconds(rest));
     expect((await w.get("p")).spec.nodeName).toBe("late");
   });
 

@@ -14,6 +14,8 @@ import { WaitingPods } from "./waiting-pods.ts";
 export interface SchedulerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
+  /** The time in which pods wait for their next try and Events repeat, where `clock` measures another. */
+  readonly clusterClock?: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
   readonly extenders?: readonly ExtenderClient[];
@@ -54,12 +56,21 @@ export class Scheduler {
   #nodeList: readonly SchedulerNode[] | undefined;
 
   constructor(options: SchedulerOptions) {
-    const { client, clock, random, log, extenders = [], schedulerName = "default-scheduler" } = options;
+    const {
+      client,
+      clock,
+      clusterClock = clock,
+      random,
+      log,
+      extenders = [],
+      schedulerName = "default-scheduler",
+    } = options;
     this.#options = options;
-    this.#waiting = new WaitingPods(clock, () => this.#wake.resolve());
+    this.#waiting = new WaitingPods(clusterClock, () => this.#wake.resolve());
     this.#events = new EventRecorder({
       client,
       clock,
+      seriesClock: clusterClock,
       random,
       log,
       controller: schedulerName,

@@ -25,7 +25,7 @@ interface PodObject extends KubeObject {
 export function schedulerHarness(
   clock: Clock = systemClock,
   extenders: readonly ExtenderClient[] = [],
-  more: Pick<SchedulerOptions, "scoringStrategy"> = {},
+  more: Pick<SchedulerOptions, "scoringStrategy" | "clusterClock"> = {},
 ) {
   const random = seededRandom(1);
   const api = new EmbeddedApi({ clock, random });

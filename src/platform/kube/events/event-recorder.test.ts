@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { instant, milliseconds } from "../../../core/units/index.ts";
+import { clockWithCalendar, ScaledClock } from "../../clock/index.ts";
 import { VirtualClock } from "../../clock/testing/index.ts";
 import { createLogger, type LogDestination } from "../../log/index.ts";
 import { seededRandom } from "../../random/index.ts";
@@ -78,6 +79,27 @@ describe("EventRecorder", () => {
     expect(api.objects.size).toBe(2);
     await recorder.stop();
     expect(clock.waiting).toBe(0);
+  });
+
+  it("X-161 writes and ends a series in the time of the cluster where that passes faster", async () => {
+    const real = new VirtualClock(instant(0));
+    const cluster = new ScaledClock(real, 60, instant(Date.parse("2026-01-01T00:00:00Z")));
+    const { api, recorder } = make({ clock: clockWithCalendar(real, cluster), seriesClock: cluster });
+    const eventsAfter = async (length: number) => {
+      await real.advanceAsync(ms(length));
+      const events = [...api.objects.values()] as readonly { readonly eventTime?: string; readonly series?: object }[];
+      return events.map(({ eventTime, series }) => [eventTime, series]);
+    };
+    recorder.record(note);
+    await real.advanceAsync(ms(0));
+    recorder.record(note);
+    // Two seconds are two minutes of the cluster, and ten seconds ten.
+    const first = "2026-01-01T00:00:00.000000Z";
+    expect(await eventsAfter(2000)).toEqual([[first, { count: 2, lastObservedTime: first }]]);
+    await real.advanceAsync(ms(10_000));
+    recorder.record(note);
+    expect((await eventsAfter(1)).map(([eventTime]) => eventTime)).toEqual([first, "2026-01-01T00:12:00.000000Z"]);
+    await recorder.stop();
   });
 
   it("creates an event again after the server deleted it", async () => {

@@ -132,7 +132,7 @@ describe("hardware discovery", () => {
   it("TWN-18 TWN-24 two EPYC 9654 and four H100 NVL, found as such, have a stress of 31.3 at 60 % and 25 °C", async () => {
     const nvl = { model: "NVIDIA H100 NVL", device: { min: watts(200), max: watts(400) }, defaultLimit: watts(400) };
     const boards = ["0", "1", "2", "3"].map((id) => board(id, nvl));
-    const labels = { "joulie.io/hw.cpu-model": "AMD EPYC 9654", "joulie.io/hw.gpu-model": "NVIDIA H100 NVL" };
+    const labels = { "joulie.io/hw.cpu-model": "AMD-EPYC-9654", "joulie.io/hw.gpu-model": "NVIDIA-H100-NVL" };
     const node: Node = { metadata: { name: "node-1", labels } };
     const host = machine(joinTrees(epyc, amdPstate, hsmpTree()), epycCpuinfo, [gpuBackend(boards)]);
     const hardware = hardwareView(node, await host.discover(node));

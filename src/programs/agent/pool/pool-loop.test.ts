@@ -278,13 +278,13 @@ describe("pool mode", () => {
     expect(service.commandTexts.toSorted()).toEqual([
       "known gpu.set_power_cap_watts 300",
       "known rapl.set_power_cap_watts 240",
-      "labelled rapl.set_power_cap_watts 216",
+      "labelled rapl.set_power_cap_watts 240",
     ]);
     await harness.until(async () => (await harness.find(resources.nodeHardwares, "labelled")) !== undefined);
     await harness.advanceInSteps(25);
     const found = (await harness.find(resources.nodeHardwares, "labelled")) as unknown as { status: object };
     expect(found.status).toMatchObject({
-      cpu: { sockets: 2, capRange: { maxWattsPerSocket: 360 } },
+      cpu: { sockets: 2, capRange: { maxWattsPerSocket: 400 } },
       quality: { overall: "heuristic", warnings: ["pool mode: from labels and the catalogue; nothing was probed"] },
     });
     // Discovered hardware is not overwritten by hardware from labels.

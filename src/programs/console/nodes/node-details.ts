@@ -32,6 +32,7 @@ type EventObject = KubeObject & {
   readonly reason?: string;
   readonly note?: string;
   readonly eventTime?: string;
+  readonly regarding?: { readonly kind?: string };
   readonly reportingController?: string;
   readonly series?: { readonly lastObservedTime?: string };
 };
@@ -48,8 +49,10 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
       // A large cluster has thousands of Events, and --watch asks every two seconds.
       fieldSelector: `regarding.name=${node}`,
     });
-    return items
-      .filter(({ reportingController = "" }) => reportingController.includes("joulie"))
+    const ours = items.filter(({ reportingController = "" }) => reportingController.includes("joulie"));
+    const aboutNode = new Set(ours.filter(isAboutNode).map(textOf));
+    return ours
+      .filter((event) => isAboutNode(event) || !aboutNode.has(textOf(event)))
       .map((event) => ({
         at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
         reason: event.reason ?? "",
@@ -61,6 +64,10 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
     return isApiError(error, "notFound") ? [] : undefined;
   }
 }
+
+// Sleeps and wakes have an Event on the node and the same one on its PowerEndpoint.
+const isAboutNode = ({ regarding }: EventObject): boolean => regarding?.kind === "Node";
+const textOf = ({ reason, note }: EventObject): string => `${reason}: ${note}`;
 
 /** What happened to a node. */
 export interface NodePast {

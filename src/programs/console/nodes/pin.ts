@@ -7,7 +7,8 @@ import {
   type NodePowerProfile,
   type Profile,
 } from "../../../core/api/index.ts";
-import { after, isoTime, type Milliseconds, percent, watts } from "../../../core/units/index.ts";
+import { ageText } from "../../../core/report/index.ts";
+import { after, isoTime, type Milliseconds, milliseconds, percent, watts } from "../../../core/units/index.ts";
 import { isApiError, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { type ConsoleContext, ConsoleError, usageError } from "../context.ts";
 
@@ -79,7 +80,8 @@ export async function pinNode({ client, clock, skew }: ConsoleContext, options: 
     });
   }
   const end = until === null ? `until joulie unpin ${name}` : `until ${until}${skewText(skew)}`;
-  return `nodepowerprofile/${name} pinned to ${profile} ${end}; eco caps wait until performance pods have ended\n`;
+  const patience = profile === "eco" ? "; eco caps wait until performance pods have ended" : "";
+  return `nodepowerprofile/${name} pinned to ${profile} ${end}${patience}\n`;
 }
 
 const WORTH_TELLING = 30_000;
@@ -88,7 +90,7 @@ const WORTH_TELLING = 30_000;
 const skewText = (skew: Milliseconds | undefined): string =>
   skew === undefined || Math.abs(skew) < WORTH_TELLING
     ? ""
-    : ` by the API server's clock, which is ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? "ahead of" : "behind"} this machine's`;
+    : ` by the API server's clock, which is ${ageText(milliseconds(Math.abs(skew)))} ${skew > 0 ? "ahead of" : "behind"} this machine's`;
 
 /** `joulie unpin`. Returns what to print. */
 export async function unpinNode({ client }: ConsoleContext, name: string): Promise<string> {

@@ -103,6 +103,29 @@ describe("the operator's telemetry", () => {
     expect(new Set(prometheus.queries)).toEqual(new Set(Object.keys(figures)));
   });
 
+  it("TWN-18 X-88 publishes a stress of 31.3 for two EPYC 9654 and four H100 NVL known by their labels alone, at 60 % and 25 °C", async () => {
+    await harness.createNode("g", {
+      "joulie.io/hw.cpu-model": "AMD-EPYC-9654",
+      "joulie.io/hw.cpu-sockets": "2",
+      "joulie.io/hw.gpu-model": "NVIDIA-H100-NVL",
+      "joulie.io/hw.gpu-count": "4",
+    });
+    prometheus.values = (query) => [{ labels: {}, value: query.includes("ambient") ? "25" : "NaN" }];
+    harness.start({
+      FACILITY_PROMETHEUS_ADDRESS: address,
+      ENABLE_FACILITY_METRICS: "true",
+      RECONCILE_INTERVAL: "10s",
+      STATIC_HP_FRAC: "0",
+    });
+    await harness.until(async () => (await statusOf("g"))?.predictedCoolingStressScore === 31.3);
+    expect(await statusOf("g")).toMatchObject({
+      schedulableClass: "eco",
+      effectiveCapState: { cpuPct: 60, gpuPct: 60 },
+      predictedPowerHeadroomScore: 41.2,
+      powerMeasurement: { cpuCappedPowerW: 480, gpuCappedPowerW: 960, nodeCappedPowerW: 1440 },
+    });
+  });
+
   it("a PUE that alternates between two hundredths causes no write", async () => {
     await harness.createNode("a");
     let polls = 0;

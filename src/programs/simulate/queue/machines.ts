@@ -1,5 +1,5 @@
 import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
-import { type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
+import { builtinCatalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
 import { type Seconds, watts } from "../../../core/units/index.ts";
@@ -78,8 +78,13 @@ export function machinesOf(
   return machines;
 }
 
+/** What an agent would report of servers on which the TDP is the highest cap of a package. */
 const discoveredOf = ({ cpu, gpu }: Group): NodeHardwareStatus => ({
-  cpu: { rawModel: cpu, sockets: 2 },
+  cpu: {
+    rawModel: cpu,
+    sockets: 2,
+    capRange: { type: "package", maxWattsPerSocket: builtinCatalogue.cpu(cpu).entry?.tdpWatts },
+  },
   ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
 });
 
