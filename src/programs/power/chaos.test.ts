@@ -88,6 +88,13 @@ async function chaos(seed: number): Promise<ChaosResult> {
       await harness.createPod(pod, await untilReading());
       bound.push(pod);
     },
+    // A scheduler with an old view of the node promises it late, and gives it up again.
+    async () => {
+      const pod = `late-${pods++}`;
+      await harness.createPromisedPod(pod, await untilReading(), pick(["nomination", "claim"] as const));
+      await harness.advance(20);
+      await remove(pod);
+    },
     // kube-scheduler chooses a node that it sees without the taint, and binds the pod later whatever has happened to the node.
     async () => {
       const node = pick(NODES);
