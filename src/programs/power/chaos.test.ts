@@ -1,5 +1,5 @@
 // Random users, schedulers, switches and crashes. The harness checks at every request that takes power away that the node has its
-// taint, that its pods were counted after it, and that no pod is bound or promised to it. JOULIE_CHAOS_RUNS=200 takes two minutes.
+// taint, that its pods were counted after it, and that no pod is bound or promised to it. JOULIE_CHAOS_RUNS=200 takes minutes.
 import { describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { type KubeObject, resources } from "../../platform/kube/index.ts";
