@@ -168,8 +168,11 @@ describe("the demo", () => {
       demo = new Demo(["--policy", "fit_aware_v1"], slowControl);
       await demo.says(/, ([6-9]\d|\d{3,}) finished/);
       demo.interrupt();
-      const ended = await demo.ended;
-      expect(failed(summaryOf(ended))).toEqual([]);
+      const summary = summaryOf(await demo.ended);
+      expect(failed(summary)).toEqual([]);
+      const check = summary.checks.find(({ name }) => name === "no performance pod ran under eco caps");
+      // With a note it would not have seen any.
+      expect(check).toEqual({ name: check?.name, ok: true, figures: expect.objectContaining({ pods: 0 }) });
     },
     PATIENCE_MS,
   );
@@ -213,6 +216,21 @@ describe("the demo", () => {
       expect(summary.seconds).toBeGreaterThanOrEqual(4);
       expect(summary.nodes).toBe(3);
       expect(ended.code).toBe(summary.ok ? 0 : 1);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    "is not ok if it ends by itself before it has seen a fresh twin, a performance pod and a cap",
+    async () => {
+      demo = new Demo(["--duration", "100ms", "--nodes", "20"]);
+      const ended = await demo.ended;
+      expect(failed(summaryOf(ended)).map(({ name }) => name)).toEqual([
+        "every node has a fresh twin",
+        "no performance pod ran under eco caps",
+        "caps in force are the published ones",
+      ]);
+      expect(ended.code).toBe(1);
     },
     PATIENCE_MS,
   );

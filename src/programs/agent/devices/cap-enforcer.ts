@@ -103,8 +103,10 @@ export class CapEnforcer {
   async inForce(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(handle);
     if (entry === undefined) return undefined;
-    const requested = this.#setCaps.get(this.#name(handle))?.requested;
-    if (requested !== undefined) return requested;
+    const setCap = this.#setCaps.get(this.#name(handle));
+    if (setCap?.sure === true) return setCap.requested;
+    // What an HTTP service reports may be from before a command that got no answer.
+    if (setCap !== undefined && handle.backend.name === "http") return UNKNOWN_CAP;
     const { limit } = await handle.backend.limit(handle.board.id, signal);
     return limit ?? UNKNOWN_CAP;
   }
@@ -159,11 +161,12 @@ export class CapEnforcer {
       if (fresh) this.forget(handle);
       return SUPERSEDED;
     }
-    const setCap = this.#setCaps.get(name);
     // Without a journal entry the cap was restored meanwhile, so this knowledge is outdated.
     if (fresh) this.#setCaps.delete(name);
-    else if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, sure: false });
+    const watch = this.#setCaps.get(name)?.watch ?? this.#watch(handle, watched);
+    this.#setCaps.set(name, { requested: cap, read: undefined, watch, sure: false });
     const outcome = await backend.cap(board.id, cap, signal);
+    if (outcome.isUnsettled === true) return outcome;
     if (outcome.result !== "applied") {
       this.#backoff.recordFailure(name, outcome, cap);
       if (fresh) await this.#forgetUntouched(handle, outcome, signal);
@@ -182,7 +185,8 @@ export class CapEnforcer {
     if (board.lost !== undefined) return { kind: "unreadable", message: `${board.id}: ${board.lost}` };
     const { limit, unreadable } = await backend.limit(board.id, signal);
     const name = this.#name(handle);
-    const setCap = this.#setCaps.get(name);
+    const last = this.#setCaps.get(name);
+    const setCap = last?.sure === true ? last : undefined;
     // An HTTP service need not report caps. A board whose limit cannot be read any more is an error.
     if (limit === undefined)
       return backend.name === "http"
@@ -253,8 +257,12 @@ export class CapEnforcer {
     handle: BoardHandle,
     { requested, read, watched }: Pick<SetCap, "requested" | "read"> & { readonly watched: Watts },
   ): void {
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagingWindow ?? DEFAULT_AVERAGING));
-    this.#setCaps.set(this.#name(handle), { requested, read, watch: watchCap(watched, trustFrom), sure: true });
+    this.#setCaps.set(this.#name(handle), { requested, read, watch: this.#watch(handle, watched), sure: true });
+  }
+
+  #watch({ board }: BoardHandle, watched: Watts): CapWatch {
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (board.averagingWindow ?? DEFAULT_AVERAGING));
+    return watchCap(watched, trustFrom);
   }
 
   #key({ backend, board }: BoardHandle): JournalKey {

@@ -22,7 +22,8 @@ export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome
   const messages = joinMessages(
     ...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message),
   );
-  return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
+  const isUnsettled = outcomes.some((outcome) => outcome.isUnsettled === true) && { isUnsettled: true as const };
+  return { result: worst.result, ...(messages !== "" && { message: messages }), ...isUnsettled };
 }
 
 /** Joins messages and leaves out empty and repeated ones. */

@@ -8,6 +8,7 @@ import {
   nfdGpuLabels,
   type Pod,
 } from "../../../core/api/index.ts";
+import { controlPlaneRoleLabels } from "../../../core/sleep/index.ts";
 import { isSecretName, REDACTED, redactBundleText, redactValue } from "./redact.ts";
 
 /**
@@ -53,7 +54,7 @@ const KNOWN_LABELS: ReadonlySet<string> = new Set([
   ...["name", "component", "version"].map((key) => `app.kubernetes.io/${key}`),
   ...["arch", "os", "hostname"].map((key) => `kubernetes.io/${key}`),
   ...["zone", "region"].map((key) => `topology.kubernetes.io/${key}`),
-  ...["control-plane", "etcd", "controlplane"].map((key) => `node-role.kubernetes.io/${key}`),
+  ...controlPlaneRoleLabels,
   "node.kubernetes.io/instance-type",
 ]);
 const KNOWN_ANNOTATIONS = Object.values(annotations);
