@@ -90,11 +90,11 @@ describe("what others have written is shown to a person and not obeyed", () => {
   });
 
   it("in the demo's introduction and summary", () => {
-    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
+    const plane = { server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
     const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
     const pages = { ports, simulator: { url: HOSTILE, metricsUrl: HOSTILE }, dashboard: HOSTILE };
     const listed = pagesOf(plane, pages, HOSTILE);
-    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, listed))).toEqual([]);
+    expect(harmIn(welcomeText(configured(demoConfig, {}), listed))).toEqual([]);
     const explained = topFrame({ ...emptyTop, state: initialTop({ help: true }), help: explanationOf(listed) });
     for (const line of explained) expect(line).not.toContain("\n");
     expect(harmIn(explained.join("\n"))).toEqual([]);

@@ -38,8 +38,6 @@ export interface DashboardWorld {
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** How much faster `clock` runs than the API server's; 1 by default. */
-  readonly speed?: () => number;
   /** What the page calls the cluster. */
   readonly cluster?: string;
   /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */
@@ -74,8 +72,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     denied: metrics.counter(definitions.denied),
   };
   const staleAfter = config.TWIN_STALENESS_THRESHOLD;
-  const speed = world.speed ?? (() => 1);
-  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed, staleAfter });
+  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, staleAfter });
   const history = new ClusterHistory();
   const file = config.HISTORY_FILE === undefined ? undefined : new HistoryFile(config.HISTORY_FILE, log);
   const installed = new InstallationWatch({

@@ -22,7 +22,7 @@ import { ClusterObserver } from "../audit/index.ts";
 import { type DemoConfig, policyOf, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
-import { observes } from "./settings.ts";
+import { observes, sleeps } from "./settings.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import { type DemoStatus, SavingsPage } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
@@ -33,8 +33,6 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
-  /** Whether nodes may sleep. */
-  readonly sleeps: boolean;
   readonly onNotice: (text: string) => void;
 }
 
@@ -142,7 +140,7 @@ export class DemoMonitor {
       pue: simulator.datacenter.facility().pue,
       classes: observer.classes,
       betweenStates: observer.betweenStates,
-      sleep: this.#options.sleeps ? observer.sleepFigures : undefined,
+      sleep: sleeps(config) ? observer.sleepFigures : undefined,
       drains: policyOf(config) === "fit_aware_v1" ? undefined : observer.drains.counts,
       pods: observer.pods,
       energy: this.#savings.latest,
@@ -164,7 +162,7 @@ export class DemoMonitor {
       drains: policy === "fit_aware_v1" ? undefined : long && many && policy === "queue_aware_v1",
       figures: long && many,
       any: !interrupted,
-      sleep: this.#options.sleeps ? long && many : undefined,
+      sleep: sleeps(config) ? long && many : undefined,
     });
     return {
       ok: checks.every(({ ok }) => ok),
@@ -177,7 +175,7 @@ export class DemoMonitor {
       speed: { asked: this.#pace.requestedSpeed, last: clock.speed },
       classes: observer.classes,
       drains: observer.drains.counts,
-      ...(this.#options.sleeps && { sleep: observer.sleepFigures }),
+      ...(sleeps(config) && { sleep: observer.sleepFigures }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {

@@ -41,7 +41,7 @@ import {
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
-  readonly plane: DemoCluster;
+  readonly cluster: DemoCluster;
   readonly clock: ScaledClock;
   readonly folder: string;
   readonly log: (program: string) => Logger;
@@ -89,34 +89,30 @@ export class DemoPrograms {
 
   /** Starts fleet, agent, operator, extender and dashboard. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
-    const { config, plane, clock, folder } = this.#options;
+    const { config, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0, power = 0] = await freePorts(5);
     const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
-      runFleet(
-        fleetSettings(config, plane),
-        { ...world, clock, timeOfDay: EVENING, onServing: serving.resolve },
-        signal,
-      ),
+      runFleet(fleetSettings(config), { ...world, clock, timeOfDay: EVENING, onServing: serving.resolve }, signal),
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
-      operator: operatorSettings(config, plane, ports, simulator.url),
-      extender: extenderSettings(config, plane, ports),
+      operator: operatorSettings(config, ports, simulator.url),
+      extender: extenderSettings(config, ports),
     };
     await this.#run("agent", async (world, signal) => {
       const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
       const files = journalFiles(settings.agent.STATE_DIR);
       await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
     });
-    if (sleeps(config, plane)) await this.#storeArrivals(simulator);
+    if (sleeps(config)) await this.#storeArrivals(simulator);
     await this.#run("operator", async (world, signal) =>
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
     await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
-    if (sleeps(config, plane)) {
+    if (sleeps(config)) {
       await this.#run("power", async (world, signal) =>
         runPower(
           powerSettings(ports),
@@ -134,8 +130,6 @@ export class DemoPrograms {
             ...world,
             clock,
             cluster: "demo",
-            // Objects of the embedded cluster have timestamps in simulated time.
-            ...(!plane.embedded && { speed: () => clock.speed }),
             extender: settings.extender,
             onServing: page.resolve,
           },
@@ -208,7 +202,7 @@ export class DemoPrograms {
 
   /** Waits for the extender first: without it every pod would fail and back off. */
   async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
-    const { config, plane } = this.#options;
+    const { config } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
     const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
@@ -221,7 +215,6 @@ export class DemoPrograms {
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
         extenders: [new ExtenderClient(extenderConfig)],
-        schedulerName: plane.workload.scheduler,
         ...schedulerSettings(config),
       }).run(stopped);
     });
@@ -236,14 +229,14 @@ export class DemoPrograms {
 
   async #run(name: ProgramName, run: (world: ProgramEnvironment, signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
-    const { plane, clock } = this.#options;
+    const { clock, log } = this.#options;
     const world = {
       transport: await this.connect(),
-      // Calls take real time. Time stamps are in the time of the cluster that carries them.
-      ioClock: plane.embedded ? clockWithCalendar(systemClock, clock) : systemClock,
+      // Calls take real time. Time stamps are in simulated time.
+      ioClock: clockWithCalendar(systemClock, clock),
       leaderClock: systemClock,
       random: systemRandom,
-      log: this.#options.log(name),
+      log: log(name),
     };
     const running = run(world, signal)
       .then(() => {
@@ -259,7 +252,7 @@ export class DemoPrograms {
 
   /** Opens an API connection that `stop` closes. */
   async connect(): Promise<Transport> {
-    const transport = await this.#options.plane.connect();
+    const transport = await this.#options.cluster.connect();
     this.#transports.push(transport);
     return transport;
   }

@@ -7,12 +7,11 @@ import type { RunningPrograms } from "./programs.ts";
 export type DemoPage = readonly [name: string, address: string];
 
 /** Text printed before the live view starts. */
-export function welcomeText(config: DemoConfig, plane: DemoCluster, pages: readonly DemoPage[]): string {
+export function welcomeText(config: DemoConfig, pages: readonly DemoPage[]): string {
   const { NODES: nodes } = config;
   const speed = wantedSpeed(config);
-  const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
   const lines = [
-    `${nodes} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
+    `${nodes} simulated nodes on a Kubernetes API inside this process, power-managed by Joulie's real programs: simulator, agent,`,
     `operator (${titleOf(config)}), scheduler and extender, all talking over HTTP, ${speed === 1 ? "in" : `up to ${speed} times as fast as`} real time.`,
     "",
     ...pages.map(([name, address]) => `  ${name.padEnd(16)} ${address}`),

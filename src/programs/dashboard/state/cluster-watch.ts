@@ -1,7 +1,6 @@
 import {
   archLabel,
   type Labels,
-  type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
@@ -12,14 +11,7 @@ import {
 } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
-import {
-  type Instant,
-  instant,
-  isoTime,
-  type Milliseconds,
-  milliseconds,
-  type RandomSource,
-} from "../../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type Change, type KubeClient, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -37,8 +29,6 @@ export interface ClusterWatchOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** How much faster `clock` runs than the API server's. */
-  readonly speed: () => number;
   /** The power of a twin that the operator has not refreshed for longer is unknown. */
   readonly staleAfter: Milliseconds;
 }
@@ -81,8 +71,6 @@ export class ClusterWatch {
   readonly table = new FleetTable();
   readonly decisions = new ClassChangeLog(DECISIONS);
   readonly #clock: Clock;
-  readonly #ioClock: Clock;
-  readonly #speed: () => number;
   readonly #staleAfter: Milliseconds;
   readonly #changed = new Set<string>();
   readonly #classes = new Map<string, ClassName>();
@@ -90,10 +78,8 @@ export class ClusterWatch {
   #lastKnown = "";
   readonly #reflectors: ClusterReflectors;
 
-  constructor({ client, clock, ioClock, random, log, speed, staleAfter }: ClusterWatchOptions) {
+  constructor({ client, clock, ioClock, random, log, staleAfter }: ClusterWatchOptions) {
     this.#clock = clock;
-    this.#ioClock = ioClock;
-    this.#speed = speed;
     this.#staleAfter = staleAfter;
     this.#reflectors = new ClusterReflectors({
       client,
@@ -158,13 +144,7 @@ export class ClusterWatch {
 
   /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
-    const objects = this.#reflectors.objects(now);
-    if (this.#speed() === 1) return objects;
-    return {
-      ...objects,
-      nodes: objects.nodes.map((node) => this.#inClusterTime(node, now)),
-      pods: objects.pods?.map((pod) => this.#inClusterTime(pod, now)),
-    };
+    return this.#reflectors.objects(now);
   }
 
   node(name: string): NodeObjects | undefined {
@@ -201,14 +181,6 @@ export class ClusterWatch {
     }
     // Nodes read before all lists were complete need their class remembered.
     if (isComplete || this.#reflectors.twins.isRefused) this.#changed.clear();
-  }
-
-  /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
-  #inClusterTime<Stamped extends Node | Pod>(object: Stamped, now: Instant): Stamped {
-    const { metadata } = object;
-    const age = this.#ioClock.now() - Date.parse(metadata.creationTimestamp ?? "");
-    if (Number.isNaN(age)) return object;
-    return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
   #factsOf(node: ReportedNode): NodeObjects {
