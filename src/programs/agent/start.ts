@@ -3,9 +3,9 @@ import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index
 import { maxSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
-import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { formatDuration, milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, endsWithin } from "../../platform/clock/index.ts";
+import { endsWithin } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
   CallLimit,
@@ -14,13 +14,12 @@ import {
   OperatorStateWatch,
   StopSwitch,
   TokenAuthorizer,
-  type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, runServices, type Service } from "../services.ts";
 import type { AgentConfig } from "./config.ts";
 import { hostDiscovery } from "./discovery/host-discovery.ts";
@@ -46,14 +45,7 @@ import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
 /** The agent's dependencies on the outside world; tests replace them. */
-export interface AgentWorld {
-  readonly transport: Transport;
-  /** For decisions and ticks; may be virtual or scaled. */
-  readonly clock: Clock;
-  /** For API calls, HTTP requests and timeouts. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
+export interface AgentWorld extends ProgramWorld {
   /** Opens the host's hardware; only daemonset mode calls it. */
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;

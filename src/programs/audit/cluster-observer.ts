@@ -1,29 +1,25 @@
 import { type NodeTwin, type Pod, type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
-import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   resources,
   StopSwitch,
 } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
 import { DrainHistory, SleepHistory } from "./state-history.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
-export interface ClusterObserverOptions {
-  readonly client: KubeClient;
+export interface ClusterObserverOptions extends KubeIo {
   /** Simulated time. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly datacenter: RunningFleet["datacenter"];
   /** Of the programs, with the stop switch. */
   readonly namespace: string;

@@ -1,16 +1,15 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { EnergyFactors } from "../../core/report/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
-import { FileValue, KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { FileValue, KubeClient, TokenAuthorizer } from "../../platform/kube/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 
 import { HttpClient, PrometheusClient } from "../../platform/telemetry/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../extender/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import type { DashboardConfig } from "./config.ts";
 import { LiveFeed } from "./live/live-feed.ts";
@@ -30,14 +29,7 @@ import { ProgramPages, planReasons } from "./sources/program-pages.ts";
 import { ClusterWatch } from "./state/cluster-watch.ts";
 
 /** The environment of the dashboard. */
-export interface DashboardWorld {
-  readonly transport: Transport;
-  /** The time of the cluster; may be virtual or accelerated. */
-  readonly clock: Clock;
-  /** For calls and clients. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
+export interface DashboardWorld extends ProgramWorld {
   /** What the page calls the cluster. */
   readonly cluster?: string;
   /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */

@@ -22,6 +22,7 @@ import { runExtender } from "../extender/index.ts";
 import { lastDayArrivals, type RunningFleet, recordWakeProofs, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
 import { runPower } from "../power/index.ts";
+import type { ProgramWorld } from "../run-in-cluster.ts";
 import type { DemoConfig } from "./config.ts";
 import { CALLS, clientOf, DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 import {
@@ -94,7 +95,7 @@ export class DemoPrograms {
     const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
-      runFleet(fleetSettings(config), { ...world, clock, timeOfDay: EVENING, onServing: serving.resolve }, signal),
+      runFleet(fleetSettings(config), { ...world, timeOfDay: EVENING, onServing: serving.resolve }, signal),
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
@@ -105,13 +106,13 @@ export class DemoPrograms {
     await this.#run("agent", async (world, signal) => {
       const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
       const files = journalFiles(settings.agent.STATE_DIR);
-      await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
+      await runAgent(settings.agent, { ...world, openHost, journalFiles: files }, signal);
     });
     if (sleeps(config)) await this.#storeArrivals(simulator);
     await this.#run("operator", async (world, signal) =>
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
-    await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
+    await this.#run("extender", async (world, signal) => runExtender(settings.extender, world, signal));
     if (sleeps(config)) {
       await this.#run("power", async (world, signal) =>
         runPower(
@@ -128,7 +129,6 @@ export class DemoPrograms {
           dashboardSettings(ports, port),
           {
             ...world,
-            clock,
             cluster: "demo",
             extender: settings.extender,
             onServing: page.resolve,
@@ -227,11 +227,12 @@ export class DemoPrograms {
     await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
   }
 
-  async #run(name: ProgramName, run: (world: ProgramEnvironment, signal: AbortSignal) => Promise<void>): Promise<void> {
+  async #run(name: ProgramName, run: (world: DemoWorld, signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
     const { clock, log } = this.#options;
     const world = {
       transport: await this.connect(),
+      clock,
       // Calls take real time. Time stamps are in simulated time.
       ioClock: clockWithCalendar(systemClock, clock),
       leaderClock: systemClock,
@@ -258,13 +259,7 @@ export class DemoPrograms {
   }
 }
 
-interface ProgramEnvironment {
-  readonly transport: Transport;
-  readonly ioClock: Clock;
-  readonly leaderClock: Clock;
-  readonly random: typeof systemRandom;
-  readonly log: Logger;
-}
+type DemoWorld = ProgramWorld & { readonly leaderClock: Clock };
 
 async function ready(url: string, signal: AbortSignal): Promise<void> {
   const http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000) });

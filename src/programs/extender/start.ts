@@ -1,12 +1,10 @@
 import type { ErrorCode } from "../../core/api/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import { KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { KubeClient, TokenAuthorizer } from "../../platform/kube/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { type ExtenderConfig, energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
@@ -29,14 +27,7 @@ import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/index.ts";
 
 /** The dependencies of the extender. */
-export interface ExtenderWorld {
-  readonly transport: Transport;
-  /** The clock for the age of twins; may be virtual or scaled. */
-  readonly clock: Clock;
-  /** Real time, for API calls, clients and scrapes. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
+export interface ExtenderWorld extends ProgramWorld {
   /** Overrides for tests. */
   readonly limits?: Partial<SchedulerServerLimits>;
   /** How long the extender keeps answering, not ready, after the stop signal. Default: 0. */

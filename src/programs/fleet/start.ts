@@ -1,11 +1,11 @@
-import { inSeconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
-import { type Clock, ScaledClock } from "../../platform/clock/index.ts";
-import { KubeClient, Reflector, resources, type Transport } from "../../platform/kube/index.ts";
+import { inSeconds, type Seconds } from "../../core/units/index.ts";
+import { ScaledClock } from "../../platform/clock/index.ts";
+import { KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { cleanUpFleet } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
@@ -24,19 +24,9 @@ import { type JobArrival, jobArrivals } from "./workload/arrivals.ts";
 import { JobSubmitter } from "./workload/job-submitter.ts";
 
 /** Dependencies of the fleet. */
-export interface FleetEnvironment {
-  readonly transport: Transport;
-  /**
-   * Simulated time for physics, jobs and timestamps; may be virtual or scaled. `SPEED` is applied by `start` only.
-   */
-  readonly clock: Clock;
-  /** Real time for calls, leases and retries. */
-  readonly ioClock: Clock;
+export interface FleetWorld extends ProgramWorld {
   /** Time of day of the site at the start, in seconds after midnight; by default that of the clock. */
   readonly timeOfDay?: Seconds;
-  /** For jitter and names. The simulation itself uses the seed. */
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Called when the HTTP server is up. Nodes may still be registering: await `registered`. */
   readonly onServing?: (simulator: RunningFleet) => void;
 }
@@ -66,7 +56,7 @@ export const start = async (config: FleetConfig): Promise<number> =>
   });
 
 /** The whole fleet on one screen: physics, kubelet, workload, HTTP pages, shutdown. */
-export async function runFleet(config: FleetConfig, world: FleetEnvironment, signal: AbortSignal): Promise<void> {
+export async function runFleet(config: FleetConfig, world: FleetWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const names = { fieldManager: FIELD_MANAGER, userAgent: FIELD_MANAGER };
   const clientOf = (limit: typeof CALLS) => new KubeClient({ transport, clock: ioClock, random, ...names, limit });

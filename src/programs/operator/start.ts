@@ -1,20 +1,13 @@
 import { type ErrorCode, fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
-import {
-  EventRecorder,
-  KubeClient,
-  LeaderElector,
-  StopSwitch,
-  TokenAuthorizer,
-  type Transport,
-} from "../../platform/kube/index.ts";
-import { ChangeLog, type Logger } from "../../platform/log/index.ts";
+import { EventRecorder, KubeClient, LeaderElector, StopSwitch, TokenAuthorizer } from "../../platform/kube/index.ts";
+import { ChangeLog } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
 import type { OperatorConfig } from "./config.ts";
 import { siteCoolingModel } from "./cooling.ts";
@@ -33,16 +26,9 @@ import { Reconciler } from "./reconcile/reconciler.ts";
 import { operatorSettingsOf, sharedSettings } from "./settings.ts";
 
 /** The environment of the operator. */
-export interface OperatorWorld {
-  readonly transport: Transport;
-  /** For decisions and ticks; may be virtual or accelerated. */
-  readonly clock: Clock;
-  /** For calls, leases and scrapes. */
-  readonly ioClock: Clock;
+export interface OperatorWorld extends ProgramWorld {
   /** For leadership, where the time stamps of `ioClock` are not in real time. */
   readonly leaderClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
 }
 
 /** 5,000 nodes need 15,000 writes at a cold start. The API server has its own flow control. */

@@ -1,9 +1,9 @@
 import type { ScoringStrategy } from "../../../core/scoring/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
+import type { KubeIo } from "../../kube/client/kube-io.ts";
 import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
 import { kubeTimestamp } from "../storage/kube-object.ts";
 import { chooseNode, NoNodeFitsError, unfitReason } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
@@ -11,13 +11,10 @@ import type { ExtenderClient } from "./extender.ts";
 import { Occupancy } from "./occupancy.ts";
 import { WaitingPods } from "./waiting-pods.ts";
 
-export interface SchedulerOptions {
-  readonly client: KubeClient;
+export interface SchedulerOptions extends KubeIo {
   readonly clock: Clock;
   /** The time in which pods wait for their next try and Events repeat, where `clock` measures another. */
   readonly clusterClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly extenders?: readonly ExtenderClient[];
   /** Schedules only pods with this `spec.schedulerName`. */
   readonly schedulerName?: string;

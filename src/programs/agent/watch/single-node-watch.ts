@@ -9,12 +9,12 @@ import {
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../../core/api/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
-  type KubeClient,
+  type KubeIo,
   missingDefinition,
   Reflector,
   type ReflectorOptions,
@@ -24,7 +24,6 @@ import {
   type StopSwitch,
   unreadOf,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import {
   type NodeFacts,
   type NodeFactsSource,
@@ -35,11 +34,8 @@ import {
   type WatchedObject,
 } from "./node-facts.ts";
 
-export interface WatchOptions {
-  readonly client: KubeClient;
+export interface WatchOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** How long a watch may be silent before the reflector replaces it. */
   readonly idleLimit?: Milliseconds | undefined;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;

@@ -15,23 +15,19 @@ import {
   readAs,
 } from "../../../core/api/index.ts";
 import type { ClusterKind, ClusterObjects } from "../../../core/report/index.ts";
-import type { Instant, RandomSource } from "../../../core/units/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   type Resource,
   resources,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 
-export interface ClusterReflectorsOptions {
-  readonly client: KubeClient;
+export interface ClusterReflectorsOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Which nodes; all by default. */
   readonly nodeSelector?: string | undefined;
   /** Which labels of a node are kept; all by default. */

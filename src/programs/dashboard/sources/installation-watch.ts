@@ -1,8 +1,7 @@
 import type { Installation } from "../../../core/report/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { isApiError, type KubeIo } from "../../../platform/kube/index.ts";
 import { endedBy, programSettings, readInstallation } from "../../console/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../../extender/index.ts";
 
@@ -12,12 +11,9 @@ export interface ExtenderSettings {
   readonly source: string;
 }
 
-export interface InstallationWatchOptions {
-  readonly client: KubeClient;
+export interface InstallationWatchOptions extends KubeIo {
   /** Real time. */
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Of the installation. */
   readonly namespace: string;
   /** Used while the extender's Deployment cannot be read. */

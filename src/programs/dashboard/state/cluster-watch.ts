@@ -11,24 +11,20 @@ import {
 } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
-import { type Instant, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
 import { boundNodeOf, ClusterReflectors, type ReportedNode } from "../../console/index.ts";
 import type { ClassName, Totals } from "../wire.ts";
 import { ClassChangeLog, classChange } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
 import { classOf, hasExpired, rowOf } from "./node-row.ts";
 
-export interface ClusterWatchOptions {
-  readonly client: KubeClient;
+export interface ClusterWatchOptions extends KubeIo {
   /** For calls. */
   readonly ioClock: Clock;
   /** For the times of decisions; may be scaled. */
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** The power of a twin that the operator has not refreshed for longer is unknown. */
   readonly staleAfter: Milliseconds;
 }

@@ -13,10 +13,9 @@ import {
   type TwinState,
   twinStateOf,
 } from "../../../core/scoring/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type ScoredNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 
@@ -30,11 +29,8 @@ export interface KnownNode extends CandidateNode {
   readonly status: NodeTwinStatus | undefined;
 }
 
-export interface ClusterCacheOptions {
-  readonly client: KubeClient;
+export interface ClusterCacheOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly settings: ScoringSettings;
   /** Set if nodes are ranked by joules. */
   readonly energy?: EnergySettings | undefined;

@@ -6,22 +6,17 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-  type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, type KubeObject, Reflector, resources } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, type KubeObject, Reflector, resources } from "../../../platform/kube/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 
-export interface PlacedPodsOptions {
+export interface PlacedPodsOptions extends KubeIo {
   readonly kernel: EnergyKernel;
-  readonly client: KubeClient;
   /** The clock of decisions: assumed pods expire by it. */
   readonly clock: Clock;
   /** Real time, for API calls. */
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Maximum silence of the watch before it is replaced. */
   readonly idleLimit: Milliseconds;
   /** After this long without contact the pods are too old to place others by. */

@@ -4,24 +4,19 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-  type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
-import { type Change, isApiError, type KubeClient, resources, WorkQueue } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, isApiError, type KubeIo, resources, WorkQueue } from "../../../platform/kube/index.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
 import type { SimulatedMachine } from "../machines/simulated-machine.ts";
 import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
 import { type FleetPod, jobOf, type PodJob } from "./pod-job.ts";
 import { type PodTimes, podStatus } from "./pod-status.ts";
 
-export interface KubeletOptions {
-  readonly client: KubeClient;
+export interface KubeletOptions extends KubeIo {
   /** Simulated time. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly datacenter: Datacenter;
   /** From binding to the start of work, in simulated time. */
   readonly podStart: Milliseconds;

@@ -1,27 +1,23 @@
 import { annotations as joulie } from "../../../core/api/index.ts";
-import { elapsed, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { elapsed, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
-  type KubeClient,
+  type KubeIo,
   type Manifest,
   resources,
   WorkQueue,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import { fleetAnnotations, fleetLabels } from "../names.ts";
 import { deleteIfUnchanged } from "../pods/deletion.ts";
 import type { FleetPod } from "../pods/pod-job.ts";
 import type { JobArrival } from "./arrivals.ts";
 
-export interface SubmitterOptions {
-  readonly client: KubeClient;
+export interface SubmitterOptions extends KubeIo {
   /** Simulated time, used for arrivals. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly namespace: string;
   /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;

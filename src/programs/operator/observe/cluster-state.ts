@@ -11,18 +11,17 @@ import {
 import { isPlacedBy, type PodReference, PodShapes, type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
 import { ArrivalHistory, isTwinOf } from "../../../core/policy/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   type ReflectorOptions,
   resources,
   unreadOf,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import type { PodOfUnknownClass } from "../events/unknown-class-events.ts";
 import { LatestObjects } from "./latest-objects.ts";
 import { clusterNodeOf } from "./projection.ts";
@@ -38,11 +37,8 @@ import {
 import { SleepState } from "./sleep-state.ts";
 import { isCurrent } from "./staleness.ts";
 
-export interface ClusterStateOptions {
-  readonly client: KubeClient;
+export interface ClusterStateOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly powerProfileLabel: string;
   /** Whether to watch what sleep decisions need. */
   readonly sleeps?: boolean;

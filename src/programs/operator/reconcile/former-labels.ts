@@ -1,9 +1,8 @@
 import { fieldManagers } from "../../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { isApiError, type KubeIo, type KubeObject, resources } from "../../../platform/kube/index.ts";
 
 interface ManagedFields {
   readonly manager?: string;
@@ -32,11 +31,8 @@ function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>):
   });
 }
 
-export interface FormerLabelsOptions {
-  readonly client: KubeClient;
+export interface FormerLabelsOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly current: ReadonlySet<string>;
   /** Checked right before each write. */
   readonly mayWrite: () => boolean;

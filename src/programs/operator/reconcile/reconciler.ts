@@ -1,8 +1,6 @@
 import { type ClusterPlan, leftoversOf, type NodePlan } from "../../../core/planning/index.ts";
-import type { RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type KubeClient, WorkQueue } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type KubeIo, WorkQueue } from "../../../platform/kube/index.ts";
 import type { EventPublisher } from "../events/event-publisher.ts";
 import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
 import type { ClusterState } from "../observe/cluster-state.ts";
@@ -14,12 +12,9 @@ import { Heartbeats, type PublishedTwin } from "./heartbeats.ts";
 import { type PendingWrites, PlanWriter } from "./plan-writer.ts";
 import { WriteFailures } from "./write-failures.ts";
 
-export interface ReconcilerOptions {
-  readonly client: KubeClient;
+export interface ReconcilerOptions extends KubeIo {
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly state: ClusterState;
   readonly settings: OperatorSettings;
   readonly metrics: OperatorMetrics;
