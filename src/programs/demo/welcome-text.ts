@@ -36,7 +36,7 @@ export function pagesOf(
     ["placements", `${at(extender)}/debug/decisions`],
     ["scores", `${at(extender)}/debug/scoring`],
     ["agent's nodes", `${at(agent)}/debug/node`],
-    ["simulator", `${simulator.url}/state/NODE, /telemetry/NODE, /api/v1/query`],
+    ["simulator", `${simulator.url}/telemetry/NODE, /api/v1/query`],
     ["metrics", metrics.join(" ")],
     ...(logFile === undefined ? [] : [["log of programs", logFile] as const]),
   ];

@@ -2,6 +2,7 @@ import type { ErrorCode } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { KubeClient, TokenAuthorizer } from "../../platform/kube/index.ts";
+import { onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
 import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
@@ -96,7 +97,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     metrics,
     energy,
     clock,
-    onUnknownClass: reportOnce((text) =>
+    onUnknownClass: onceEach((text) =>
       log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
     ),
   });
@@ -176,22 +177,3 @@ const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const minorCollection = (): void => {
   globalThis.gc?.({ type: "minor", execution: "sync" });
 };
-
-/** More would flood the log. */
-const MAX_REPORTS = 100;
-const MAX_LENGTH = 63;
-
-/** Reports each distinct text once, up to a limit: the texts come from pods, which users write. */
-export function reportOnce(report: (text: string) => void): (value: unknown) => void {
-  const reported = new Set<string>();
-  return (value) => {
-    if (reported.size >= MAX_REPORTS) return;
-    // JSON may contain any type here.
-    const text = typeof value === "string" ? value : `(${typeof value})`;
-    // A copy: a slice would keep the whole text in memory.
-    const shortened = text.length <= MAX_LENGTH ? text : Buffer.from(`${text.slice(0, MAX_LENGTH)}…`).toString();
-    if (reported.has(shortened)) return;
-    reported.add(shortened);
-    report(shortened);
-  };
-}

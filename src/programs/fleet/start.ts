@@ -1,7 +1,8 @@
 import { inSeconds, type Seconds } from "../../core/units/index.ts";
 import { ScaledClock } from "../../platform/clock/index.ts";
-import { KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
+import { isApiError, KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
+import { onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 
@@ -14,7 +15,7 @@ import { generateMachines, type MachineSpec } from "./machines/machine-specs.ts"
 import { FIELD_MANAGER } from "./names.ts";
 import { NodeRegistrar } from "./nodes/node-registrar.ts";
 import { PowerEndpoints } from "./nodes/power-endpoints.ts";
-import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./pages/fleet-metrics.ts";
+import { FleetMetrics, type WriteTarget } from "./pages/fleet-metrics.ts";
 import { RedfishService } from "./pages/redfish.ts";
 import { NodeRoutes } from "./pages/routes.ts";
 import { type NodeServer, serveNodes } from "./pages/server.ts";
@@ -33,7 +34,7 @@ export interface FleetWorld extends ProgramWorld {
 
 /** A running fleet, for programs that embed it. */
 export interface RunningFleet {
-  /** Base URL of /telemetry, /control, /state and /api/v1/query. */
+  /** Base URL of /telemetry, /control and /api/v1/query. */
   readonly url: string;
   readonly metricsUrl: string;
   /** Power, energy, caps and cap violations. */
@@ -47,6 +48,9 @@ export interface RunningFleet {
 const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** All initial jobs of a large cluster arrive at once; schedulers place a few hundred per second. */
 const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
+
+/** Missing permission or namespace, or an object that the server rejects: a user must act. */
+const LASTING = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"] as const;
 
 /** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
 export const start = async (config: FleetConfig): Promise<number> =>
@@ -63,10 +67,12 @@ export async function runFleet(config: FleetConfig, world: FleetWorld, signal: A
   const client = clientOf(CALLS);
   const io = { client, clock, ioClock, random, log };
   const prefix = config.NODE_PREFIX;
-  const refusals = new RejectedWriteLog(log);
+  const warnOnce = onceEach((_, written: WriteTarget, err: unknown) =>
+    log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged"),
+  );
   const onFailed = (written: WriteTarget) => (error: unknown) => {
     figures.failed(written);
-    refusals.record(written, error);
+    if (isApiError(error, ...LASTING)) warnOnce(`${written} ${error.kind}`, written, error);
   };
   const fleet = generateMachines(config.NODES, prefix, seededRandom(config.SEED), {
     bootTime: config.BOOT_TIME && inSeconds(config.BOOT_TIME),

@@ -4,7 +4,7 @@ import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
 import { EventRecorder, KubeClient, LeaderElector, StopSwitch, TokenAuthorizer } from "../../platform/kube/index.ts";
-import { ChangeLog } from "../../platform/log/index.ts";
+import { ChangeLog, onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
 import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
@@ -207,17 +207,6 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     signal,
   );
 }
-
-/** Reports each text once, up to a limit. */
-function onceEach(tell: (text: string) => void): (text: string) => void {
-  const reported = new Set<string>();
-  return (text) => {
-    if (reported.has(text) || reported.size >= MAX_REPORTED) return;
-    reported.add(text);
-    tell(text);
-  };
-}
-const MAX_REPORTED = 100;
 
 const placesOf = (nodes: readonly Readonly<Record<string, string>>[]) => ({
   zones: nodes.flatMap((node) => node[labels.coolingZone] ?? []),

@@ -25,8 +25,8 @@ export interface DeciderOptions {
   readonly energy?: EnergyScorer | undefined;
   /** The clock for the age of twins. */
   readonly clock: Clock;
-  /** Called with a class annotation that is neither performance nor standard; it may have any type. */
-  readonly onUnknownClass: (text: unknown) => void;
+  /** Called with a class annotation that is neither performance nor standard. */
+  readonly onUnknownClass: (text: string) => void;
 }
 
 export interface ExtenderReply {

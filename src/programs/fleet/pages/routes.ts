@@ -1,4 +1,3 @@
-import { packageCapFloor } from "../../../core/inventory/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Reply } from "../../../platform/serve/index.ts";
@@ -34,12 +33,6 @@ export class NodeRoutes {
     if (machine === undefined) return json(404, { error: unknownNode(node) });
     if (machine.power !== "on") return unreachable(machine);
     return json(200, telemetryOf(machine, this.#clock.now()));
-  }
-
-  state(node: string): Reply {
-    const machine = this.#datacenter.machine(node);
-    if (machine === undefined) return json(404, { error: unknownNode(node) });
-    return json(200, stateOf(machine, this.#clock.now()));
   }
 
   control(node: string, body: string): Reply {
@@ -112,45 +105,5 @@ function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
             capWattsPerGpuTarget: caps.gpuWattsPerBoard,
           },
     pods: physics.jobCount,
-  };
-}
-
-/** Body of GET /state/{node}: the complete state, for users and checks. */
-function stateOf(machine: SimulatedMachine, at: Instant) {
-  const { spec, physics, capChanges, heldSeconds, performanceJobs } = machine;
-  const { cpu, gpu } = spec.hardware;
-  return {
-    node: spec.name,
-    ts: iso(at),
-    seconds: physics.now,
-    power: physics.power,
-    rack: spec.rack,
-    zone: spec.zone,
-    caps: physics.caps,
-    capRanges: {
-      cpuWattsPerPackage: { min: packageCapFloor(cpu), max: cpu.maxWattsPerSocket },
-      ...(gpu && { gpuWattsPerBoard: { min: gpu.minWatts, max: gpu.maxWatts } }),
-    },
-    capChanges,
-    watts: machine.watts,
-    wallWatts: physics.wallWatts,
-    operation: physics.operation,
-    temperatureC: physics.temperature,
-    ambientC: physics.ambient,
-    throttled: physics.throttled,
-    joules: physics.joules,
-    cpuJoules: physics.cpuJoules,
-    gpuJoules: physics.gpuJoules,
-    wallJoules: physics.wallJoules,
-    performancePods: performanceJobs,
-    heldPodSeconds: heldSeconds,
-    pods: Array.from(physics.jobs(), ({ id, key, performance, cores, gpus, work }) => ({
-      pod: key,
-      performance,
-      cores,
-      gpus,
-      rate: physics.rateOf(id),
-      ...(Number.isFinite(work) && { workSeconds: work, leftSeconds: physics.leftOf(id) }),
-    })),
   };
 }

@@ -75,8 +75,8 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
   };
 }
 
-const NODE_PATH = /^\/(telemetry|control|state)\/([^/]+)$/;
-const PAGES = "/telemetry/{node}, /control/{node}, /state/{node}, /api/v1/query";
+const NODE_PATH = /^\/(telemetry|control)\/([^/]+)$/;
+const PAGES = "/telemetry/{node}, /control/{node}, /api/v1/query";
 
 async function answer({ routes, redfish }: NodeServerOptions, request: IncomingMessage): Promise<Reply> {
   const { method = "", url = "" } = request;
@@ -92,7 +92,7 @@ async function answer({ routes, redfish }: NodeServerOptions, request: IncomingM
       return body === undefined ? tooLarge : routes.control(node, body);
     }
     if (!reads) return refusal(405, `${path} can only be read: use GET`, "GET, HEAD");
-    return what === "telemetry" ? routes.telemetry(node) : routes.state(node);
+    return routes.telemetry(node);
   }
   if (redfish?.serves(path)) {
     const body = await bodyOf(request);
