@@ -19,7 +19,6 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
 /** Checks a definition without losing the type of its configuration. */
 const program = <Config extends ConfigSchema>(definition: Program<Config>): Program<Config> => definition;
 
-/** The list of all programs. */
 export const programs: readonly Program[] = [
   program({
     name: "operator",

@@ -19,9 +19,7 @@ export interface ProgramWorld {
   readonly log: Logger;
 }
 
-/** The world of a program that runs against a cluster. */
 interface ClusterWorld extends ProgramWorld {
-  /** The address of the API server. */
   readonly server: string;
 }
 

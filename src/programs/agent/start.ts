@@ -44,7 +44,6 @@ import { agentSettingsOf } from "./settings.ts";
 import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
-/** The agent's dependencies on the outside world; tests replace them. */
 export interface AgentWorld extends ProgramWorld {
   /** Opens the host's hardware; only daemonset mode calls it. */
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
@@ -64,7 +63,6 @@ const CONNECTIONS = 2048;
 const LONG_LEASE = 270_000;
 type Work = (runner: NodeRunner) => Promise<void>;
 
-/** Runs `joulie agent` until a signal stops it. Returns the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
   // Fails before anything else if NODE_NAME is missing.
   nodeNameOf(config);

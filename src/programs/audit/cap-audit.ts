@@ -6,7 +6,6 @@ import { formatWatts, type Percent, percent, type Watts } from "../../core/units
 import type { RunningFleet } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningFleet["datacenter"]["machine"]>>;
-/** The fields of a simulated node that the audit reads. */
 export interface CappedMachine {
   readonly spec: Pick<Machine["spec"], "hardware">;
   readonly physics: Pick<Machine["physics"], "caps">;
@@ -92,7 +91,6 @@ const UNCAPPED = { cpuPct: percent(100), gpuPct: percent(100) };
 /** In watts: caps are computed as percentages and sent in watts. */
 const TOLERANCE = 0.5;
 
-/** Describes how enforced caps differ from published caps; undefined if they match. */
 function capDifference(
   { cpuPct, gpuPct }: Pick<ReturnType<typeof effectiveCaps>, "cpuPct" | "gpuPct">,
   { spec, physics }: CappedMachine,

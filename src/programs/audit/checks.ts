@@ -21,13 +21,11 @@ export interface TwinCounts {
   readonly oldest: Milliseconds | undefined;
 }
 
-/** Pods that were bound to a node so far. */
 interface BindingCounts {
   readonly pods: number;
   readonly performancePods: number;
   /** Bound to a machine that was off. */
   readonly toMachinesOff: number;
-  /** The first of them. */
   readonly examples: readonly string[];
 }
 

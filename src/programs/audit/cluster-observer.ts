@@ -41,7 +41,6 @@ export interface PodCounts {
 }
 
 export interface SleepFigures {
-  /** Nodes that are asleep now. */
   readonly asleep: number;
   /** Since the first jobs. */
   readonly sleeps: number;
@@ -54,7 +53,6 @@ export interface SleepFigures {
   readonly longestPerformanceWaitSeconds: number | undefined;
 }
 
-/** Pods that a failed check names. */
 const EXAMPLES = 5;
 /** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
 const SETTLING_AT_LEAST = milliseconds(10_000);
@@ -117,7 +115,6 @@ export class ClusterObserver {
     await Promise.all(this.#watches.map(async (watch) => watch.stop()));
   }
 
-  /** Runs the checks that poll: caps and waits. */
   runPeriodicChecks(): void {
     const { clock, ioClock, settling } = this.#options;
     const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
@@ -193,7 +190,6 @@ export class ClusterObserver {
     };
   }
 
-  /** The verdict of every check. */
   checks(expected: CheckInputs["expected"]): readonly ClusterCheck[] {
     const { pods, podSeconds, first } = this.#options.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
@@ -279,11 +275,9 @@ interface ObservedPod {
   readonly node: string | undefined;
   readonly phase: string;
   readonly performance: boolean;
-  /** Whether the scheduler has tried to place it. */
   readonly judged: boolean;
 }
 
-/** An Event of the operator on a pod that waits for a node. */
 interface ObservedEvent {
   readonly pod: string;
   readonly reason: string;

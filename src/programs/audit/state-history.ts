@@ -9,7 +9,6 @@ export interface DrainCounts {
   readonly takenBack: number;
 }
 
-/** Counts drains from the classes that were published for each node. */
 export class DrainHistory {
   readonly #classes = new Map<string, SchedulableClass | undefined>();
   readonly #counts = { deferred: 0, completed: 0, takenBack: 0 };
@@ -39,7 +38,6 @@ export interface SleepCounts {
   readonly failedWakes: number;
 }
 
-/** Counts sleeps and wakes from the power states that were published for each node. */
 export class SleepHistory {
   readonly #states = new Map<string, NodePowerState>();
   readonly #counts = { sleeps: 0, wakes: 0, failedWakes: 0 };

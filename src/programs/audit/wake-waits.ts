@@ -9,7 +9,6 @@ export interface WakeWaitFigures {
   readonly longestPerformance: number | undefined;
   /** Performance pods that waited longer than the Event said, and the margin. */
   readonly late: number;
-  /** The first of them. */
   readonly examples: readonly string[];
 }
 

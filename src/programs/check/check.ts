@@ -23,16 +23,12 @@ export interface CheckOptions extends ExaminedCluster {
   /** The chart's name for its objects: ServiceAccounts are called NAME-agent, NAME-operator, NAME-extender. */
   readonly name: string;
   readonly programs: readonly InstalledProgram[];
-  /** Labels of the nodes that Joulie manages. */
   readonly nodeSelector: string;
-  /** How long to wait until nothing is missing. */
   readonly timeout: Milliseconds;
 }
 
 export interface CheckResult {
-  /** What is missing, each with a remedy where there is one. */
   readonly missing: readonly string[];
-  /** Number of nodes that Joulie manages. */
   readonly nodes: number;
 }
 
@@ -51,7 +47,6 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   }
 }
 
-/** The result in one line. */
 export function summarize(
   { missing, nodes }: CheckResult,
   { nodeSelector }: Pick<CheckOptions, "nodeSelector">,

@@ -27,14 +27,12 @@ export interface ExaminedCluster {
 
 export interface MissingPart {
   readonly severity: Severity;
-  /** A sentence. */
   readonly what: string;
   readonly fix: string;
   /** The same for a list of missing parts in one line. */
   readonly inOneLine: string;
 }
 
-/** A program and the ServiceAccount that it runs as. */
 export interface ProgramAccount {
   readonly program: InstalledProgram;
   readonly account: string;

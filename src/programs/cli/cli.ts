@@ -95,7 +95,6 @@ export async function run(
 
 const USAGE: ErrorCode = "JOULIE_E_USAGE";
 
-/** A program or a command that ends, with what is below it. */
 interface LazyCommand {
   readonly name: string;
   readonly summary: string;

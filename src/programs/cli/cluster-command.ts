@@ -28,7 +28,6 @@ interface ClusterCommand {
   readonly kubeconfig: string | undefined;
   /** Of the kubeconfig; the current one by default. */
   readonly context?: string | undefined;
-  /** Calls per second; few by default. */
   readonly callsPerSecond?: number;
 }
 
@@ -100,7 +99,6 @@ export function positiveDurationOf(text: string): Milliseconds {
 
 const SHORTEST = 1000;
 
-/** What a command gets to define itself. */
 export interface CommandTools {
   readonly world: CliEnvironment;
   readonly programs: readonly Program[];
@@ -111,13 +109,11 @@ export interface CommandTools {
   readonly commandAt: (names: readonly string[]) => Promise<Command | undefined>;
 }
 
-/** Dependencies of the command line on the process. */
 export interface CliEnvironment {
   readonly env: RawValues;
   readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Of the terminal. */
   readonly columns?: number | undefined;
 }
 

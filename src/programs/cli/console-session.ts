@@ -71,7 +71,6 @@ function sortKeyOf(text: string): string {
   return text;
 }
 
-/** The context of a command, and the namespace of the installation. */
 export interface InstallationContext extends ConsoleContext {
   readonly namespace: string;
   /** Compares this machine's clock with the API server's again. */

@@ -33,7 +33,6 @@ function flagOption(name: string, facts: VariableFacts): Option {
   return new Option(`${flagOf(name)} ${value}`, about);
 }
 
-/** The given flags by variable name. */
 function flagTexts(command: Command, config: ConfigSchema): RawValues {
   const values = command.opts<Record<string, unknown>>();
   const texts: Record<string, string> = {};

@@ -22,7 +22,6 @@ const HELP = `
 The answer goes into a file that kube-scheduler reads with its flag for a configuration.
 Pods name a second scheduler in spec.schedulerName.`;
 
-/** `joulie scheduler-config`. */
 export function defineSchedulerConfig(command: Command, { world }: CommandTools): void {
   command
     .addOption(new Option("--namespace <name>", "namespace of the extender's Service").default("joulie-system"))
@@ -72,7 +71,6 @@ const ENERGY_PROFILE = `    pluginConfig:
           - name: NodeResourcesBalancedAllocation
 `;
 
-/** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
   const { host = `${options.service}.${options.namespace}.svc.cluster.local`, caFile, certFile, keyFile } = options;
   const address = `${host.includes(":") ? `[${host}]` : host}:${options.port}`;

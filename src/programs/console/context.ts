@@ -4,7 +4,6 @@ import type { Clock } from "../../platform/clock/index.ts";
 import type { PortForwarder } from "../../platform/forward/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
 
-/** What a command of the console works with. */
 export interface ConsoleContext {
   readonly client: KubeClient;
   readonly transport: Transport;
@@ -44,7 +43,6 @@ export class ConsoleError extends CodedError {
   }
 }
 
-/** What a report needs that advises commands. */
 export type AdvisingContext = Pick<ConsoleContext, "screen" | "target">;
 
 /** A command for the cluster that the user named: without these flags it would act on the current context's. */

@@ -80,7 +80,6 @@ function changesTable(
   return `${[...head, ...below].join("\n")}\n`;
 }
 
-/** `joulie plan`. */
 export function planText(
   { report, source }: SourcedPlan,
   { screen, headers }: { readonly screen: Screen; readonly headers: boolean },

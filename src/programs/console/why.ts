@@ -28,7 +28,6 @@ export interface WhyOptions {
   readonly extenderWeight?: number | undefined;
 }
 
-/** The pod that the user means. */
 function podNamed(objects: ClusterObjectsWithPods, text: string, defaultNamespace: string): Pod {
   const [namespace, name] = namespacedName(text, defaultNamespace);
   const found = objects.pods.find(
@@ -135,7 +134,6 @@ function recordIn({ answers, why }: PageAnswers): Pick<Why, "record" | "noRecord
 /** More nodes are only in -o wide and -o json. */
 const NODES_LIMIT = 5;
 
-/** `joulie why POD [NODE]`. */
 export function whyText(
   { explanation, source, fallback, record, noRecord }: Why,
   node: string | undefined,
@@ -195,7 +193,6 @@ export function whyText(
   };
 }
 
-/** The node of the pod, and the best others. */
 function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): readonly NodeVerdict[] {
   if (wide) return nodes;
   const best = nodes.filter(({ feasible }) => feasible).slice(0, NODES_LIMIT);

@@ -28,15 +28,12 @@ import { type ExtenderSettings, InstallationWatch } from "./sources/installation
 import { ProgramPages, planReasons } from "./sources/program-pages.ts";
 import { ClusterWatch } from "./state/cluster-watch.ts";
 
-/** The environment of the dashboard. */
 export interface DashboardWorld extends ProgramWorld {
-  /** What the page calls the cluster. */
   readonly cluster?: string;
   /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */
   readonly extender?: ExtenderConfig;
   /** How many pages may be open at the same time. */
   readonly clients?: number;
-  /** Called with the address of the page once it is served. */
   readonly onServing?: (url: string) => void;
 }
 
@@ -46,7 +43,6 @@ const SAVE_EVERY = milliseconds(60_000);
 const CALL = milliseconds(2000);
 const LONG_CALL = milliseconds(15_000);
 
-/** Runs `joulie dashboard` until a signal. Returns the exit code. */
 export const start = async (config: DashboardConfig): Promise<number> =>
   runInCluster("dashboard", config, async (world, signal) =>
     runDashboard(config, { ...world, cluster: world.server }, signal),

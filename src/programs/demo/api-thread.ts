@@ -5,7 +5,6 @@ import { type Clock, clockWithCalendar, ScaledClock, systemClock } from "../../p
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
-/** Addresses and credentials of the API served by the worker thread. */
 interface Serving {
   /** HTTPS address for kubectl, which sends its token over TLS only. */
   readonly url: string;

@@ -5,14 +5,11 @@ import { HttpTransport, KubeClient, loadIdentity, resources, type Transport } fr
 import { systemRandom } from "../../platform/random/index.ts";
 import { type ApiThread, startApiThread } from "./api-thread.ts";
 
-/** The cluster that all programs of the demo connect to. */
 export interface DemoCluster {
-  /** Path of a kubeconfig file for this cluster. */
   readonly kubeconfig: string;
   readonly server: string;
   /** Opens a separate HTTP connection for one program. */
   connect(): Promise<Transport>;
-  /** Rejects when the API fails. */
   readonly failed: Promise<never>;
   /** Sets the time of the timestamps of objects. */
   readonly setTime: ApiThread["setTime"];
@@ -21,7 +18,6 @@ export interface DemoCluster {
 
 /** No limit in practice: the demo calls its own API. */
 export const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
-/** Namespace of the operator's lease. */
 export const DEMO_NAMESPACE = "joulie-demo";
 
 async function connectTo(kubeconfig: string): Promise<Transport> {

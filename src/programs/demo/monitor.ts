@@ -55,7 +55,6 @@ const WAKE_MARGIN = milliseconds(3000);
 /** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
-/** Monitors the running demo: collects data for the status line, the summary and the checks. */
 export class DemoMonitor {
   readonly observer: ClusterObserver;
   readonly #options: DemoMonitorOptions;
@@ -112,7 +111,6 @@ export class DemoMonitor {
     await repeatEvery(POLL_INTERVAL, systemClock, signal, () => this.#observePace());
   }
 
-  /** Monitors the cluster until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();

@@ -48,7 +48,6 @@ export interface DemoProgramsOptions {
   readonly log: (program: string) => Logger;
 }
 
-/** The programs after startup and their addresses. */
 export interface RunningPrograms {
   readonly simulator: RunningFleet;
   readonly dashboard: string;
@@ -83,7 +82,6 @@ export class DemoPrograms {
     this.#failed.promise.catch(() => undefined);
   }
 
-  /** Rejects when a program ends unexpectedly. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
@@ -251,7 +249,6 @@ export class DemoPrograms {
     this.#running.add(running);
   }
 
-  /** Opens an API connection that `stop` closes. */
   async connect(): Promise<Transport> {
     const transport = await this.#options.cluster.connect();
     this.#transports.push(transport);

@@ -21,14 +21,11 @@ import { plainLine, statusLine } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
 import { type DemoPage, explanationOf, pagesOf, welcomeText } from "./welcome-text.ts";
 
-/** Dependencies of the demo on the process and the terminal. */
 export interface DemoEnvironment {
-  /** Private temporary folder. */
   readonly folder: string;
   readonly log: (program: string) => Logger;
   /** Path of the log file; undefined if log lines go to standard error. */
   readonly logFile: string | undefined;
-  /** Prints text for the user. */
   readonly say: (text: string) => void;
   /** Terminal for the live view; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
@@ -41,7 +38,6 @@ const POLL_INTERVAL = milliseconds(100);
 const MAX_JOBS_BEHIND = 10;
 /** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
 const PLANNING = milliseconds(1000);
-/** Time for the scheduler to place the initial jobs. */
 const SETTLING = milliseconds(2000);
 /** Nothing needs cleanup. */
 const SHUTDOWN_LIMIT = milliseconds(500);

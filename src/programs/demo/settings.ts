@@ -16,7 +16,6 @@ import { DEMO_NAMESPACE } from "./demo-cluster.ts";
 /** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
 const SCORED_PCT = 5;
 
-/** TCP ports of the programs. */
 export interface ProgramPorts {
   readonly operator: number;
   readonly agent: number;

@@ -1,6 +1,5 @@
 import type { ScaledClock } from "../../platform/clock/index.ts";
 
-/** Load of the process over about the last second. */
 export interface LoadSample {
   /** Median event-loop delay in milliseconds. */
   readonly delay: number;

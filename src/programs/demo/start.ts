@@ -16,7 +16,6 @@ import { summaryText } from "./summary.ts";
 /** Forces exit when something still runs after the summary. */
 const LINGERING = milliseconds(300);
 
-/** Runs `joulie demo` until its duration has passed or a signal arrives. Returns the exit code. */
 export async function start(config: DemoConfig): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-demo-"));
   const logFile = config.LOG_LEVEL === undefined ? join(folder, "programs.log") : undefined;
@@ -69,7 +68,6 @@ const terminalOn = (output: NodeJS.WriteStream): Terminal => ({
   write: (text) => output.write(text),
 });
 
-/** Waits until the log file is flushed or has failed. */
 const ended = async (file: WriteStream): Promise<void> =>
   new Promise((resolve) => {
     file.once("close", resolve);

@@ -5,7 +5,6 @@ import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
 import type { SavingsAnswer } from "../dashboard/index.ts";
 
-/** What the demo knows of a run that is in progress. */
 export interface DemoStatus {
   /** Simulated time. */
   readonly time: Instant;
@@ -113,7 +112,6 @@ export class SavingsPage {
     this.#url = new URL("/api/savings", dashboard);
   }
 
-  /** The last answer; undefined until the dashboard has counted. */
   get latest(): EnergyFigures | undefined {
     return this.#latest;
   }

@@ -27,7 +27,6 @@ import { ClusterCache } from "./state/cluster-cache.ts";
 import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/index.ts";
 
-/** The dependencies of the extender. */
 export interface ExtenderWorld extends ProgramWorld {
   /** Overrides for tests. */
   readonly limits?: Partial<SchedulerServerLimits>;
@@ -40,7 +39,6 @@ const DECISION_LOG_SIZE = 100;
 /** Until kube-proxy and load balancers use another replica: a refused connection lets performance pods onto eco nodes. */
 const SHUTDOWN_DELAY = milliseconds(5000);
 
-/** Runs `joulie extender` until a signal stops it, and returns the exit code. */
 export const start = async (config: ExtenderConfig, sources: ConfigSources): Promise<number> =>
   runInCluster("extender", config, async (world, signal) => {
     const run = async (agreed: ExtenderConfig, stop: AbortSignal) =>

@@ -24,7 +24,6 @@ import { type FleetPod, fleetPodOf } from "./pods/pod-job.ts";
 import { type JobArrival, jobArrivals } from "./workload/arrivals.ts";
 import { JobSubmitter } from "./workload/job-submitter.ts";
 
-/** Dependencies of the fleet. */
 export interface FleetWorld extends ProgramWorld {
   /** Time of day of the site at the start, in seconds after midnight; by default that of the clock. */
   readonly timeOfDay?: Seconds;
@@ -32,7 +31,6 @@ export interface FleetWorld extends ProgramWorld {
   readonly onServing?: (simulator: RunningFleet) => void;
 }
 
-/** A running fleet, for programs that embed it. */
 export interface RunningFleet {
   /** Base URL of /telemetry, /control and /api/v1/query. */
   readonly url: string;
@@ -52,7 +50,6 @@ const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 /** Missing permission or namespace, or an object that the server rejects: a user must act. */
 const LASTING = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"] as const;
 
-/** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
 export const start = async (config: FleetConfig): Promise<number> =>
   runInCluster("simulator", config, async (world, signal) => {
     const clock = config.SPEED === 1 ? world.ioClock : new ScaledClock(world.ioClock, config.SPEED);

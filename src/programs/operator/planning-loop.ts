@@ -74,7 +74,6 @@ export class PlanningLoop {
     this.#unconfirmed = new UnconfirmedNodes(options.ioClock, () => this.requestUrgently());
   }
 
-  /** The last plan of this replica. */
   get plan(): ClusterPlan | undefined {
     return this.#plan;
   }
@@ -84,7 +83,6 @@ export class PlanningLoop {
     this.#setSleepMemory(withArrivalsSince(this.#memory.sleep, since));
   }
 
-  /** Requests a pass soon. */
   request(): void {
     this.#wake.resolve();
   }
@@ -95,7 +93,6 @@ export class PlanningLoop {
     this.#urgent.resolve();
   }
 
-  /** Why the loop counts as stalled; undefined if it does not. */
   get stalled(): string | undefined {
     const { clock, interval } = this.#options;
     if (this.#lastPass === undefined) return undefined;
@@ -220,7 +217,6 @@ export class PlanningLoop {
     this.#memory = { ...this.#memory, sleep };
   }
 
-  /** Updates metrics, Events and the change log. */
   #report({ nodes, current, fit, queued, at }: ClusterPlan): void {
     const { state, settings, changes, metrics, events } = this.#options;
     metrics.recordFit(fit);

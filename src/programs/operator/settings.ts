@@ -8,7 +8,6 @@ import type { SharedVariable } from "../../platform/config/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
-/** The configuration in the form that planning and reconciliation use. */
 export interface OperatorSettings extends PlanningSettings {
   readonly sleep: SleepSettings;
   /** The longest time that an unchanged NodeTwin stays unwritten. */

@@ -25,7 +25,6 @@ import { PendingWrites } from "./reconcile/plan-writer.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
 import { operatorSettingsOf, sharedSettings } from "./settings.ts";
 
-/** The environment of the operator. */
 export interface OperatorWorld extends ProgramWorld {
   /** For leadership, where the time stamps of `ioClock` are not in real time. */
   readonly leaderClock?: Clock;
@@ -42,7 +41,6 @@ const FIRST_READINGS = milliseconds(5000);
 
 const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 
-/** Runs `joulie operator` until a signal. Returns the exit code. */
 export const start = async (config: OperatorConfig): Promise<number> =>
   runInCluster("operator", config, async (world, signal) => runOperator(config, world, signal));
 

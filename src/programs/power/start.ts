@@ -12,7 +12,6 @@ import { StepTimes } from "./steps/node-case.ts";
 import { NodeReconciler } from "./steps/node-reconciler.ts";
 import { PowerController } from "./watch/power-controller.ts";
 
-/** The environment of the power program. */
 export interface PowerWorld extends ProgramWorld {
   /** For leadership, where the time stamps of `ioClock` are not in real time. */
   readonly leaderClock?: Clock;
@@ -21,7 +20,6 @@ export interface PowerWorld extends ProgramWorld {
   readonly times?: PowerTimes;
 }
 
-/** Runs `joulie power` until a signal. Returns the exit code. */
 export const start = async (config: PowerConfig): Promise<number> =>
   runInCluster("power", config, async (world, signal) => runPower(config, world, signal));
 

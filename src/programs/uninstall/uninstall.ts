@@ -25,23 +25,19 @@ import { listed, nodesNotOn } from "../power/index.ts";
 export interface UninstallOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Namespace of the installation. */
   readonly namespace: string;
   /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
   /** How long sleeping nodes may take to wake. */
   readonly wakeTimeout: Milliseconds;
-  /** The operator's node labels. */
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
   readonly keepObjects: boolean;
-  /** The simulated fleet, if there is one. */
   readonly fleet?: FleetDeployment;
 }
 
 interface FleetDeployment {
   readonly name: string;
-  /** Labels of its pods. */
   readonly podSelector: string;
 }
 

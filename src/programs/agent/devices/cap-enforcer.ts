@@ -23,7 +23,6 @@ import {
 } from "./original-limits.ts";
 import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
-/** A board and the backend that drives it. */
 export interface BoardHandle {
   readonly backend: PowerCapBackend;
   readonly board: CapBoard;
@@ -39,7 +38,6 @@ export type CapCheck =
   | { readonly kind: "holds"; readonly message?: string }
   /** Another program raised the limit; the cap must be written again. */
   | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
-  /** The limit cannot be read. */
   | { readonly kind: "unreadable"; readonly message: string }
   /** Another program keeps raising the limit; the agent stops writing it for now. */
   | { readonly kind: "contested"; readonly message: string };
@@ -61,7 +59,6 @@ export interface RequestedCap {
   readonly cap: Watts;
   /** The power that must stay below the cap; over HTTP one board stands for several. */
   readonly watched: Watts;
-  /** Whether this is still the newest target; asked right before the write. */
   readonly isCurrent: () => boolean;
 }
 
@@ -124,7 +121,6 @@ export class CapEnforcer {
       .map(({ board, ours = 0 }) => ({ id: board, cap: watts(ours) }));
   }
 
-  /** The range of the board and its original limit. */
   async device(handle: BoardHandle, signal: AbortSignal): Promise<CapDevice> {
     const { device, id } = handle.board;
     // An HTTP service has a maximum but no original limit.

@@ -40,7 +40,6 @@ const RECHECK_INTERVAL = milliseconds(60_000);
 /** After this many ticks above the band at full throttle the cap counts as not effective. */
 const TICKS_TO_FAIL = 3;
 
-/** Enforces the cap on the CPUs of one node. */
 export class CpuDevice {
   readonly #enforcer: CapEnforcer;
   readonly #throttle: ThrottleEnforcer;
@@ -63,7 +62,6 @@ export class CpuDevice {
     return this.#throttle.dvfs;
   }
 
-  /** The limit that a board must report unless another program changes it; undefined if unknown. */
   expectedLimit(key: JournalKey): Watts | undefined {
     return this.#enforcer.expectedLimit(key);
   }
@@ -213,7 +211,6 @@ const judgeConflict = (
 const powerOf = ({ backend, board }: BoardHandle, { total, boards }: DevicePowerReading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);
 
-/** Why visible boards cannot be capped. */
 const lockedReasons = (handles: readonly BoardHandle[]): readonly string[] =>
   handles.flatMap(({ board: { id, locked, lost } }) => {
     const why = locked ?? lost;

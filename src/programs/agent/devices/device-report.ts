@@ -4,7 +4,6 @@ import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
 /** Problems of a cap that need an administrator. */
 export const alarmReasons = ["CapNotEffective", "CapContested"] as const;
 
-/** The result of a tick for one device, as the status shows it. */
 export interface DeviceReport {
   /** rapl, hsmp, dvfs, nvml, http, …; none if no backend acts. */
   readonly backend: string;
@@ -25,6 +24,5 @@ export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome
   return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
 }
 
-/** Joins messages and leaves out empty and repeated ones. */
 export const joinMessages = (...parts: readonly (string | undefined)[]): string =>
   [...new Set(parts.filter((part) => part !== undefined && part !== ""))].join("; ");

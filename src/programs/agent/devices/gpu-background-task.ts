@@ -12,7 +12,6 @@ const RELEASE_TIMEOUT = milliseconds(6500);
 
 const NO_ANSWER = "the GPU driver has not answered yet";
 
-/** The GPU part of a tick. */
 export interface GpuTickResult {
   readonly power: NodePowerReadings;
   readonly gpu?: DeviceReport | undefined;

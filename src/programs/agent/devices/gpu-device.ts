@@ -33,7 +33,6 @@ export interface GpuTick extends WriteGuards {
 /** Check, find a raised limit, set it again: more plans mean that planning does not converge. */
 const MAX_PLANS = 4;
 
-/** The state of one board during a tick. */
 interface BoardState {
   readonly handle: BoardHandle;
   board: GpuBoard;
@@ -41,7 +40,6 @@ interface BoardState {
   contested: string | undefined;
 }
 
-/** Enforces the cap on the GPUs of one node. */
 export class GpuDevice {
   readonly #enforcer: CapEnforcer;
 

@@ -118,7 +118,6 @@ export class ThrottleEnforcer {
     return outcome;
   }
 
-  /** Restores the original frequency limits. */
   async restore(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
     const entry = this.#journal.get(this.#key(backend));
     if (entry !== undefined) {

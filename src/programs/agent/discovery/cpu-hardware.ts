@@ -8,10 +8,8 @@ import {
   truncated,
 } from "./discovered-hardware.ts";
 
-/** The kernel driver behind each backend. */
 const DRIVERS: Readonly<Record<string, string>> = { rapl: "intel_rapl", hsmp: "amd_hsmp" };
 
-/** The discovered CPUs in the form of the API. */
 export function cpuHardware({ facts, cpu: backends, noThrottle, noEnergy }: DiscoveredHardware): CpuHardware {
   const { cpu } = facts;
   const capping = backends.find(({ view }) => view.boards?.some(isUsable));

@@ -6,10 +6,8 @@ import { cpuHardware } from "./cpu-hardware.ts";
 import { type DiscoveredBackend, type DiscoveredHardware, publishableWarnings } from "./discovered-hardware.ts";
 import { gpuHardware } from "./gpu-hardware.ts";
 
-/** Where discovery reads a machine's hardware. */
 export interface DiscoverySources {
   readonly facts: () => HostFacts;
-  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
@@ -22,7 +20,6 @@ export interface DiscoveryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Discovers the hardware of a machine and which backends work on it. */
 export async function discoverHardware(
   sources: DiscoverySources,
   node: Node,

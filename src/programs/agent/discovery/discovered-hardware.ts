@@ -1,7 +1,6 @@
 import type { Watts } from "../../../core/units/index.ts";
 import type { BackendView, BoardPower, HostFacts } from "../../../platform/hardware/index.ts";
 
-/** What discovery found through one backend. */
 export interface DiscoveredBackend {
   readonly name: string;
   readonly view: BackendView;
@@ -10,7 +9,6 @@ export interface DiscoveredBackend {
   readonly powers: readonly BoardPower[];
 }
 
-/** Everything that was found on a machine, before it is matched with the catalogue. */
 export interface DiscoveredHardware {
   readonly facts: HostFacts;
   readonly cpu: readonly DiscoveredBackend[];

@@ -24,7 +24,6 @@ const GPU_TIMEOUT = milliseconds(1000);
 
 const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
 
-/** The last discovery. */
 interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;

@@ -7,9 +7,7 @@ import type {
   ThrottleBackend,
 } from "../../../platform/hardware/index.ts";
 
-/** The backends of the machine that the agent runs on. */
 export interface Host {
-  /** The boot id, if known. */
   readonly boot: string | undefined;
   /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
@@ -20,13 +18,11 @@ export interface Host {
 }
 
 export interface DiscoverOptions {
-  /** Whether discovery may write limits back unchanged to prove that they can be set; false by default. */
   readonly mayWrite?: boolean;
   /** False skips the GPUs, whose driver may take half a minute to answer. */
   readonly gpus?: boolean;
 }
 
-/** A host that can also discover its hardware. */
 export interface HostMachine extends Host {
   /**
    * Discovers the hardware and what works on it; the node's labels are hints. With `mayWrite` it proves control by writing limits
@@ -38,7 +34,6 @@ export interface HostMachine extends Host {
   close(): Promise<void>;
 }
 
-/** The backend in use, and its boards. */
 export interface BackendSelection {
   /** The backend that has the boards; absent if none has any. */
   readonly backend?: PowerCapBackend | undefined;

@@ -39,7 +39,6 @@ export interface NodeControlOptions {
   readonly onFirstGpuAnswer?: () => void;
 }
 
-/** What a tick read and did. */
 export interface NodeTick {
   readonly intent: Intent;
   readonly route: Route;
@@ -153,12 +152,10 @@ export class NodeControl {
     return { intent, route, power, cpu, gpu, isComplete: isLate !== true };
   }
 
-  /** Whether the journal lists limits of the agent on this node. */
   get hasLimitsInForce(): boolean {
     return this.#entries().length > 0;
   }
 
-  /** The agent's limits in force with their originals. */
   get limitsInForce(): readonly JournalEntry[] {
     return this.#entries();
   }

@@ -165,7 +165,6 @@ export class NodeRunner {
   }
 }
 
-/** The target of a NodeTwin that was carried out. */
 interface Receipt {
   readonly uid: string | undefined;
   readonly generation: number;
@@ -196,7 +195,6 @@ function refreshedAt({ spec, status }: NodeTwin): string | undefined {
   return spec.caps !== undefined && status?.powerMeasurement?.source === "agent" ? status.lastUpdated : undefined;
 }
 
-/** The status of a node whose agent has stopped. */
 function finalStatus(restore: boolean, stuck: readonly string[], setNone: boolean): Partial<DeviceStatus> {
   const noReadings = { power: undefined, cap: undefined, throttlePct: undefined };
   if (setNone)

@@ -21,11 +21,9 @@ export interface SingleNodeLoopOptions {
   readonly interval: Milliseconds;
   /** Aborts a running tick, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
-  /** After each tick. */
   readonly onTick?: () => void;
 }
 
-/** Changes within this time lead to one tick. */
 const COALESCE = milliseconds(250);
 /** After this many intervals without a tick the loop counts as stalled. */
 const STALLED_INTERVALS = 5;
@@ -41,7 +39,6 @@ export class SingleNodeLoop {
     this.#options = options;
   }
 
-  /** Requests a tick soon. */
   request(): void {
     this.#wake.resolve();
   }

@@ -2,11 +2,8 @@ import type { NodePowerProfile, NodeTwin, PowerTarget } from "../../../core/api/
 import { isTwinOf, pinFrom } from "../../../core/policy/index.ts";
 import { formatDuration, type Instant, type Milliseconds, percent } from "../../../core/units/index.ts";
 
-/** What the API server says about a node's target. */
 export interface TargetFacts {
-  /** False until all watches have synced; until then the other fields mean nothing. */
   readonly synced: boolean;
-  /** The Node; absent if Joulie does not manage it. */
   readonly node?: { readonly metadata: { readonly name: string; readonly uid: string } } | undefined;
   readonly twin?: NodeTwin | undefined;
   readonly profile?: NodePowerProfile | undefined;
@@ -34,14 +31,12 @@ interface Published {
 /** The operator's default eco cap, for an agent that has never seen an eco target. */
 const DEFAULT_ECO = percent(60);
 
-/** What the agent itself knows about a node. */
 interface AgentKnowledge {
   readonly now: Instant;
   /** Time since the last contact with the API server. */
   readonly silence: Milliseconds;
   /** Whether limits of the agent are in force. */
   readonly holds: boolean;
-  /** The last eco target that the node had. */
   readonly lastEco: PowerTarget | undefined;
   /** Why the global stop switch is on; undefined if it is off. */
   readonly stopped: string | undefined;

@@ -36,18 +36,15 @@ export interface PoolLoopOptions {
   readonly forceStop: AbortSignal;
 }
 
-/** Number of ticks that run at once. */
 const PARALLEL = 64;
 /** After this time a tick no longer counts as one of them, so that slow nodes do not delay the others. */
 const SLOW_AFTER = milliseconds(500);
-/** Limit for all running ticks, slow ones included. */
 const MAX_OPEN = 2048;
 const COALESCE = milliseconds(250);
 
 interface Slot {
   readonly runner: NodeRunner;
   timer: Timer | undefined;
-  /** Queued or running. */
   busy: boolean;
   /** Requested while it was busy. */
   again: boolean;
@@ -283,7 +280,6 @@ export function untilNextTick(name: string, interval: Milliseconds, from: Monoto
   return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));
 }
 
-/** Wait after `silent` consecutive ticks without an answer. */
 function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
   const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
   return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);

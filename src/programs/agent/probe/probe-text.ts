@@ -2,7 +2,6 @@ import { Ansis } from "ansis";
 import type { Percent, Watts } from "../../../core/units/index.ts";
 import { printable } from "../../../platform/log/index.ts";
 
-/** The result of `joulie agent probe`. */
 export interface Probe {
   readonly cpu: {
     readonly model?: string | undefined;
@@ -48,7 +47,6 @@ export interface BoardProbe {
   readonly warnings: readonly string[];
 }
 
-/** The probe as text. */
 export function probeText(
   probe: Probe,
   requested: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },

@@ -11,7 +11,6 @@ import type { HostMachine } from "../host/host.ts";
 import { hostRoots, openHost } from "../host/open-host.ts";
 import { type BackendProbe, type BoardProbe, type Probe, probeText } from "./probe-text.ts";
 
-/** How long the probe measures energy counters. */
 const MEASURED_OVER = milliseconds(1000);
 
 /** `joulie agent probe`: prints what this machine supports. Needs no cluster, writes nothing. Returns the exit code. */

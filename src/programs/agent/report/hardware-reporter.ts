@@ -26,14 +26,12 @@ export interface HardwareReporterOptions {
   readonly changes: ChangeLog;
   /** Whether NodeHardware is watched, so that no GET is needed. */
   readonly watched: boolean;
-  /** Whether an object may be published for the first time now. */
   readonly firstWrites: Pick<CallLimit, "tryTake">;
 }
 
 /** Hardware rarely changes; a slow heartbeat shows that the agent still looks at it. */
 const HEARTBEAT = milliseconds(1_800_000);
 const SPREAD = 0.3;
-/** Minimum wait after a failed write. */
 const RETRY_AFTER = milliseconds(30_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 

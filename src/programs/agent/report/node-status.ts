@@ -13,7 +13,6 @@ import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { DevicePowerReading } from "../telemetry/node-power.ts";
 
-/** The published status of one device. */
 export interface DeviceStatus {
   readonly backend: string;
   readonly result: ControlResult;

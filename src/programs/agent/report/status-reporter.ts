@@ -32,13 +32,11 @@ const PROFILE_HEARTBEATS = 10;
 /** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
 const SPREAD = 60_000;
 
-/** The status last written to an object. */
 interface WrittenStatus {
   readonly uid: string;
   readonly status: NodeStatus;
 }
 
-/** The NodeTwin that a status belongs to. */
 export interface ReportedTwin {
   readonly uid: string;
   /** While the node wakes: since when. */
@@ -100,7 +98,6 @@ export class StatusReporter {
     return uid === this.#announced;
   }
 
-  /** Waits for writes in progress. */
   async stop(): Promise<void> {
     await Promise.all(this.#writing.values());
   }

@@ -20,7 +20,6 @@ interface HttpControlRoute {
   readonly throttle: HttpThrottleBackend;
 }
 
-/** The HTTP control backends of a node, for its current route. */
 export class HttpRoutes {
   readonly #node: string;
   readonly #http: HttpClient;

@@ -8,7 +8,6 @@ import type {
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type EndpointAccess, fillUrl, TelemetryError } from "../../../platform/telemetry/index.ts";
 
-/** Where the power readings of a device come from. */
 export type SourceRoute =
   | { readonly type: "none" | "host" }
   | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
@@ -23,7 +22,6 @@ interface UnusableRoute {
   readonly notAllowed?: true;
 }
 
-/** How a device is controlled. */
 export type ControlRoute<Mode extends string = CpuControlMode | GpuControlMode> =
   | { readonly type: "none" }
   | { readonly type: "host"; readonly mode: Mode }

@@ -25,7 +25,6 @@ import {
 import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
 
-/** The power readings of one tick. */
 export interface NodePowerReadings {
   readonly cpu: DevicePowerReading;
   readonly gpu: DevicePowerReading;
@@ -41,18 +40,15 @@ export type PowerWithoutGpus = Omit<NodePowerReadings, "gpu">;
 
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;
-  /** Time of the previous sample. */
   readonly from?: MonotonicInstant | undefined;
 }
 
 export interface DevicePowerReading {
-  /** Sum over all packages or boards. */
   readonly total?: Watts | undefined;
   /** Power per board, if each one is read separately. */
   readonly boards: ReadonlyMap<string, Watts>;
   /** Start of the period that the reading covers. */
   readonly since: MonotonicInstant;
-  /** Why there is no reading. */
   readonly missing?: string | undefined;
 }
 
@@ -64,7 +60,6 @@ export interface NodePowerMeterOptions {
   readonly clock: Clock;
 }
 
-/** Reads the power of one node through its route. */
 export class NodePowerMeter {
   readonly #options: NodePowerMeterOptions;
   readonly #before = new Map<string, EnergyCounterSample>();

@@ -142,7 +142,6 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
   );
 }
 
-/** Why objects of a kind are unknown, in words. */
 export const whyUnknown = ({ pending = [] }: ClusterObjects, kind: ClusterKind): string =>
   pending.includes(kind) ? "they are not read yet" : "they cannot be listed; see joulie doctor";
 

@@ -28,7 +28,6 @@ import {
 
 export interface ClusterReflectorsOptions extends KubeIo {
   readonly clock: Clock;
-  /** Which nodes; all by default. */
   readonly nodeSelector?: string | undefined;
   /** Which labels of a node are kept; all by default. */
   readonly labelsOf?: (labels: Labels) => Labels;
@@ -99,7 +98,6 @@ export class ClusterReflectors {
     return this.#byKind[kind];
   }
 
-  /** Its first list is awaited. */
   isPending(kind: ClusterKind): boolean {
     const { hasSynced, isRefused } = this.#byKind[kind];
     return !hasSynced && !isRefused;
@@ -132,7 +130,6 @@ export const boundNodeOf = ({ spec }: Pod): string | undefined => spec.nodeName 
 
 const LIVE_PODS = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
-/** A Node with the fields that reports read. */
 export interface ReportedNode extends Node {
   readonly metadata: Node["metadata"] & { readonly uid: string; readonly labels: Labels };
 }

@@ -41,7 +41,6 @@ interface WorkloadContainer {
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
-/** The programs of this kind, or only one of them. */
 export async function listWorkloads(
   client: KubeClient,
   namespace: string,
@@ -58,7 +57,6 @@ export function variablesOf({ spec }: WorkloadObject): Readonly<Record<string, s
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Whether a pod or a node says that it is ready. */
 export const hasReadyCondition = ({ status }: WithConditions): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 

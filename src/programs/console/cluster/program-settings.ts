@@ -5,7 +5,6 @@ import type { ConfigSchema } from "../../../platform/config/index.ts";
 import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
 import { listWorkloads, variablesOf } from "./installation.ts";
 
-/** The configuration of a program, and where it comes from. */
 export interface ProgramSettings<Values> {
   readonly values: Values;
   /** In words: `Deployment joulie-extender`, or why it is a guess. */

@@ -27,7 +27,6 @@ import {
 import { pageUrl, readProgramPages } from "../cluster/program-pages.ts";
 import type { ConsoleContext } from "../context.ts";
 
-/** One thing that the doctor looked at. */
 export interface DoctorFinding {
   readonly check: string;
   /** Undefined: it is in order. */
@@ -165,7 +164,6 @@ async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unkno
 
 const MAX_SKEW = milliseconds(30_000);
 
-/** This machine against the API server. */
 export async function machineClock({ transport, clock, skew }: ConsoleContext): Promise<readonly DoctorFinding[]> {
   const found = skew ?? (await clockSkewOf(transport, clock));
   if (found === undefined)
@@ -216,7 +214,6 @@ export async function nodeClocks(
   ];
 }
 
-/** This console against the programs. */
 export function consoleVersion({ installation }: ClusterObjects, version: string): readonly DoctorFinding[] {
   const others = new Set((installation?.programs ?? []).flatMap((program) => program.version ?? []));
   if (others.size !== 1 || others.has(version)) return [];

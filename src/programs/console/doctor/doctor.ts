@@ -33,7 +33,6 @@ import {
 export interface DoctorOptions {
   readonly namespace: string;
   readonly service: string;
-  /** Of this console. */
   readonly version: string;
 }
 
@@ -89,7 +88,6 @@ async function definitions(context: ConsoleContext): Promise<readonly DoctorFind
     : [missing("crds", lacking)];
 }
 
-/** A right that commands of this console need. */
 interface NeededRight {
   readonly verbs: readonly string[];
   readonly group: string;
@@ -232,7 +230,6 @@ function problemsAsFindings(objects: ClusterObjects, target: ConsoleContext["tar
   ];
 }
 
-/** Whether something has to be done. */
 export const needsAction = (findings: readonly DoctorFinding[]): boolean =>
   findings.some(({ severity }) => severity === "critical" || severity === "warning");
 

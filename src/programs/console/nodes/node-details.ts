@@ -20,7 +20,6 @@ import { cut, paintFor, percentText, powerText, sparkline, wrap } from "../outpu
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
 
-/** An Event about the node. */
 export interface NodeEvent {
   readonly at: string;
   readonly reason: string;
@@ -69,7 +68,6 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
 const isAboutNode = ({ regarding }: EventObject): boolean => regarding?.kind === "Node";
 const textOf = ({ reason, note }: EventObject): string => `${reason}: ${note}`;
 
-/** What happened to a node. */
 export interface NodePast {
   /** Undefined if they cannot be listed. */
   readonly events: readonly NodeEvent[] | undefined;

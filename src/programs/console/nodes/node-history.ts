@@ -15,7 +15,6 @@ export interface PastCapChange {
   readonly at: Instant;
   readonly from: number;
   readonly to: number;
-  /** What the node drew then. */
   readonly drawn: number | undefined;
 }
 

@@ -133,7 +133,6 @@ export interface NodeListOptions {
   readonly filter?: string;
 }
 
-/** `joulie node`: all nodes. */
 export function nodeListOf(
   objects: ClusterObjects,
   { sortBy, headers, screen, filter = "" }: NodeListOptions,

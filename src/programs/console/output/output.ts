@@ -41,5 +41,4 @@ export async function rendered(format: OutputFormat, printable: Printable): Prom
   return stringify(value);
 }
 
-/** A list as kubectl prints it. */
 export const asList = (items: readonly unknown[]): unknown => ({ apiVersion: "v1", kind: "List", items });

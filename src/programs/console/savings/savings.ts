@@ -22,7 +22,6 @@ import { renderColumns, type TableColumn } from "../output/table.ts";
 import { endedBy } from "../output/watch.ts";
 
 export interface SavingsOptions {
-  /** How long to watch. */
   readonly window: Milliseconds;
   readonly interval: Milliseconds;
   readonly factors: EnergyFactors;
@@ -95,7 +94,6 @@ const columns: readonly TableColumn<EnergyRow>[] = [
 /** Without any time with a reading the sums are unknown, not 0. */
 const isCovered = ({ coverage }: EnergyTotals): boolean => coverage !== undefined && coverage > 0;
 
-/** `joulie savings`. */
 export function savingsText(savings: SourcedSavings, screen: Screen): Printable {
   const { report, source, notes } = savings;
   const { totals, notUsedPct } = report;

@@ -33,7 +33,6 @@ function pick(value: unknown, names: readonly string[]): Fields {
   return picked;
 }
 
-/** An object as the API server has it. */
 export interface BundledObject {
   readonly metadata: {
     readonly name: string;

@@ -150,7 +150,6 @@ function podsToLog(pods: readonly LoggedPod[]): readonly LoggedPod[] {
   return chosen.slice(0, LOGS_LIMIT);
 }
 
-/** A log that a bundle contains. */
 interface LogRequest {
   readonly name: string;
   readonly path: string;

@@ -3,7 +3,6 @@ import type { Screen } from "../context.ts";
 import { filterOf, isAscending, nodeColumns, sortedBy, sortKeys } from "../nodes/node-list.ts";
 import { bar, cut, paintFor, powerText, sparkline, wrap } from "../output/screen.ts";
 
-/** What the keys of `joulie top` have set. */
 export interface TopState {
   readonly sortBy: string;
   readonly reversed: boolean;
@@ -15,7 +14,6 @@ export interface TopState {
   /** The node whose details are shown, from this line on. */
   readonly opened: { readonly node: string; readonly line: number } | undefined;
   readonly help: boolean;
-  /** The filter is being typed. */
   readonly typing: boolean;
   readonly done: boolean;
 }
@@ -107,7 +105,6 @@ function typed(state: TopState, key: string): TopState {
 /** Sorting by a value concerns the whole list: the highest comes first, whatever its rack. */
 const isGrouped = ({ grouped, sortBy }: TopState): boolean => grouped && sortBy === "name";
 
-/** The nodes in the order in which they are shown. */
 export function arranged(nodes: readonly NodeSummary[], state: TopState): NodeSummary[] {
   const { filter, sortBy, reversed } = state;
   const shown = sortedBy(nodes.filter(filterOf(filter)), sortBy, reversed);

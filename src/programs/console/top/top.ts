@@ -12,11 +12,9 @@ import { afterKey, arranged, initialTop, nodesPerScreen, type TopState, topFrame
 /** What a program that runs `joulie top` shows beside the nodes. */
 export interface TopAddition {
   readonly line: () => string;
-  /** Further lines of the help. */
   readonly help: readonly string[];
 }
 
-/** The terminal, as far as `joulie top` uses it. */
 export interface Terminal {
   readonly size: () => { readonly columns: number; readonly rows: number };
   readonly write: (text: string) => void;

@@ -3,7 +3,6 @@ import type { Delta } from "../wire.ts";
 /** A page that receives live changes: the response of its request. */
 export interface LiveClient {
   write(text: string): void;
-  /** Bytes that the client has not read yet. */
   readonly unread: number;
   end(): void;
   /** Closes the connection, whatever is unread. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-/** One file of the page. */
 export interface Asset {
   readonly type: string;
   readonly body: Buffer;

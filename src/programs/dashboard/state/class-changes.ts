@@ -66,7 +66,6 @@ export class ClassChangeLog {
     if (this.#fresh.length > this.#limit) this.#fresh.shift();
   }
 
-  /** Returns and forgets what came since the last call. */
   takeFresh(): readonly DecisionEntry[] {
     const fresh = this.#fresh;
     this.#fresh = [];

@@ -29,7 +29,6 @@ export interface ClusterWatchOptions extends KubeIo {
   readonly staleAfter: Milliseconds;
 }
 
-/** Everything that the API says about one node. */
 export interface NodeObjects {
   readonly node: ReportedNode;
   /** Undefined as well for the twin of a former node of the same name. */
@@ -138,7 +137,6 @@ export class ClusterWatch {
     });
   }
 
-  /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
     return this.#reflectors.objects(now);
   }

@@ -9,14 +9,12 @@ interface Entry {
   row: FleetRow;
 }
 
-/** The rows that changed since the last call, by column. */
 export interface TableChanges {
   readonly slots: readonly number[];
   readonly names: readonly (string | null)[];
   readonly columns: Columns;
 }
 
-/** What the totals need besides the rows. */
 export interface TotalsFacts {
   readonly pods: number | null;
   readonly pendingPods: number | null;

@@ -91,7 +91,6 @@ const known = (value: number | undefined): number | null => (Number.isFinite(val
 
 const gpuNames = Object.values(gpuDeviceResources).flat();
 
-/** How many GPUs the node offers to pods. */
 function gpuCountOf({ status }: ReportedNode): number {
   return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
 }

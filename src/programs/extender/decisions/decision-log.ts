@@ -26,7 +26,6 @@ export interface Decision {
   readonly slots: Int32Array;
   /** Scores, or the filter's rejection codes. */
   readonly verdicts: Int16Array | Uint8Array;
-  /** The texts of the filter's codes. */
   readonly reasons: readonly (string | undefined)[];
   /** The node names by slot at that time. */
   readonly names: readonly (string | undefined)[];
@@ -120,7 +119,6 @@ const MAX_NAME_LENGTH = 253;
 const validName = (value: unknown): string =>
   typeof value === "string" && value.length <= MAX_NAME_LENGTH ? value : "";
 
-/** How SCORING=energy answered one request. */
 export interface EnergyDecision {
   readonly pod: PlacedPod;
   /** Why the pod's declared duration is ignored. */

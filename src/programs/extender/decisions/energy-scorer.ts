@@ -23,7 +23,6 @@ export class EnergyScorer {
     this.#options = options;
   }
 
-  /** Writes the scores of the current batch. */
   score(pod: unknown, asked: ScoredPod, slots: Int32Array, scores: Int16Array): EnergyDecision {
     const { kernel, pods, settings, metrics } = this.#options;
     const { duration, problem: durationProblem } = expectedDurationOf(pod as Pod);

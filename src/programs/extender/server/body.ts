@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
 import type { MemoryLease } from "./memory-budget.ts";
 
-/** Answers a request with an error status and a message. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;

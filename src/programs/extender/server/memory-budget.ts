@@ -6,11 +6,9 @@ export class MemoryBudgetError extends Error {
   override readonly name = "MemoryBudgetError";
 }
 
-/** The memory that one request holds. */
 export interface MemoryLease {
   /** Counts bytes that are in memory from now on. Throws a MemoryBudgetError if there is no room. */
   reserve(bytes: number): void;
-  /** Releases everything. */
   release(): void;
 }
 

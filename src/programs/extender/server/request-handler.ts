@@ -17,9 +17,7 @@ export interface ExtenderRequestHandlerOptions {
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
   /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
-  /** Pages by path. */
   readonly pages: Readonly<Record<string, StreamedPage>>;
-  /** Access control for pages under /debug/. */
   readonly debugAccess: DebugAccess;
   readonly metrics: ExtenderMetrics;
   readonly log: Logger;
@@ -32,7 +30,6 @@ const verbs: ReadonlyMap<string, Verb> = new Map([
   ["/prioritize", "prioritize"],
 ]);
 
-/** Handles one request. */
 export class ExtenderRequestHandler {
   readonly #options: ExtenderRequestHandlerOptions;
   readonly #request: IncomingMessage;

@@ -54,7 +54,6 @@ const EMPTY = Buffer.alloc(0);
  */
 export class Candidates {
   readonly kind: "names" | "nodes";
-  /** The whole request. */
   readonly body: Buffer;
   readonly #table: RowTable;
 

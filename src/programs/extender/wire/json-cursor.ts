@@ -23,7 +23,6 @@ import {
  */
 export class JsonCursor {
   readonly bytes: Buffer;
-  /** The current position. */
   at = 0;
   /** The last key, without its quotes. */
   keyStart = 0;
@@ -89,7 +88,6 @@ export class JsonCursor {
     return true;
   }
 
-  /** Skips a string, from its opening quote. */
   skipString(): void {
     this.at = skipString(this.bytes, this.at, this.#lastQuote);
   }
@@ -103,7 +101,6 @@ export class JsonCursor {
     return isPlain;
   }
 
-  /** Skips any value with everything inside it. */
   skipValue(): void {
     this.at = skipValue(this.bytes, this.at, this.#lastQuote);
   }

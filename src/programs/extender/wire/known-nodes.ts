@@ -34,7 +34,6 @@ export class KnownNodes {
     this.#limit = limit;
   }
 
-  /** Memory of the cached Nodes. */
   get bytes(): number {
     return this.#bytes;
   }

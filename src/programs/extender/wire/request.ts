@@ -14,7 +14,6 @@ import {
 /** etcd's limit for an object. It also bounds how long JSON.parse may block the event loop. */
 const MAX_POD_BYTES = 1.5 * 1024 * 1024;
 
-/** A request of kube-scheduler: a pod and the nodes to filter or score for it. */
 export interface ExtenderRequest {
   /** Any JSON object: its contents are not validated here. */
   readonly pod: unknown;

@@ -27,13 +27,11 @@ const METADATA = Buffer.from("metadata");
 const NAME = Buffer.from("name");
 const LABELS = Buffer.from("labels");
 
-/** The node labels to read from whole Nodes. */
 export interface LabelKeys {
   readonly powerProfile: string;
   readonly draining: string;
 }
 
-/** Label keys as bytes of a request. */
 export interface LabelBytes {
   readonly powerProfile: Buffer;
   readonly draining: Buffer;
@@ -61,7 +59,6 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
   return field && { field, bytes: Buffer.from(field) };
 });
 
-/** All optional. */
 export interface ScanOptions {
   /** Skips Nodes that an earlier request contained. */
   readonly knownNodes?: KnownNodes | undefined;

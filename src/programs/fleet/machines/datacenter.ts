@@ -35,12 +35,9 @@ export interface DatacenterOptions {
   readonly bootFails?: () => boolean;
 }
 
-/** What the switch of a machine can be asked for. */
 export type PowerAction = "on" | "shutdown" | "forceOff";
 
-/** Totals over all nodes. */
 export interface DatacenterTotals {
-  /** Simulated seconds since the start. */
   readonly seconds: Seconds;
   readonly watts: Watts;
   /** Exact: power is constant between events. */
@@ -52,7 +49,6 @@ export interface DatacenterTotals {
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
-  /** Nodes that are not on. */
   readonly notOn: number;
 }
 
@@ -60,7 +56,6 @@ export interface DatacenterTotals {
 export interface CapViolations {
   readonly pods: number;
   readonly podSeconds: number;
-  /** The first violations. */
   readonly first: readonly CapViolation[];
 }
 
@@ -78,7 +73,6 @@ export class Datacenter {
   readonly #machines: ReadonlyMap<string, SimulatedMachine>;
   readonly #timers = new Map<SimulatedMachine, { readonly due: Seconds; readonly timer: Timer }>();
   readonly #begun: MonotonicInstant;
-  /** Time of day at the start, in seconds after midnight. */
   readonly #midnight: Seconds;
   readonly #offences: CapViolation[] = [];
   #offencesCount = 0;
@@ -148,7 +142,6 @@ export class Datacenter {
     }
   }
 
-  /** Applies a change to a node at the present time. */
   change<Result>(machine: SimulatedMachine, act: () => Result): Result {
     machine.advance(this.now);
     const result = act();
@@ -213,7 +206,6 @@ export class Datacenter {
     return facilityAt(defaultFacility, this.timeOfDay, watts(it), watts(rated));
   }
 
-  /** Calendar time of a simulation time. */
   #calendar(at: Seconds): Instant {
     return after(this.#options.clock.now(), milliseconds(1000 * (at - this.now)));
   }
@@ -234,7 +226,6 @@ export class Datacenter {
     if (machine.physics.nextAt !== due) this.#arm(machine);
   }
 
-  /** Sets the timer for the node's next event. */
   #arm(machine: SimulatedMachine): void {
     const due = machine.physics.nextAt;
     const armed = this.#timers.get(machine);

@@ -6,7 +6,6 @@ import { fleetLabels as own } from "../names.ts";
 
 /** A kind of machine, as purchased in one batch. */
 interface MachineKind {
-  /** Share of all nodes. */
   readonly share: number;
   /** As a label value, without blanks or plus signs. All machines have two sockets. */
   readonly cpu: string;

@@ -23,7 +23,6 @@ const SPREAD = 0.2;
 /** Every sixth heartbeat also rewrites the status, so a node marked NotReady recovers within about a minute. */
 const BEATS_PER_STATUS = 6;
 
-/** Registers nodes, sends their heartbeats and deletes them. */
 export class NodeRegistrar {
   readonly #options: RegistrarOptions;
   readonly #writer: NodeWriter;
@@ -63,7 +62,6 @@ export class NodeRegistrar {
     return this.#leases.size;
   }
 
-  /** Whether the Node of this name is known to be ours. */
   owns(name: string): boolean {
     return this.#nodes.has(name);
   }

@@ -16,10 +16,8 @@ export interface NodeWriterOptions {
   readonly heartbeat: Milliseconds;
 }
 
-/** A Node owned by this fleet. */
 export interface RegisteredNode {
   readonly uid: string;
-  /** When it became ready. */
   readonly since: Instant;
 }
 

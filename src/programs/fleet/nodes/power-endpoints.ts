@@ -26,7 +26,6 @@ const SPREAD = 0.5;
 
 const readEndpoint = readAs(powerEndpointKind);
 
-/** The PowerEndpoints of the simulated nodes. */
 export class PowerEndpoints {
   readonly #options: PowerEndpointsOptions;
   readonly #created = new Map<string, PowerEndpoint>();

@@ -4,7 +4,6 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 
-/** The fields of a simulated node that matter here. */
 interface ProvableNode {
   readonly spec: { readonly name: string; readonly model: { readonly states: { readonly bootTime: Seconds } } };
 }

@@ -2,11 +2,9 @@ import type { FacilityOutput } from "../../../core/physics/index.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
 import { definitions } from "./metrics.ts";
 
-/** Facility readings at one point in time. */
 export interface FacilityMeters {
   readonly site: FacilityOutput;
   readonly zones: ReadonlyMap<string, FacilityOutput>;
-  /** Watts per rack. */
   readonly racks: ReadonlyMap<string, number>;
 }
 

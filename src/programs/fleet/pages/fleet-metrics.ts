@@ -68,7 +68,6 @@ export class FleetMetrics {
     return this.#metrics.contentType;
   }
 
-  /** Renders the metrics page with current node values. */
   text(): AsyncIterable<string> {
     for (const { spec, physics, watts } of this.#datacenter.machines()) {
       const row = this.#metrics.nodes.join(spec.name);

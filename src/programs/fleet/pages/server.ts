@@ -33,7 +33,6 @@ const LIMITS = {
   bodyBytes: 1_048_576,
 } as const;
 
-/** Serves the simulated nodes over HTTP. */
 export async function serveNodes(options: NodeServerOptions): Promise<NodeServer> {
   const { address, clock, log } = options;
   let closing: Promise<void> | undefined;

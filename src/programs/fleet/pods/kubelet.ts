@@ -28,10 +28,8 @@ export interface KubeletOptions extends KubeIo {
   readonly onFailed?: (error: unknown) => void;
 }
 
-/** Status changes that the kubelet writes. */
 export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 
-/** A pod on one of our nodes. */
 interface HostedPod extends PodTimes {
   readonly uid: string;
   readonly machine: SimulatedMachine;
@@ -81,13 +79,11 @@ export class SimulatedKubelet {
     return this.#stays.size;
   }
 
-  /** Handles a watch event. */
   observe(change: Change<FleetPod>): void {
     if (change.type === "deleted") this.#leave(change.key, change.old.uid);
     else this.#see(change.new);
   }
 
-  /** Handles a job finished by the physics. */
   finished({ key, id }: PodJob, at: Instant): void {
     const stay = this.#stays.get(key);
     if (stay?.uid !== id) return;
@@ -105,7 +101,6 @@ export class SimulatedKubelet {
     for (const pod of pods) this.#see(pod);
   }
 
-  /** Cancels timers and pending status writes. */
   async stop(): Promise<void> {
     for (const { starting, ending } of this.#stays.values()) {
       starting?.cancel();

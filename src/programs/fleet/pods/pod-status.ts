@@ -7,7 +7,6 @@ interface PodEnd {
   readonly at: Instant;
 }
 
-/** Start and end of a pod as recorded by its kubelet. */
 export interface PodTimes {
   readonly startedAt: Instant;
   readonly end?: PodEnd | undefined;

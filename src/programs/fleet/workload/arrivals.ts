@@ -2,7 +2,6 @@ import type { WORK_KINDS } from "../../../core/physics/index.ts";
 import { type RandomSource, type Seconds, seconds } from "../../../core/units/index.ts";
 import type { MachineSpec } from "../machines/machine-specs.ts";
 
-/** A kind of job with its typical sizes and duration. */
 interface JobKind {
   readonly kind: keyof typeof WORK_KINDS;
   /** Share of the jobs in its stream. */
@@ -39,7 +38,6 @@ function normalised(hours: readonly number[]): readonly number[] {
   return hours.map((hour) => hour / mean);
 }
 
-/** A job submitted to the cluster. */
 export interface JobArrival {
   /** Seconds since the workload started. */
   readonly at: Seconds;

@@ -35,7 +35,6 @@ const JOBS_IN_A_ROW = 200;
 /** A created pod that no watch event shows within this time was deleted in between. */
 const MAX_TIME_UNSEEN = milliseconds(300_000);
 
-/** Submits jobs as pods at their arrival time and deletes finished pods. */
 export class JobSubmitter {
   readonly #options: SubmitterOptions;
   /** Distinguishes this run's pods from those of an earlier run. */
@@ -63,7 +62,6 @@ export class JobSubmitter {
     this.#removals = new WorkQueue({ ...base, work: async (key, signal) => this.#remove(key, signal) });
   }
 
-  /** Jobs created in the cluster. */
   get submitted(): number {
     return this.#submitted;
   }

@@ -5,7 +5,6 @@ import type { EventRecorder } from "../../../platform/kube/index.ts";
 import { printable } from "../../../platform/log/index.ts";
 import { EventBudget } from "./event-budget.ts";
 
-/** A pod with an invalid class annotation. */
 export interface PodOfUnknownClass {
   readonly namespace: string;
   readonly name: string;

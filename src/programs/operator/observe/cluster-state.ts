@@ -247,13 +247,11 @@ export class ClusterState implements ClusterSnapshot {
     return this.#reflected.pods.store.by("node", node);
   }
 
-  /** Pending performance pods, for Events about them. */
   *waitingPerformancePods(): Iterable<PodReference> {
     for (const { active, node, performanceSensitive, reference } of this.#reflected.pods.store.values())
       if (active && node === undefined && performanceSensitive && reference !== undefined) yield reference;
   }
 
-  /** Pods with an invalid class annotation. */
   *podsOfUnknownClass(): Iterable<PodOfUnknownClass> {
     for (const { invalidClass } of this.#reflected.pods.store.by("invalidClass", "any"))
       if (invalidClass !== undefined) yield invalidClass;

@@ -126,7 +126,6 @@ export class PowerPoller {
     await Promise.all([this.#external?.close(), this.#facilityPrometheus.close()]);
   }
 
-  /** Polls every configured source once. */
   async #read(signal: AbortSignal): Promise<void> {
     const { nodes, onDropped, onProblem, config } = this.#options;
     if (this.#external !== undefined) {

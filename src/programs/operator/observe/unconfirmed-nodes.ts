@@ -42,7 +42,6 @@ export class UnconfirmedNodes {
     return this.#overdue;
   }
 
-  /** Takes note of a new plan. */
   update({ nodes }: ClusterPlan): OverdueChange {
     const now = this.#clock.monotonic();
     const newlyOverdue: NodePlan[] = [];

@@ -11,7 +11,6 @@ export interface AlivePublisherOptions {
   readonly namespace: string;
   /** The settings that other programs need, as text by variable. */
   readonly shared: Readonly<Record<string, string>>;
-  /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
 

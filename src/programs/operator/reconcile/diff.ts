@@ -43,7 +43,6 @@ export interface DiffContext {
   readonly settings: OperatorSettings;
   /** Whether an unchanged twin must be refreshed. */
   readonly heartbeatDue: boolean;
-  /** The last write failure of the node. */
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
 

@@ -34,7 +34,6 @@ function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>):
 export interface FormerLabelsOptions extends KubeIo {
   readonly clock: Clock;
   readonly current: ReadonlySet<string>;
-  /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
 

@@ -61,7 +61,6 @@ export class Heartbeats {
     return isChosen || this.#isOverdue({ lastUpdated, at }, now);
   }
 
-  /** Names the twins to refresh now. */
   choose(twins: readonly PublishedTwin[], now: Instant): string[] {
     const candidates: Known[] = [];
     const waiting = new Set<string>();

@@ -33,7 +33,6 @@ export interface PlanWriterOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
   readonly requestPass: () => void;
 }
 

@@ -20,9 +20,7 @@ export interface ReconcilerOptions extends KubeIo {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Namespace of the installation. */
   readonly namespace: string;
-  /** The settings that other programs need, as text by variable. */
   readonly shared: Readonly<Record<string, string>>;
   /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;

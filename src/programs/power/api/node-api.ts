@@ -54,7 +54,6 @@ interface PendingPod {
   readonly promise: PodPromise;
 }
 
-/** What keeps a machine on. */
 export interface PodsOnNode {
   /** Names of the pods that would be lost: all except finished pods, DaemonSet pods and mirror pods. */
   readonly lost: readonly string[];
@@ -70,7 +69,6 @@ export interface NodeApiOptions {
   readonly namespace: string;
 }
 
-/** The calls of the power program to the Kubernetes API. */
 export class NodeApi {
   readonly #client: KubeClient;
   readonly #mayWrite: () => boolean;

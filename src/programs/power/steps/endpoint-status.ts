@@ -20,7 +20,6 @@ export function phaseOf(status: PowerEndpointStatus | undefined, tainted: boolea
 export const endAfter = (before: PowerOutcome | undefined, now: Instant): string =>
   isoTime(instant(Math.max(now, (Date.parse(before?.at ?? "") || 0) + 1)));
 
-/** The conditions of a PowerEndpoint. */
 export type PowerConditionType =
   /** Whether the switch answered the last call. */
   | "Reachable"

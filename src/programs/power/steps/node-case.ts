@@ -20,7 +20,6 @@ import type { OpenSwitch } from "../machine/switches.ts";
 import type { PowerReports } from "../report/power-reports.ts";
 import type { NodeView, Wanted } from "../watch/cluster-view.ts";
 
-/** What all steps of sleeps and wakes need. */
 export interface NodeReconcilerOptions {
   readonly api: NodeApi;
   readonly openSwitch: OpenSwitch;
@@ -44,7 +43,6 @@ export const NOW: Next = milliseconds(0);
 
 type Endpoint = PowerEndpoint & { readonly status: PowerEndpointStatus };
 
-/** A node with a PowerEndpoint, and what is wanted of it. */
 export interface NodeCase extends NodeView {
   readonly endpoint: Endpoint;
   readonly wanted: Wanted;
@@ -57,7 +55,6 @@ export interface NodeCase extends NodeView {
 export const isTest = ({ metadata }: PowerEndpoint): boolean =>
   metadata.annotations?.[annotations.testPower] !== undefined;
 
-/** Seconds since the operation began. */
 export const sinceStart = ({ now }: NodeCase, operation: PowerOperation | undefined): number =>
   Math.max(0, now - Date.parse(operation?.startedAt ?? isoTime(now))) / 1000;
 

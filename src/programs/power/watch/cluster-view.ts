@@ -13,7 +13,6 @@ import { isTwinOf } from "../../../core/policy/index.ts";
 import { hasControlPlaneRole } from "../../../core/sleep/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
-/** The parts of a Node that the power program reads. */
 export interface ObservedNode {
   readonly name: string;
   readonly uid: string;
@@ -81,7 +80,6 @@ const firmwareUuid = ({ systemUUID, machineID }: NodeInfo = {}): string | undefi
 export const readTwin = readAs(nodeTwinKind);
 export const readEndpoint = readAs(powerEndpointKind);
 
-/** Everything that the API says about one node. */
 export interface NodeView {
   readonly name: string;
   readonly endpoint: PowerEndpoint | undefined;

@@ -64,7 +64,6 @@ export class PowerController {
     };
   }
 
-  /** Watches that have no data yet. */
   get missing(): string[] {
     return unreadOf(this.#reflectors);
   }
@@ -94,7 +93,6 @@ export class PowerController {
     for (const { name } of nodes.store.values()) if (countsAsAsleep(this.view(name))) this.#queue?.add(name);
   }
 
-  /** Works until the term ends. */
   async run(options: TermOptions, term: AbortSignal): Promise<void> {
     const { clock, onError, concurrency, reconcile, forget } = options;
     const queue: WorkQueue = new WorkQueue({
