@@ -52,10 +52,7 @@ export interface AgentWorld extends ProgramWorld {
 
 /** Sized for a pool of thousands of nodes: one report per node and minute, and all of them at once at a cold start. */
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
-/**
- * At a cold start the first NodeHardware of a pool's nodes comes after targets and reports, which nodes wait for. What a pool
- * publishes the operator knows from the same labels.
- */
+/** At a cold start the first NodeHardware of a pool can wait: the operator knows the same labels. */
 const FIRST_HARDWARE = { perSecond: 8, burst: 100, queue: 0 };
 /** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;

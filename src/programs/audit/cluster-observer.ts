@@ -57,10 +57,7 @@ const EXAMPLES = 5;
 /** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
 const SETTLING_AT_LEAST = milliseconds(10_000);
 
-/**
- * Watches the cluster from outside and verifies the programs. It reads only API objects and the records of the
- * simulated datacenter.
- */
+/** Verifies the programs from outside, by API objects and the records of the simulated datacenter. */
 export class ClusterObserver {
   readonly drains = new DrainHistory();
   readonly sleeps = new SleepHistory();

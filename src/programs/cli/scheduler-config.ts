@@ -48,10 +48,7 @@ interface SchedulerConfigFlags extends SchedulerConfigOptions {
 
 const scoringOf = (preset: PresetName): string | undefined => presetVariables(preset, "extender")["SCORING"];
 
-/**
- * kube-scheduler takes a sample of a large cluster before it asks the extender. With fit_aware_v1 only a few nodes are performance,
- * and a sample can miss all of them.
- */
+/** With fit_aware_v1 few nodes are performance, and kube-scheduler's sample of a large cluster can miss all of them. */
 const ALL_NODES = "percentageOfNodesToScore: 100\n";
 
 /** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */

@@ -85,10 +85,7 @@ export class Reports {
     return findProblems({ ...this.#cluster.objects(now), installation }, this.settings).map(problemOf);
   }
 
-  /**
-   * Adds the moment to the account, and returns the watts that packages and boards would draw more with the same pods on uncapped
-   * nodes that are always on. Null if the pods or all readings are unknown.
-   */
+  /** Adds the moment to the account. Returns the watts that the model adds, or null if the pods or all readings are unknown. */
   savedWatts(now: Instant): number | null {
     const { pods, ...objects } = this.#cluster.objects(now);
     if (pods === undefined) return null;

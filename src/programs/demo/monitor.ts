@@ -41,10 +41,7 @@ const POLL_INTERVAL = milliseconds(1000);
 const LONG = 1800;
 /** In smaller clusters the number of performance nodes hardly changes. */
 const MANY = 20;
-/**
- * All initial jobs arrive at once, so their scheduling delay says nothing about the speed. Limits how long that is
- * ignored.
- */
+/** All initial jobs arrive at once, so their scheduling delay says nothing about the speed for this long. */
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);

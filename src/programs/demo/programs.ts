@@ -58,10 +58,7 @@ export interface RunningPrograms {
 
 type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "scheduler" | "dashboard";
 
-/**
- * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
- * times speed an unscaled pause of one second would be shorter than a binding.
- */
+/** Bindings take real time: at 100 times speed the operator's pause before it lowers caps would be shorter than one. */
 const OPERATOR_PAUSE = milliseconds(500);
 /** Time of day of the simulated site at the start, in seconds: the load falls, so nodes become empty. */
 const EVENING = seconds(18 * 3600);

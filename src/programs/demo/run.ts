@@ -43,10 +43,7 @@ const SETTLING = milliseconds(2000);
 const SHUTDOWN_LIMIT = milliseconds(500);
 const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
 
-/**
- * Runs the demo until its duration has passed, a signal arrives or the user presses `q`: cluster, programs, monitor,
- * shutdown.
- */
+/** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
 export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
   const { say, log, terminal, folder } = world;
   const quit = new AbortController();

@@ -27,10 +27,7 @@ export interface DemoSummary {
     readonly simulated: { readonly wallJoules: Joules; readonly alwaysOnJoules: Joules };
     readonly pue: number | undefined;
   };
-  /**
-   * Real seconds from the start until every node had a twin, and until every initial job had its first scheduling
-   * attempt.
-   */
+  /** Real seconds until every node had a twin, and until every initial job had its first scheduling attempt. */
   readonly ready: { readonly twins: number | undefined; readonly jobs: number | undefined };
   /** Average number of busy cores since then; undefined if that point was not reached. */
   readonly cores: number | undefined;

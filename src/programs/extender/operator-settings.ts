@@ -21,10 +21,7 @@ const MAX_WAIT = milliseconds(5000);
 /** Replicas that follow a change begin anew at different times within this span. */
 const SPREAD = 30_000;
 
-/**
- * Runs an extender with the operator's settings in place of the shared variables that are not set for the extender, and begins
- * anew when the operator publishes others.
- */
+/** Runs an extender with the operator's settings where it has none of its own, and begins anew when they change. */
 export async function followOperator(
   config: ExtenderConfig,
   options: FollowOptions,
@@ -80,10 +77,7 @@ export async function followOperator(
 
 const NAME = "joulie-extender";
 
-/**
- * The configuration with what the operator publishes. A value that the extender cannot read is left out, for example one that only
- * a newer version knows; two labels that are the same are both left out.
- */
+/** Leaves out what it cannot read, such as a value of a newer version, and two labels that are the same. */
 function withSettings(
   config: ExtenderConfig,
   unset: readonly SharedVariable[],

@@ -33,10 +33,7 @@ export interface OperatorWorld extends ProgramWorld {
 /** 5,000 nodes need 15,000 writes at a cold start. The API server has its own flow control. */
 const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
 
-/**
- * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and power,
- * and the next pass would write them all back.
- */
+/** How long the first pass waits for meters. Without them it would write every twin twice. */
 const FIRST_READINGS = milliseconds(5000);
 
 const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";

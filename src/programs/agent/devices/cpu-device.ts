@@ -105,10 +105,7 @@ export class CpuDevice {
     return absent;
   }
 
-  /**
-   * The packages to cap, each with its range and its original limit. Unknown maxima come from the catalogue. Lost packages are
-   * left out.
-   */
+  /** The packages to cap, without lost ones. Unknown maxima come from the catalogue. */
   async #packages(handles: readonly BoardHandle[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
     const {
       maxWattsPerSocket,

@@ -101,10 +101,7 @@ export class ThrottleEnforcer {
     return outcome;
   }
 
-  /**
-   * Writes the throttle again if another program lifted it or an earlier run never wrote it. A host backend writes only
-   * differences. Over HTTP the reported throttle is known already.
-   */
+  /** Writes the throttle again if another program lifted it, or an earlier run never wrote it. */
   async check(backend: ThrottleBackend, guards: WriteGuards): Promise<WriteOutcome> {
     const { throttlePct } = this.#dvfs;
     const known = backend.name === "http" && !this.#unconfirmed;

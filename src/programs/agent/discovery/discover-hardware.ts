@@ -55,10 +55,7 @@ async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undef
   return { name: backend.name, view, limits: new Map(known), powers };
 }
 
-/**
- * The hardware status to publish. It contains what was found on the machine. Labels only help to find the catalogue entry: a label
- * that is published as discovered would outlive its correction.
- */
+/** What was found on the machine. Labels only help to find the catalogue entry: published as discovered they would outlive it. */
 function hardwareStatus(discovered: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
   const { facts } = discovered;
   const found = { cpu: cpuHardware(discovered), gpu: gpuHardware(discovered.gpu) };
@@ -143,10 +140,7 @@ export function catalogueLimits(
   return { rated, max: watts(max) };
 }
 
-/**
- * Firmware may report an unrealistic maximum. It is corrected only here, at discovery: the operator and the extender use what is
- * published.
- */
+/** Firmware may report an unrealistic maximum. Only discovery corrects it: operator and extender use what is published. */
 function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
   const { capRange, warnings = [] } = cpu;
   const reported = capRange?.maxWattsPerSocket;

@@ -24,10 +24,7 @@ export interface DiscoverOptions {
 }
 
 export interface HostMachine extends Host {
-  /**
-   * Discovers the hardware and what works on it; the node's labels are hints. With `mayWrite` it proves control by writing limits
-   * back unchanged.
-   */
+  /** The node's labels are hints. With `mayWrite` it proves control by writing limits back unchanged. */
   discover(node: Node | undefined, signal: AbortSignal, options?: DiscoverOptions): Promise<NodeHardwareStatus>;
   /** Reads off the event loop: one file may take 20 ms. Ask for `current` only while a throttle is in use. */
   frequencies(withCurrent: boolean): Promise<readonly PolicyFrequency[]>;

@@ -42,10 +42,7 @@ interface AgentKnowledge {
   readonly stopped: string | undefined;
 }
 
-/**
- * Decides what to do with a node: by the global stop switch, by its published target, and without contact to the API server by
- * TARGET_LEASE.
- */
+/** By the stop switch, the published target, and without contact to the API server by TARGET_LEASE. */
 export function intentOf(
   facts: TargetFacts,
   { now, silence, holds, lastEco, stopped }: AgentKnowledge,

@@ -52,10 +52,7 @@ interface Slot {
   silent: number;
 }
 
-/**
- * Runs the ticks of thousands of nodes: each node at its own time within the interval, a bounded number at once, and without
- * waiting for nodes that do not answer.
- */
+/** Runs the ticks of thousands of nodes, each at its own time within the interval, without waiting for nodes that do not answer. */
 export class PoolLoop {
   readonly #options: PoolLoopOptions;
   readonly #slots = new Map<string, Slot>();
@@ -271,10 +268,7 @@ const MAX_INTERVALS = 16;
 const MAX_WAIT = 300_000;
 const JITTER = 0.2;
 
-/**
- * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
- * a change for all nodes made all of them tick at once.
- */
+/** Time to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out. */
 export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
   const offset = shareOf(name) * interval;
   return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));

@@ -63,10 +63,7 @@ export class StatusReporter {
     this.#options = options;
   }
 
-  /**
-   * `twin` is undefined if the node has no NodeTwin. A node that wakes gets its pods only after a new report, so one is written even
-   * if nothing has changed.
-   */
+  /** A node that wakes gets its pods only after a new report, so one is written even if nothing has changed. */
   report(status: NodeStatus, twin: ReportedTwin | undefined, routing: Routing): void {
     const { node, interval } = this.#options;
     const isAwaited = twin?.wake !== undefined && twin.wake !== this.#wake;
@@ -83,10 +80,7 @@ export class StatusReporter {
     this.#markSuperseded(routing);
   }
 
-  /**
-   * Makes sure that the NodeTwin has a report of this agent: if there is none, that it is there and has carried out no target
-   * yet. Returns whether there is one.
-   */
+  /** Reports that the agent is there and has carried out no target yet, if it has not. Returns whether it has. */
   async announce(uid: string): Promise<boolean> {
     await this.stop();
     if (uid === this.#announced || uid === this.#twin?.uid) return true;
@@ -143,10 +137,7 @@ export class StatusReporter {
     return Date.parse(aliveAt) > Date.parse(refreshedAt) ? aliveAt : undefined;
   }
 
-  /**
-   * A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. What a report leaves
-   * out of its own fields is null.
-   */
+  /** A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. */
   async #patchTwin(status: Readonly<Record<string, unknown>>): Promise<void> {
     const { client, node: name } = this.#options;
     await client.mergePatch(resources.nodeTwins, { name }, { status }, CALL);

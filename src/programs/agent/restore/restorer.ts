@@ -45,9 +45,7 @@ export class Restorer {
     return caps.restore(board, original, signal);
   }
 
-  /**
-   * Whether a reboot has reset the board: the boot id differs and the agent's limit is gone. A kexec keeps the limit.
-   */
+  /** Whether the boot id differs and the agent's limit is gone. A kexec keeps the limit. */
   async isReset(entry: JournalEntry, signal: AbortSignal): Promise<boolean> {
     if (!this.isOfAnotherBoot(entry)) return false;
     const { limit } = (await this.#capsOf(entry)?.limit(entry.board, signal)) ?? {};

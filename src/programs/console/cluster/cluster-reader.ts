@@ -56,10 +56,7 @@ export interface ClusterReading {
   readonly nodeSelector?: string | undefined;
 }
 
-/**
- * Reads everything that reports are made of. Nodes must be readable; all other kinds may be missing or forbidden, which is
- * reported in `installation.unreadable`.
- */
+/** Reads everything that reports are made of. Nodes must be readable; the rest may be missing, as `unreadable` says. */
 export async function readCluster({ client, clock, namespace, nodeSelector }: ClusterReading): Promise<ClusterObjects> {
   const unreadable: string[] = [];
   const missing = new Set<string>();

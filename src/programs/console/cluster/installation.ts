@@ -68,10 +68,7 @@ interface WithConditions {
 export const PAGES_ANNOTATION = "joulie.io/demo-pages";
 const DEFAULT_NAMESPACE = "joulie-system";
 
-/**
- * The namespace of the installation: the one that the user names, else the one with Deployments of the chart, else the one with the
- * operator's Lease, as in the demo. Without any it is the usual one, and the commands say what is missing there.
- */
+/** The namespace that the user names, else of the chart's Deployments, else of the operator's Lease, else the usual one. */
 export async function installationNamespace(client: KubeClient, named: string | undefined): Promise<string> {
   if (named !== undefined) return named;
   const withWorkloads = await namespacesOf(client, resources.deployments, { labelSelector: INSTALLED });

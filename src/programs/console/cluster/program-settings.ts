@@ -13,10 +13,7 @@ export interface ProgramSettings<Values> {
   readonly isInstalled: boolean;
 }
 
-/**
- * Reads the variables of a program from its Deployment. Without one, or if it may not be read, the defaults are assumed and
- * `source` says so. Values from Secrets and ConfigMaps are not followed.
- */
+/** Reads the variables of a program from its Deployment, else takes the defaults, as `source` says. */
 export async function programSettings<Config extends ConfigSchema>(
   client: KubeClient,
   namespace: string,

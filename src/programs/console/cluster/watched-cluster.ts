@@ -15,10 +15,7 @@ export interface WatchedObjects extends ClusterObjects {
 const FIRST_LISTS = milliseconds(30_000);
 const ALIVE = milliseconds(5000);
 
-/**
- * The objects of `joulie top` and of commands with --watch, kept up to date by watches: lists of a large cluster every few
- * seconds would load the API server.
- */
+/** The objects of commands that watch: lists of a large cluster every few seconds would load the API server. */
 export class WatchedCluster {
   readonly #options: ClusterReflectorsOptions;
   readonly #reflectors: ClusterReflectors;

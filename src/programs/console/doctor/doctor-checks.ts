@@ -133,10 +133,7 @@ type ExtenderPod = KubeObject & {
   };
 };
 
-/**
- * The calls of all replicas: kube-scheduler keeps its connection to one of them, and the Service shows any. `unknown` says why 0
- * calls prove nothing.
- */
+/** The calls of all replicas: kube-scheduler keeps its connection to one. `unknown` says why 0 calls prove nothing. */
 async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unknown: string | undefined }> {
   const { client, clock, namespace, service } = cluster;
   const labelSelector = `${INSTALLED},${COMPONENT}=extender`;

@@ -13,10 +13,7 @@ export interface WatchTextOptions {
   readonly interval?: Milliseconds;
 }
 
-/**
- * Prints again whenever the text changes, until the signal. An API error is one line, and the next attempt comes later; the
- * watch never ends because of it. A usage error ends it.
- */
+/** Prints again whenever the text changes, until the signal or a usage error. API errors are one line. */
 export async function watchText(
   { clock, out }: Pick<ConsoleContext, "clock" | "out">,
   text: () => Promise<string>,

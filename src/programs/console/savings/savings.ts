@@ -35,10 +35,7 @@ export interface SourcedSavings {
   readonly notes: readonly string[];
 }
 
-/**
- * Watches the cluster for a while. A failed reading is skipped: its time is not covered. If the first one fails for a reason that
- * stays, such as a missing right, it ends at once.
- */
+/** Watches the cluster for a while. The time of a failed reading is not covered; a first failure that stays ends it. */
 export async function measureSavings(
   { clock }: Pick<ConsoleContext, "clock">,
   read: (signal: AbortSignal) => Promise<ClusterObjects>,

@@ -10,10 +10,7 @@ import {
 } from "../../../core/api/index.ts";
 import { isSecretName, REDACTED, redactBundleText, redactValue } from "./redact.ts";
 
-/**
- * The fields of objects that a support bundle contains. Everything else stays in the cluster: a container's command, probes and
- * volumes, and labels and annotations of other projects may hold secrets in any form.
- */
+/** Everything else stays in the cluster: commands, probes, volumes and foreign labels may hold secrets in any form. */
 type Fields = Readonly<Record<string, unknown>>;
 
 const isRecord = (value: unknown): value is Fields =>

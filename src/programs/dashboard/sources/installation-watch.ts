@@ -24,10 +24,7 @@ export interface InstallationWatchOptions extends KubeIo {
 
 const EVERY = milliseconds(10_000);
 
-/**
- * Reads what is installed, several times a minute: the stop switch, the programs, the operator's Lease and the extender's settings.
- * While the API server is away, the last answer stays.
- */
+/** Reads several times a minute what is installed. While the API server is away, the last answer stays. */
 export class InstallationWatch {
   readonly #options: InstallationWatchOptions;
   #installation: Installation | undefined;

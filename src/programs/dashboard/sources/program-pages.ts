@@ -24,10 +24,7 @@ const REPLICAS_LIMIT = 8;
 const systemAddresses = async (name: string): Promise<readonly string[]> =>
   (await lookup(name, { all: true })).map(({ address }) => address);
 
-/**
- * Reads a debug page of every replica of a program. Only the leading operator has a plan, and each extender remembers only its own
- * placements; a headless Service has the addresses of all of them.
- */
+/** Reads a debug page of every replica: only the leading operator has a plan, and each extender its own placements. */
 export class ProgramPages {
   readonly #options: ProgramPagesOptions;
 

@@ -58,10 +58,7 @@ function groupingLabels(labels: Labels): Labels {
   return Object.fromEntries(kept.slice(0, LABELS_LIMIT));
 }
 
-/**
- * Watches the cluster and keeps the table of nodes up to date. Changes only mark nodes; `refresh` computes their rows, so that a
- * node with many changes costs no more than one. While the API is unreachable, the last state stays.
- */
+/** Keeps the table of nodes up to date. Changes only mark nodes, so that many changes of one cost no more than one. */
 export class ClusterWatch {
   readonly table = new FleetTable();
   readonly decisions = new ClassChangeLog(DECISIONS);

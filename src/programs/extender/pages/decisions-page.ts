@@ -12,11 +12,7 @@ const NODES_SHOWN = 5;
 /** Takes about a fifth of a millisecond. */
 const NODES_PER_CHUNK = 500;
 
-/**
- * `GET /debug/decisions`: the last answers, newest first, with the breakdown of the best scores. `?pod=NAME` or
- * `?pod=NAMESPACE/NAME` shows the answers for one pod, with every node. In chunks, so that the page does not delay requests.
- * `variables` are those that decide scores.
- */
+/** `GET /debug/decisions`, newest first; `?pod=NAME` or `?pod=NAMESPACE/NAME` with every node. In chunks, for other requests. */
 export function* decisionsPage(
   decisions: DecisionLog,
   pod: string | null,

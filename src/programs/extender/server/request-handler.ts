@@ -161,10 +161,7 @@ function httpErrorOf(error: unknown): HttpError {
 const SMALL = 4096;
 const BLOCK = 262_144;
 
-/**
- * Joins adjacent small buffers; large ones stay as they are. A reply can consist of thousands of small slices, which would take
- * longer to send than to compute.
- */
+/** Joins adjacent small buffers: thousands of small slices would take longer to send than to compute. */
 export function coalesceBuffers(buffers: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = [];
   let run: Buffer[] = [];

@@ -17,10 +17,7 @@ import {
   skipValue,
 } from "./json-bytes.ts";
 
-/**
- * Walks over JSON bytes without building objects. It reads valid JSON as JSON.parse does. Of skipped values it checks only that
- * their strings and brackets end.
- */
+/** Walks over JSON bytes without building objects. Of skipped values it checks only that strings and brackets end. */
 export class JsonCursor {
   readonly bytes: Buffer;
   at = 0;

@@ -5,10 +5,7 @@ import { QUOTE } from "./json-bytes.ts";
 const HEAD = Buffer.from('{"metadata":{"name":"');
 /** The longest name that Kubernetes accepts. */
 const MAX_NAME = 253;
-/**
- * Enough for all Nodes of a 64 MiB request with their overhead. With less, each such request would evict its own first Nodes,
- * and the cache would never hit.
- */
+/** Enough for all Nodes of a 64 MiB request. With less, each such request would evict its own first Nodes. */
 const MAX_BYTES = 80 * 1024 * 1024;
 /** Overhead of a Buffer and its map entry, so that tiny Nodes count as well. */
 const PER_NODE = 640;

@@ -64,10 +64,7 @@ const DAY = 24 * 3600;
 /** Update interval of the inlet temperature, in simulated time: about the time it takes to change by 0.1 °C. */
 const AIR_EVERY = milliseconds(60_000);
 
-/**
- * All simulated nodes and the facility around them, in simulated time. Nothing changes between events, so a node is
- * advanced only when it is read, changed, or has an event due.
- */
+/** All simulated nodes and the facility. A node is advanced only when it is read, changed, or has an event due. */
 export class Datacenter {
   readonly #options: DatacenterOptions;
   readonly #machines: ReadonlyMap<string, SimulatedMachine>;

@@ -31,9 +31,7 @@ type PhysicsChange = "advance" | "start" | "stop" | "setCaps" | "setAmbient" | "
 const TOLERANCE = 0.5;
 const NONE: readonly PodJob[] = [];
 
-/**
- * A simulated node with records: cap changes, and performance pods under caps below the performance level. Callers advance it to the present before they read or change it.
- */
+/** A simulated node with records of caps and of violations. Callers advance it before they read or change it. */
 export class SimulatedMachine {
   readonly spec: MachineSpec;
   /** The time stamp of the newest control command, by action. */

@@ -55,10 +55,7 @@ export class PowerEndpoints {
     };
   }
 
-  /**
-   * Asks the power program to test the wake of every node that has none proven, and waits until it has: each machine is switched
-   * off and on once. A test that fails leaves its node awake.
-   */
+  /** Waits until the power program has tested the wake of every node that has none proven. A failed test leaves it awake. */
   async proveWakes(signal: AbortSignal): Promise<void> {
     const { client, ioClock, random } = this.#options;
     const unproven = Array.from(this.#created.values()).filter((endpoint) => !isWakeProven(endpoint));

@@ -26,10 +26,7 @@ const actions: Readonly<Record<string, PowerAction>> = {
 /** As BMCs say: a machine that shuts down, boots or hangs has power. */
 const powerStateOf = (power: NodePowerState): "On" | "Off" => (power === "off" ? "Off" : "On");
 
-/**
- * The BMCs of all simulated machines as one Redfish service, with a ComputerSystem for each node. A reset is accepted at once and
- * takes the machine's time.
- */
+/** The BMCs of all simulated machines. A reset is accepted at once and takes the machine's time. */
 export class RedfishService {
   readonly #datacenter: Datacenter;
   readonly #expected: Buffer | undefined;

@@ -68,10 +68,7 @@ function parsed(body: string): unknown {
 
 const iso = (at: Instant): string => new Date(at).toISOString();
 
-/**
- * Body of GET /telemetry/{node}. The top-level power is the node's including GPUs. Caps are per package or board, and
- * absent if unset.
- */
+/** The top-level power is the node's including GPUs. Caps are per package or board, and absent if unset. */
 function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
   const { operation, caps, temperature, throttled } = physics;
   const { gpus, model, hardware } = spec;

@@ -49,10 +49,7 @@ interface HostedPod extends PodTimes {
 const WRITES_AT_ONCE = 64;
 const TERMINAL = new Set(["Succeeded", "Failed"]);
 
-/**
- * Acts as the kubelet of every simulated node. Work starts some time after binding, as containers do, and stops as
- * soon as a watch event or the physics requires it. Status writes follow through a work queue, per pod, with retries.
- */
+/** The kubelet of every simulated node. Status writes follow through a work queue, per pod, with retries. */
 export class SimulatedKubelet {
   readonly #options: KubeletOptions;
   readonly #stays = new Map<string, HostedPod>();

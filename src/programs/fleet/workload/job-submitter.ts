@@ -163,9 +163,7 @@ export class JobSubmitter {
   }
 }
 
-/**
- * A pod whose annotations describe its work. It selects simulated nodes only, because a real node could not run it.
- */
+/** Selects simulated nodes only: a real node could not run it. */
 function podManifest(
   name: string,
   { kind, cores, gpus, work, performance }: JobArrival,

@@ -177,10 +177,7 @@ export class ClusterState implements ClusterSnapshot {
     await Promise.all([...stopping, this.sleep?.stop()]);
   }
 
-  /**
-   * Waits for nodes, twins and pins without a limit. Waits for pods and hardware for a limited time: without pods no node is
-   * downgraded, and without NodeHardware the labels describe the hardware.
-   */
+  /** Waits for nodes, twins and pins, and for a limited time for pods and hardware, without which it can plan. */
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));

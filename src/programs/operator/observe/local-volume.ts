@@ -27,10 +27,7 @@ interface Requirement {
  */
 const NODE_KEY = /(?:^|\/)(?:hostname|node|nodename|node-name|nodeid)$/i;
 
-/**
- * The nodes that a volume is bound to, whatever its type. Undefined for volumes of the network, of zones, and for `hostPath` volumes
- * that name no node: their data may be anywhere.
- */
+/** Undefined for volumes of the network, of zones, and for `hostPath` volumes that name no node. */
 export function localVolumeOf(object: KubeObject): LocalVolume | undefined {
   const { spec = {} } = object as KubeObject & { readonly spec?: VolumeSpec };
   const nodes = new Set<string>();

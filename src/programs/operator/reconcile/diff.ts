@@ -94,10 +94,7 @@ export function diffNode(plan: NodePlan, snapshot: ClusterSnapshot, context: Dif
   };
 }
 
-/**
- * A spec of an older operator has no `caps`. It gets them with its next heartbeat: an older CRD drops the field again, and then no
- * pass may write it.
- */
+/** An older operator's spec gets `caps` with its next heartbeat: an older CRD drops them again. */
 function isSameSpec(published: NodeTwinSpec, wanted: NodeTwinSpec, { heartbeatDue }: DiffContext): boolean {
   if (published.caps !== undefined || heartbeatDue) return isDeepStrictEqual(published, wanted);
   const { caps: _, ...rest } = wanted;

@@ -42,10 +42,7 @@ const PAGE_SIZE = 100;
 const BACKOFF = { first: milliseconds(5000), longest: milliseconds(600_000), jitter: 0.2 };
 const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
 
-/**
- * Removes former labels from all nodes, once per term of leadership. Failures are retried with backoff. Settings change only with
- * a restart, so one successful run is enough.
- */
+/** Once per term of leadership, with retries. Settings change only with a restart. */
 export async function removeFormerLabels(options: FormerLabelsOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {

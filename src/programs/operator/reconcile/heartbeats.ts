@@ -19,10 +19,7 @@ interface Known extends PublishedTwin {
 /** A twin that changed this often without a refresh in between will change again before it needs one. */
 const CHANGES_OF_A_BUSY_NODE = 4;
 const MAX_CHECK = 5000;
-/**
- * A refresh is requested again after this share of the interval if the twin was not written: a request is lost, for example,
- * if the stop annotation comes before its turn.
- */
+/** A request is repeated after this share of the interval, because it is lost if the stop annotation comes first. */
 const RETRY_AFTER = 0.1;
 
 /** How often the operator looks for due heartbeats. */

@@ -12,10 +12,7 @@ import { ConflictTracker } from "./conflict-tracker.ts";
 import type { NodeDiff, WriteStep } from "./diff.ts";
 import { mayHaveSucceeded } from "./write-failures.ts";
 
-/**
- * Writes that were sent but not confirmed, by node. They outlive the leader's term: a server that hung may still execute them
- * long after.
- */
+/** Writes that were sent but not confirmed, by node. They outlive the term: a server that hung may still execute them. */
 export class PendingWrites {
   /** Eco caps, with the resourceVersion of the twin that they were sent for. The server rejects them for any other version. */
   readonly ecoCaps = new Map<string, string>();

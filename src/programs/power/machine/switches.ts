@@ -86,10 +86,7 @@ async function readSecret(
   }
 }
 
-/**
- * Rejects unless the Secret names the host. The author of a PowerEndpoint chooses the address, and may not be allowed to read the
- * Secret.
- */
+/** The author of a PowerEndpoint chooses the address, and may not be allowed to read the Secret. */
 function expectHost({ title, hosts }: SwitchSecret, url: URL, node: string): void {
   const ranges = hosts === undefined ? [] : hostRanges(hosts);
   if (ranges === undefined)

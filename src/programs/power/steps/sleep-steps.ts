@@ -202,10 +202,7 @@ interface Requests {
   readonly sent: Readonly<Record<PowerCut, Sent>>;
 }
 
-/**
- * What this process has sent to switches in each sleep. After a restart it does not know: then the machine may still go down, and
- * nothing else happens until it is off or the time is over.
- */
+/** What this process has sent to switches in each sleep. After a restart it is unknown: the machine may still go down. */
 class PowerRequests {
   readonly #requests = new Map<string, Requests>();
 

@@ -112,10 +112,7 @@ export interface Wanted {
 
 const on = (reason: string, explicit = false): Wanted => ({ state: "on", test: false, explicit, reason });
 
-/**
- * What is wanted of a node. Off needs everything: the operator's word, the user's label, a proven wake and nothing that says
- * otherwise. Everything else means on.
- */
+/** Off needs everything: the operator's word, the user's label, a proven wake. Everything else means on. */
 export function wantedOf({ endpoint, node, twin }: NodeView, stopped: string | undefined): Wanted {
   if (stopped !== undefined) return on(stopped, true);
   const { annotations: given = {} } = endpoint?.metadata ?? {};
