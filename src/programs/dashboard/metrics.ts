@@ -1,15 +1,7 @@
 import type { EnergyTotals } from "../../core/report/index.ts";
-import { counter, gauge, type ProgramMetrics } from "../../platform/metrics/index.ts";
+import { counter, type ProgramMetrics } from "../../platform/metrics/index.ts";
 
 export const definitions = {
-  clients: gauge("joulie_dashboard_clients", "Pages that receive live changes now.", []),
-  refused: counter("joulie_dashboard_refused_clients_total", "Pages that were refused because 64 pages were open.", []),
-  resyncs: counter(
-    "joulie_dashboard_resyncs_total",
-    "Times that a page had to read everything again because it was too slow or away for too long.",
-    [],
-  ),
-  denied: counter("joulie_dashboard_denied_requests_total", "Requests without sufficient rights.", []),
   energy: counter(
     "joulie_dashboard_energy_joules_total",
     "Energy that the managed nodes used at the wall, in joules, by the class of the pods that used it, or idle.",

@@ -14,7 +14,7 @@ import { pageService, processFigures, runServices, type Service } from "../servi
 import type { DashboardConfig } from "./config.ts";
 import { LiveFeed } from "./live/live-feed.ts";
 import { Publisher } from "./live/publisher.ts";
-import { countEnergy, definitions } from "./metrics.ts";
+import { countEnergy } from "./metrics.ts";
 import { dataPages, PAST_HOURS, RING_HOURS } from "./pages/pages.ts";
 import { ClusterHistory } from "./past/cluster-history.ts";
 import { HistoryFile, type SavedState } from "./past/history-file.ts";
@@ -54,11 +54,6 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const client = new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME });
   const metrics = new ProgramMetrics(ioClock);
-  const counters = {
-    refused: metrics.counter(definitions.refused),
-    resyncs: metrics.counter(definitions.resyncs),
-    denied: metrics.counter(definitions.denied),
-  };
   const staleAfter = config.TWIN_STALENESS_THRESHOLD;
   const cluster = new ClusterWatch({ client, clock, ioClock, random, log, staleAfter });
   const history = new ClusterHistory();
@@ -89,8 +84,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     hours: reports.hours.stored,
   });
   const epoch = Math.floor(random.next() * 2 ** 48).toString(36);
-  const feed = new LiveFeed({ epoch, clients, onResync: () => counters.resyncs.inc() });
-  metrics.reading(definitions.clients, () => feed.size);
+  const feed = new LiveFeed({ epoch, clients });
   const http = new HttpClient({ clock: ioClock, timeout: CALL, maxBodyBytes: 16 * 2 ** 20 });
   const prometheus =
     config.PROMETHEUS_ADDRESS === undefined
@@ -155,8 +149,6 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
           catalogue,
           now: () => clock.now(),
         }),
-        onRefused: () => counters.refused.inc(),
-        onDenied: () => counters.denied.inc(),
         log,
         clock: ioClock,
       },

@@ -96,7 +96,6 @@ export async function runFleet(config: FleetConfig, world: FleetWorld, signal: A
     podStart: config.POD_START,
     pod: (key) => watch.store.getByKey(key),
     owns: (node) => registrar.owns(node),
-    onWritten: (what) => figures.wrote(what),
     onFailed: onFailed("pod"),
   });
   const submitter = new JobSubmitter({
@@ -139,9 +138,6 @@ export async function runFleet(config: FleetConfig, world: FleetWorld, signal: A
   const figures: FleetMetrics = new FleetMetrics(metrics, {
     datacenter,
     registered: () => registrar.registered,
-    behind: () => kubelet.behind,
-    submitted: () => submitter.submitted,
-    withheld: () => submitter.withheld,
   });
   const ready = {
     nodes: () =>

@@ -18,7 +18,6 @@ export interface LiveFeedOptions {
   /** Of this start of the server. */
   readonly epoch: string;
   readonly clients: number;
-  readonly onResync: () => void;
 }
 
 /** Deltas that are retained for clients that come back: two minutes. */
@@ -104,7 +103,6 @@ export class LiveFeed {
 
   /** The page reads the snapshot, which contains everything up to its number, and joins again with it. */
   #resync(client: LiveClient): void {
-    this.#options.onResync();
     client.write("event: resync\ndata: {}\n\n");
   }
 

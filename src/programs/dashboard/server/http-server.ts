@@ -17,8 +17,6 @@ export interface DashboardServerOptions {
   readonly feed: LiveFeed;
   /** Pages of data by path; `/api/node/` stands for all paths below it. A page returns JSON text, or undefined for 404. */
   readonly pages: Readonly<Record<string, DataPage>>;
-  readonly onRefused: () => void;
-  readonly onDenied: () => void;
   readonly log: Logger;
   /** Real time. */
   readonly clock: Clock;
@@ -114,7 +112,6 @@ async function answer(
   // The client left during the check: a stream would wait for a close that has been, and keep its place for ever.
   if (response.closed) return;
   if (denial !== undefined) {
-    options.onDenied();
     sendError(response, denial.status, denial.message, denial.status === 401 ? { "www-authenticate": "Bearer" } : {});
     return;
   }
@@ -152,13 +149,12 @@ async function sendPage(
 }
 
 function stream(
-  { feed, access, onRefused, clock }: DashboardServerOptions,
+  { feed, access, clock }: DashboardServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
   last: string,
 ): void {
   if (request.method === "HEAD" || feed.isFull) {
-    onRefused();
     sendError(response, 503, "too many pages are open; close one", { "retry-after": "10" });
     return;
   }

@@ -24,11 +24,8 @@ export interface KubeletOptions extends KubeIo {
   readonly pod: (key: string) => FleetPod | undefined;
   /** Whether the fleet currently owns the Node of that name. */
   readonly owns: (node: string) => boolean;
-  readonly onWritten?: (what: PodWrite) => void;
   readonly onFailed?: (error: unknown) => void;
 }
-
-export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
 
 interface HostedPod extends PodTimes {
   readonly uid: string;
@@ -190,7 +187,7 @@ export class SimulatedKubelet {
     const stay = this.#stays.get(key);
     const pod = this.#options.pod(key);
     if (stay === undefined || pod === undefined || pod.uid !== stay.uid) return;
-    const { client, owns, onWritten, onFailed } = this.#options;
+    const { client, owns, onFailed } = this.#options;
     const { name, namespace, uid } = pod;
     const node = stay.machine.spec.name;
     // The status waits until the node is registered again. If the name belongs to another Node, the pod is not ours.
@@ -199,7 +196,6 @@ export class SimulatedKubelet {
       await this.#writeStatus(pod, stay, signal);
       if (stay.over !== true) return;
       await deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, gracePeriodSeconds: 0, signal });
-      onWritten?.("deleted");
     } catch (error) {
       if (!signal.aborted) onFailed?.(error);
       throw error;
@@ -209,7 +205,7 @@ export class SimulatedKubelet {
   async #writeStatus(pod: FleetPod, stay: HostedPod, signal: AbortSignal): Promise<void> {
     const phase = stay.end?.phase ?? "Running";
     if (stay.writtenPhase === phase) return;
-    const { client, onWritten } = this.#options;
+    const { client } = this.#options;
     const { name, namespace, uid } = pod;
     const patch = { metadata: { uid }, status: podStatus(pod, stay) };
     try {
@@ -224,8 +220,5 @@ export class SimulatedKubelet {
       throw error;
     }
     stay.writtenPhase = phase;
-    onWritten?.(WRITES[phase]);
   }
 }
-
-const WRITES = { Running: "running", Succeeded: "succeeded", Failed: "failed" } as const;
