@@ -64,15 +64,6 @@ export class SimulatedKubelet {
     });
   }
 
-  /** Number of pods with pending status writes. */
-  get behind(): number {
-    return this.#queue.size;
-  }
-
-  get pods(): number {
-    return this.#stays.size;
-  }
-
   observe(change: Change<FleetPod>): void {
     if (change.type === "deleted") this.#leave(change.key, change.old.uid);
     else this.#see(change.new);

@@ -32,8 +32,6 @@ const WRITES_AT_ONCE = 16;
 const RUN_LETTERS = 5;
 /** Jobs submitted before yielding to the event loop; otherwise a fast clock would starve other tasks. */
 const JOBS_IN_A_ROW = 200;
-/** A created pod that no watch event shows within this time was deleted in between. */
-const MAX_TIME_UNSEEN = milliseconds(300_000);
 
 export class JobSubmitter {
   readonly #options: SubmitterOptions;
@@ -41,8 +39,6 @@ export class JobSubmitter {
   readonly #run: string;
   /** Our pods that are in the cluster or being created. */
   readonly #present = new Set<string>();
-  /** The pods of these that no watch event has shown yet. */
-  readonly #unseen = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, FleetPod>();
   readonly #creations: WorkQueue;
@@ -78,7 +74,6 @@ export class JobSubmitter {
   observe(change: Change<FleetPod>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
     if (!pod.submittedHere) return;
-    if (this.#unseen.delete(pod.key)) this.#removals.forget(pod.key);
     if (change.type === "deleted") {
       this.#present.delete(pod.key);
       this.#finished.delete(pod.key);
@@ -122,7 +117,6 @@ export class JobSubmitter {
     const name = `${job.kind}-${this.#run}-${++this.#named}`;
     const key = `${namespace}/${name}`;
     this.#present.add(key);
-    this.#unseen.add(key);
     this.#waiting.set(name, podManifest(name, job, this.#options));
     this.#creations.add(name);
   }
@@ -142,16 +136,11 @@ export class JobSubmitter {
     }
     this.#waiting.delete(name);
     this.#submitted++;
-    const key = `${namespace}/${name}`;
-    if (this.#unseen.has(key)) this.#removals.addAfter(key, MAX_TIME_UNSEEN);
   }
 
   async #remove(key: string, signal: AbortSignal): Promise<void> {
     const pod = this.#finished.get(key);
-    if (pod === undefined) {
-      if (this.#unseen.delete(key)) this.#present.delete(key);
-      return;
-    }
+    if (pod === undefined) return;
     const { name, namespace, uid } = pod;
     const { client, onFailed } = this.#options;
     try {
