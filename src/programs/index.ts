@@ -8,11 +8,8 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   readonly summary: string;
   /** The variables that it reads. Imported on demand, like everything in `start`, to keep `--help` fast. */
   config(): Promise<Config>;
-  /** Its metrics, in addition to those of every program. */
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
-  /** Its subcommands, such as `joulie agent probe`. */
   readonly actions?: readonly Program[];
-  /** Runs until a stop signal and returns the exit code. `sources` says where each value comes from. */
   start(config: z.output<Config>, sources: ParsedConfig<unknown>["sources"]): Promise<number>;
 }
 

@@ -35,7 +35,6 @@ export const startOptions = {
   dashboard: { node: ["--max-semi-space-size=8", "--max-old-space-size=256"], environment: {} },
 } as const satisfies Readonly<Record<string, StartOptions>>;
 
-/** The start command as the guides show it. */
 export const startCommand = (program: string, { node, environment }: StartOptions): string =>
   [
     ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),

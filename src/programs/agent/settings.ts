@@ -64,7 +64,6 @@ function routingSettings(config: AgentConfig): RoutingSettings {
   };
 }
 
-/** The endpoints that variables allow; for the agent and for `joulie agent restore`. */
 export const endpointAccess = (
   config: Pick<
     AgentConfig,

@@ -45,7 +45,6 @@ import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
 export interface AgentWorld extends ProgramWorld {
-  /** Opens the host's hardware; only daemonset mode calls it. */
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;
 }
@@ -309,7 +308,6 @@ function nodeNameOf(config: AgentConfig): string {
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", `NODE_NAME is not set, and AGENT_MODE=daemonset needs it: ${how}`);
 }
 
-/** An energy counter that may wrap around between two ticks gives no reading. */
 function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
   for (const { zone, counter } of energy.sample().zones) {
     const safe = maxSafeGap(counter);

@@ -13,9 +13,7 @@ export interface CappedMachine {
 }
 
 export interface CapAuditResult {
-  /** Comparisons made so far, over all rounds. Only nodes with settled caps are compared. */
   readonly compared: number;
-  /** Comparisons in which the published caps were below the hardware maximum. */
   readonly eco: number;
   readonly different: number;
   readonly examples: readonly string[];
@@ -105,7 +103,6 @@ function capDifference(
   return differences.length === 0 ? undefined : differences.join(", ");
 }
 
-/** A device without a cap runs at its maximum. A published cap below the device minimum counts as the minimum. */
 function differs(
   device: string,
   pct: Percent,

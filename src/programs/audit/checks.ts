@@ -24,7 +24,6 @@ export interface TwinCounts {
 interface BindingCounts {
   readonly pods: number;
   readonly performancePods: number;
-  /** Bound to a machine that was off. */
   readonly toMachinesOff: number;
   readonly examples: readonly string[];
 }
@@ -38,7 +37,6 @@ export interface CheckInputs {
     readonly figures: boolean;
     /** At least one observation of each kind; false if the user ended the run. */
     readonly any: boolean;
-    /** Undefined: no node may sleep. */
     readonly sleep: boolean | undefined;
   };
   readonly twins: TwinCounts;

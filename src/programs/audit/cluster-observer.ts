@@ -23,7 +23,6 @@ export interface ClusterObserverOptions extends KubeIo {
   readonly datacenter: RunningFleet["datacenter"];
   /** Of the programs, with the stop switch. */
   readonly namespace: string;
-  /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
   readonly stale: Milliseconds;
   /** Maximum time from publishing a cap to enforcing it, in simulated time. */
   readonly settling: Milliseconds;
@@ -46,9 +45,7 @@ export interface SleepFigures {
   readonly sleeps: number;
   readonly wakes: number;
   readonly failedWakes: number;
-  /** Pods for which the operator woke a node. */
   readonly podsThatWaited: number;
-  /** In simulated time, until the pod was bound; undefined if none waited. */
   readonly longestWaitSeconds: number | undefined;
   readonly longestPerformanceWaitSeconds: number | undefined;
 }
@@ -142,7 +139,6 @@ export class ClusterObserver {
     return counts;
   }
 
-  /** Nodes that shut down or boot. Their class is asleep. */
   get betweenStates(): number {
     let count = 0;
     for (const { status } of this.#twins.store.values())
@@ -203,7 +199,6 @@ export class ClusterObserver {
     });
   }
 
-  /** Longest time a job has been waiting for its first scheduling attempt, in real time. */
   get unseen(): Milliseconds {
     const [first] = this.#unseen.values();
     return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);

@@ -1,11 +1,8 @@
 import type { NodePowerState, SchedulableClass } from "../../core/api/index.ts";
 
 export interface DrainCounts {
-  /** Nodes whose change to eco was deferred because performance pods were running. */
   readonly deferred: number;
-  /** Deferred nodes that became eco after their last performance pod ended. */
   readonly completed: number;
-  /** Deferred nodes that became performance again before that. */
   readonly takenBack: number;
 }
 
@@ -32,7 +29,6 @@ export class DrainHistory {
 }
 
 export interface SleepCounts {
-  /** Machines that were switched off, and those that came back. */
   readonly sleeps: number;
   readonly wakes: number;
   readonly failedWakes: number;

@@ -1,7 +1,6 @@
 import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
 export interface WakeWaitFigures {
-  /** Pods for which the operator woke a node, and those of them that are performance pods. */
   readonly pods: number;
   readonly performancePods: number;
   /** In simulated seconds, from the operator's Event to the binding; undefined if no pod waited. */
@@ -23,13 +22,11 @@ const EXAMPLES = 5;
 const STATED = /^waking node (\S+), about (\d+) min$/;
 const MINUTE = 60_000;
 
-/** The wait that an Event on a pod states; undefined for other Events. */
 export function statedWait(reason: string, note: string): Milliseconds | undefined {
   const minutes = reason === "WaitsForNode" ? STATED.exec(note)?.[2] : undefined;
   return minutes === undefined ? undefined : milliseconds(Number(minutes) * MINUTE);
 }
 
-/** How long pods wait for nodes that wake for them, against what the operator stated in its first Event. */
 export class WakeWaits {
   readonly #margin: () => Milliseconds;
   readonly #waiting = new Map<string, Wait>();

@@ -36,7 +36,6 @@ const POLL = milliseconds(1000);
 /** Operator and agents refresh an unchanged status at least twice in this time. */
 const FRESH = milliseconds(300_000);
 
-/** Looks for what an installation needs, until nothing is missing or the time is over. Changes nothing. */
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { clock, timeout } = options;
   const started = clock.monotonic();

@@ -99,7 +99,6 @@ interface LazyCommand {
   readonly name: string;
   readonly summary: string;
   readonly children: readonly LazyCommand[];
-  /** Adds flags, arguments and the action. `name` is the whole one, `joulie agent probe`. */
   readonly define: (command: Command, name: string) => Promise<void>;
 }
 

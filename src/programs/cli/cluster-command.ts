@@ -10,7 +10,6 @@ export interface Cluster {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly clock: Clock;
-  /** That of the kubeconfig's context, if it names one. */
   readonly contextNamespace: string | undefined;
 }
 
@@ -26,7 +25,6 @@ interface ClusterCommand {
   readonly name: string;
   readonly fieldManager: string;
   readonly kubeconfig: string | undefined;
-  /** Of the kubeconfig; the current one by default. */
   readonly context?: string | undefined;
   readonly callsPerSecond?: number;
 }
@@ -105,7 +103,6 @@ export interface CommandTools {
   readonly exit: (code: number) => void;
   /** Applies the rules of all commands to a subcommand. */
   readonly prepare: (command: Command, name: string) => Command;
-  /** The command that these words name, `agent probe`, with its flags. */
   readonly commandAt: (names: readonly string[]) => Promise<Command | undefined>;
 }
 

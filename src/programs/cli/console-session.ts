@@ -23,13 +23,11 @@ import { type CommandTools, contextOption, kubeconfigOption, onCluster, serverTi
 export interface ClusterOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Of the installation; found if absent. */
   readonly namespace?: string | undefined;
 }
 
 export interface PrintOptions extends ClusterOptions {
   readonly output?: string;
-  /** False with --no-headers. */
   readonly headers: boolean;
 }
 
@@ -73,9 +71,7 @@ function sortKeyOf(text: string): string {
 
 export interface InstallationContext extends ConsoleContext {
   readonly namespace: string;
-  /** Compares this machine's clock with the API server's again. */
   readonly measureTime: () => Promise<void>;
-  /** That of the kubeconfig's context, if it names one. */
   readonly contextNamespace: string | undefined;
 }
 

@@ -16,7 +16,6 @@ import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { type CliEnvironment, exitCodes } from "./cluster-command.ts";
 
-/** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
   if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
@@ -97,7 +96,6 @@ const misconfigured: ReadonlySet<ErrorCode> = new Set([
 const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
   (parsed.ok ? parsed.value : parsed.error).warnings;
 
-/** Renders the effective values as three aligned columns, in the order of the configuration. */
 function configTable({ sources, printable }: ParsedConfig<unknown>): string {
   const rows = Object.entries(sources).map(([name, source]) => [name, printable[name] ?? "(unset)", source]);
   return renderTable([["NAME", "VALUE", "SOURCE"], ...rows]);

@@ -18,12 +18,9 @@ import type { Printable } from "./output/output.ts";
 import { paintFor, wrap } from "./output/screen.ts";
 
 export interface WhyOptions {
-  /** `NAME`, `NAMESPACE/NAME` or `pod/NAME`. */
   readonly pod: string;
   readonly node?: string | undefined;
-  /** Of the pod. */
   readonly namespace: string;
-  /** Of the installation. */
   readonly installation: string;
   readonly extenderWeight?: number | undefined;
 }
@@ -46,13 +43,9 @@ function namespacedName(text: string, defaultNamespace: string): [string, string
 
 export interface Why {
   readonly explanation: PlacementExplanation;
-  /** Where the extender's settings come from, in words. */
   readonly source: string;
-  /** Why the extender scored the pod by headroom although its settings say energy. */
   readonly fallback: string | undefined;
-  /** The extender's own record of the decision, if it could be read. */
   readonly record: readonly RecordedDecision[] | undefined;
-  /** Why there is none. */
   readonly noRecord: string | undefined;
 }
 
@@ -105,7 +98,6 @@ async function extenderSettings(
   return { values, source: `${silence}; ${source}`, isFormulaKnown: false };
 }
 
-/** An entry of the extender's page /debug/decisions?pod=. */
 interface RecordedDecision {
   readonly at: string;
   readonly verb: "filter" | "prioritize";
@@ -131,7 +123,6 @@ function recordIn({ answers, why }: PageAnswers): Pick<Why, "record" | "noRecord
   return { record: undefined, noRecord };
 }
 
-/** More nodes are only in -o wide and -o json. */
 const NODES_LIMIT = 5;
 
 export function whyText(
@@ -201,7 +192,6 @@ function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): r
   return bound === undefined || listed.includes(bound) ? listed : [...listed, bound];
 }
 
-/** Nodes that are not listed, counted by their first reason. */
 function groupedRest({ nodes, formula }: PlacementExplanation, listed: readonly NodeVerdict[]): string[] {
   const counts = new Map<string, number>();
   for (const verdict of nodes) {

@@ -179,7 +179,6 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   await runServices([connections, saved, figures, pages, cluster, installed, ...decisions, page, publisher], signal);
 }
 
-/** Where no Deployment of the extender can be read. */
 function assumedExtender({ SCORING, TWIN_STALENESS_THRESHOLD }: DashboardConfig): ExtenderSettings {
   const parsed = parseConfig(extenderConfig, {
     env: {},

@@ -6,7 +6,6 @@ import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
 interface Serving {
-  /** HTTPS address for kubectl, which sends its token over TLS only. */
   readonly url: string;
   readonly kubeconfig: string;
   /** Kubeconfig for plain HTTP on loopback, used by the programs of this process. */
@@ -16,12 +15,10 @@ interface Serving {
 export interface ApiThread extends Serving {
   /** Rejects when the thread ends unexpectedly. */
   readonly failed: Promise<never>;
-  /** Objects get timestamps of this time from now on. */
   setTime(time: SimulatedTime): void;
   close(): Promise<void>;
 }
 
-/** A point of simulated time, how fast it passes, and for how much real time it does. */
 interface SimulatedTime {
   readonly now: Instant;
   readonly speed: number;

@@ -8,10 +8,8 @@ import { type ApiThread, startApiThread } from "./api-thread.ts";
 export interface DemoCluster {
   readonly kubeconfig: string;
   readonly server: string;
-  /** Opens a separate HTTP connection for one program. */
   connect(): Promise<Transport>;
   readonly failed: Promise<never>;
-  /** Sets the time of the timestamps of objects. */
   readonly setTime: ApiThread["setTime"];
   close(): Promise<void>;
 }
@@ -25,7 +23,6 @@ async function connectTo(kubeconfig: string): Promise<Transport> {
   return new HttpTransport({ identity });
 }
 
-/** Starts the API in this process. `folder` is private to this demo. */
 export async function embeddedCluster(folder: string, startApi = startApiThread): Promise<DemoCluster> {
   const api = await startApi();
   try {
@@ -56,7 +53,6 @@ async function planeIn(folder: string, api: ApiThread): Promise<DemoCluster> {
   };
 }
 
-/** A client of the demo itself. Its calls take real time. */
 export const clientOf = (transport: Transport): KubeClient =>
   new KubeClient({
     transport,

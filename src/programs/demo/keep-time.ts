@@ -12,7 +12,6 @@ const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
 export interface KeepTimeOptions {
   readonly clock: ScaledClock;
   readonly ioClock: Clock;
-  /** One call of the API on the way that the calls of programs take. */
   readonly call: (signal: AbortSignal) => Promise<void>;
   readonly onGranted: () => void;
 }

@@ -69,7 +69,6 @@ export class DemoMonitor {
   #begun: MonotonicInstant | undefined;
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
-  /** One entry per second. */
   readonly #delays: EventLoopDelayStats[] = [];
 
   constructor(options: DemoMonitorOptions) {
@@ -190,13 +189,11 @@ export class DemoMonitor {
     };
   }
 
-  /** Simulated time since the initial jobs had their first scheduling attempt. */
   get #worked(): Seconds {
     if (this.#placed === undefined) return seconds(0);
     return seconds(this.#options.simulator.datacenter.now - this.#placed.seconds);
   }
 
-  /** Seconds from the start of the demo to a point in time. */
   #since(at: MonotonicInstant | undefined): number | undefined {
     return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
   }
@@ -237,7 +234,6 @@ export class DemoMonitor {
     this.#fastest = Math.max(this.#fastest, clock.speed);
   }
 
-  /** Which share of the clock's speed was reached since the last reading. */
   #readSpeed(): void {
     const { clock } = this.#options;
     const before = this.#read;

@@ -52,7 +52,6 @@ export interface RunningPrograms {
   readonly simulator: RunningFleet;
   readonly dashboard: string;
   readonly ports: ProgramPorts;
-  /** In simulated time, from the programs' configuration. */
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
@@ -166,7 +165,6 @@ export class DemoPrograms {
     );
   }
 
-  /** Before the operator starts, which reads them. */
   async #storeArrivals({ datacenter }: RunningFleet): Promise<void> {
     const { config, clock } = this.#options;
     const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
@@ -215,7 +213,6 @@ export class DemoPrograms {
     });
   }
 
-  /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo is shutting down"));
     await endsWithin(systemClock, limit, Promise.allSettled(this.#running));

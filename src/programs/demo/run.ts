@@ -24,19 +24,15 @@ import { type DemoPage, explanationOf, pagesOf, welcomeText } from "./welcome-te
 export interface DemoEnvironment {
   readonly folder: string;
   readonly log: (program: string) => Logger;
-  /** Path of the log file; undefined if log lines go to standard error. */
   readonly logFile: string | undefined;
   readonly say: (text: string) => void;
-  /** Terminal for the live view; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
   readonly screen: Screen;
 }
 
 const PLAIN_LINE = milliseconds(5000);
 const POLL_INTERVAL = milliseconds(100);
-/** Maximum number of initial jobs still being submitted when scheduling starts. */
 const MAX_JOBS_BEHIND = 10;
-/** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
 const PLANNING = milliseconds(1000);
 const SETTLING = milliseconds(2000);
 /** Nothing needs cleanup. */
@@ -111,13 +107,11 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
   }
 }
 
-/** One small call of the API, on the way that the calls of all programs take. */
 async function answered(transport: Transport, signal: AbortSignal): Promise<void> {
   const { body } = await transport.request({ method: "GET", path: "/version", signal });
   for await (const _ of body); // A connection is free for others once the body has been read.
 }
 
-/** Waits for nodes, twins and initial jobs, then starts the scheduler and monitors until the signal aborts. */
 async function play(
   monitor: DemoMonitor,
   programs: DemoPrograms,

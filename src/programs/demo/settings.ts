@@ -38,10 +38,8 @@ export const observes = ({ PRESET }: DemoConfig): boolean =>
 
 const placesByJoules = ({ PRESET }: DemoConfig): boolean => presetVariables(PRESET, "extender")["SCORING"] === "energy";
 
-/** How much the extender's score counts in kube-scheduler: with energy it decides. */
 export const extenderWeight = (config: DemoConfig): number => (placesByJoules(config) ? 10 : 1);
 
-/** kube-scheduler's settings: with energy those of docs/guides/kube-scheduler-energy.yaml. */
 export const schedulerSettings = (
   config: DemoConfig,
 ): Pick<SchedulerOptions, "percentageOfNodesToScore" | "scoringStrategy"> =>

@@ -9,7 +9,6 @@ export interface LoadSample {
   readonly lateness: number | undefined;
   /** The first jobs are not placed yet: nothing is measured, so the next second already shows the new speed. */
   readonly isStarting?: boolean;
-  /** Share of the clock's speed that was reached: the rest was lost to late programs. */
   readonly reached?: number;
 }
 

@@ -13,7 +13,6 @@ import type { DemoConfig } from "./config.ts";
 import { runDemo } from "./run.ts";
 import { summaryText } from "./summary.ts";
 
-/** Forces exit when something still runs after the summary. */
 const LINGERING = milliseconds(300);
 
 export async function start(config: DemoConfig): Promise<number> {
@@ -61,7 +60,6 @@ export async function start(config: DemoConfig): Promise<number> {
   }
 }
 
-/** The keys of the process, and the view on this output. */
 const terminalOn = (output: NodeJS.WriteStream): Terminal => ({
   ...processTerminal,
   size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),

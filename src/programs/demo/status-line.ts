@@ -8,7 +8,6 @@ import type { SavingsAnswer } from "../dashboard/index.ts";
 export interface DemoStatus {
   /** Simulated time. */
   readonly time: Instant;
-  /** Simulated seconds per real second: now, and what the demo tries to reach. */
   readonly speed: { readonly reached: number; readonly wanted: number };
   /** Real time. */
   readonly running: Milliseconds;
@@ -17,16 +16,11 @@ export interface DemoStatus {
   readonly power: { readonly drawn: Watts; readonly capped: number };
   readonly pue: number | undefined;
   readonly classes: Readonly<Record<SchedulableClass, number>>;
-  /** Nodes of the class asleep that shut down or boot. */
   readonly betweenStates: number;
-  /** Undefined if no node may sleep. */
   readonly sleep: SleepFigures | undefined;
-  /** Undefined if the policy plans no drains. */
   readonly drains: DrainCounts | undefined;
   readonly pods: PodCounts;
-  /** Undefined until the dashboard has counted. */
   readonly energy: EnergyFigures | undefined;
-  /** The demo's last own message, while the speed is lowered. */
   readonly notice: string | undefined;
 }
 
@@ -36,7 +30,6 @@ export type EnergyFigures = Pick<SavingsAnswer, "usedKwh" | "notUsedKwh" | "notU
 /** Below this share of the wanted speed the reached one is named as well. */
 const SLOWED = 0.9;
 
-/** The line that the demo adds to `joulie top`. */
 export function statusLine({ time, speed, running, duration, energy, pue, notice }: DemoStatus): string {
   const clock = duration === undefined ? clockText(running) : `${clockText(running)} of ${clockText(duration)}`;
   return [
@@ -48,7 +41,6 @@ export function statusLine({ time, speed, running, duration, energy, pue, notice
   ].join(" | ");
 }
 
-/** The line for output that is not a terminal. */
 export function plainLine(status: DemoStatus): string {
   const { drains, sleep, pods, classes, power, betweenStates } = status;
   const { performance, eco, draining, asleep } = classes;
@@ -69,7 +61,6 @@ function savedText(energy: EnergyFigures | undefined): string {
   return `${formatKilowattHours(energy.usedKwh)}, ${formatKilowattHours(energy.notUsedKwh.estimate)} saved (${share} %)`;
 }
 
-/** What slept and woke, and who waited for it. */
 export function sleepText({ sleeps, wakes, failedWakes, ...waits }: SleepFigures): string {
   const { podsThatWaited, longestWaitSeconds: longest, longestPerformanceWaitSeconds: performance } = waits;
   if (sleeps === 0) return "none yet: a node sleeps when it has been empty for five minutes of the cluster's time";
@@ -96,7 +87,6 @@ const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** Minutes and seconds, such as 1:05. */
 function clockText(length: Milliseconds): string {
   const seconds = Math.floor(length / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
@@ -116,7 +106,6 @@ export class SavingsPage {
     return this.#latest;
   }
 
-  /** Asks the dashboard. The last answer stays if it does not respond. */
   async read(): Promise<void> {
     try {
       const answer = (await this.#http.json({ url: this.#url })) as SavingsAnswer;

@@ -3,10 +3,8 @@ import { type DemoConfig, titleOf, wantedSpeed } from "./config.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
 
-/** Something the user can open while the demo runs. */
 export type DemoPage = readonly [name: string, address: string];
 
-/** Text printed before the live view starts. */
 export function welcomeText(config: DemoConfig, pages: readonly DemoPage[]): string {
   const { NODES: nodes } = config;
   const speed = wantedSpeed(config);
@@ -19,7 +17,6 @@ export function welcomeText(config: DemoConfig, pages: readonly DemoPage[]): str
   return `${lines.map(printable).join("\n")}\n\n`;
 }
 
-/** What the user can open, most useful first. */
 export function pagesOf(
   cluster: Pick<DemoCluster, "server" | "kubeconfig">,
   { ports, simulator, dashboard }: Pick<RunningPrograms, "ports" | "dashboard"> & { readonly simulator: FleetUrls },

@@ -40,7 +40,6 @@ export class ExtenderMetrics {
     facts: {
       readonly silence: () => Milliseconds | undefined;
       readonly budget: { readonly held: number };
-      /** Undefined unless nodes are ranked by joules. */
       readonly pods: () => { readonly count: number; readonly assumed: number } | undefined;
     },
   ) {

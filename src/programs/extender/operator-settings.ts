@@ -12,7 +12,6 @@ export interface FollowOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** Where each variable of the extender comes from. */
   readonly sources: ConfigSources;
 }
 

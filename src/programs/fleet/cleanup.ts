@@ -24,7 +24,6 @@ const PAUSE = milliseconds(500);
 const SPREAD = 0.5;
 const REMOVALS_AT_ONCE = 32;
 
-/** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
   const { registrar, endpoints, ioClock, random, log } = remains;
   const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });

@@ -32,10 +32,8 @@ export interface FleetWorld extends ProgramWorld {
 }
 
 export interface RunningFleet {
-  /** Base URL of /telemetry, /control and /api/v1/query. */
   readonly url: string;
   readonly metricsUrl: string;
-  /** Power, energy, caps and cap violations. */
   readonly datacenter: Datacenter;
   /** Resolves when every node is registered; rejects on failure or shutdown. */
   readonly registered: Promise<void>;

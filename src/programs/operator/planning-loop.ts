@@ -59,7 +59,6 @@ const CLOCK_SET = 1000;
 export class PlanningLoop {
   readonly #options: PlanningLoopOptions;
   readonly #unconfirmed: UnconfirmedNodes;
-  /** What the last pass returned for the next one. */
   #memory: PlanningMemory = emptyPlanningMemory;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
@@ -87,7 +86,6 @@ export class PlanningLoop {
     this.#wake.resolve();
   }
 
-  /** Requests a pass within a second. */
   requestUrgently(): void {
     this.#wake.resolve();
     this.#urgent.resolve();
@@ -156,7 +154,6 @@ export class PlanningLoop {
     }
   }
 
-  /** Returns its duration. */
   #pass(reconciler: Reconciler): Milliseconds {
     const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses, sleepEvents } = this.#options;
     const started = ioClock.monotonic();

@@ -10,13 +10,10 @@ import type { OperatorConfig } from "./config.ts";
 
 export interface OperatorSettings extends PlanningSettings {
   readonly sleep: SleepSettings;
-  /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
   /** The same, of a twin that an agent refreshes: halfway from there to the age at which extenders take it for stale. */
   readonly heartbeatWithAgent: Milliseconds;
-  /** Whether plans need the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
-  /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
 

@@ -14,7 +14,6 @@ export interface RequestOptions {
 
 /** Of one object, whose steps the user sees. */
 const POLL_ONE = { first: milliseconds(2000), longest: milliseconds(2000) };
-/** Each is a list of all PowerEndpoints. */
 const POLL_ALL = { first: milliseconds(2000), longest: milliseconds(15_000) };
 const MAX_NAMES = 10;
 
@@ -82,7 +81,6 @@ export interface TestResult {
   readonly message: string;
 }
 
-/** Asks the power program to switch the node off and on once, and waits for the result. */
 export async function testWake(
   options: RequestOptions & { readonly node: string; readonly onStep?: (step: string) => void },
 ): Promise<TestResult> {

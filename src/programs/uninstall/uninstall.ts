@@ -26,9 +26,7 @@ export interface UninstallOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly namespace: string;
-  /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
-  /** How long sleeping nodes may take to wake. */
   readonly wakeTimeout: Milliseconds;
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
@@ -86,7 +84,6 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   return undefined;
 }
 
-/** Returns which nodes did not wake in time. */
 async function untilAwake(
   { client, clock }: Pick<UninstallOptions, "client" | "clock">,
   timeout: Milliseconds,
@@ -120,7 +117,6 @@ export async function clearStop({
   leases,
 }: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
-  /** By which one operator and one power program led. */
   readonly leases: readonly string[];
 }): Promise<string | undefined> {
   const isGone = await pollUntil(clock, { ...POLL, timeout }, async () => hasNoPods(client, namespace, selector));
@@ -201,7 +197,6 @@ function conflictsIn(failures: readonly unknown[]): readonly unknown[] {
   return left;
 }
 
-/** The patch that removes what Joulie wrote to the Node; undefined if there is nothing. */
 function cleanupPatch(
   { metadata, spec: { taints = [] } = {} }: TaintedNode,
   keys: readonly string[],

@@ -28,7 +28,6 @@ export interface BoardHandle {
   readonly board: CapBoard;
 }
 
-/** A board that the journal lists and no backend shows any more. */
 export interface MissingBoard {
   readonly id: string;
   readonly cap: Watts;
@@ -229,7 +228,6 @@ export class CapEnforcer {
     if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, watch: observeCap(setCap.watch, power, since) });
   }
 
-  /** Undefined if this process has set no cap. */
   verdict(handle: BoardHandle): CapVerdict | undefined {
     const setCap = this.#setCaps.get(this.#name(handle));
     return setCap === undefined || this.entry(handle) === undefined ? undefined : capVerdict(setCap.watch);

@@ -214,7 +214,6 @@ const lockedReasons = (handles: readonly BoardHandle[]): readonly string[] =>
     return why === undefined ? [] : [`${id}: ${why}`];
   });
 
-/** Why a backend that the plan would have used is unavailable. */
 function whyNot(
   { backend, report }: CpuPlan,
   { mode, power }: CpuTick,

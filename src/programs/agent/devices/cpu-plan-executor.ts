@@ -26,7 +26,6 @@ export interface CpuTick extends WriteGuards {
   readonly view: HardwareView;
   readonly power: DevicePowerReading;
   readonly reportedThrottle: number | undefined;
-  /** SIMULATE_ONLY: plan, but write nothing. */
   readonly simulate: boolean;
   readonly onThrottle: (kind: "throttle_up" | "throttle_down") => void;
 }

@@ -1,7 +1,6 @@
 import type { ControlResult } from "../../../core/api/index.ts";
 import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
 
-/** Problems of a cap that need an administrator. */
 export const alarmReasons = ["CapNotEffective", "CapContested"] as const;
 
 export interface DeviceReport {
@@ -11,7 +10,6 @@ export interface DeviceReport {
   readonly message: string;
   /** A problem that is also published as an Event, once, when it begins. */
   readonly alarm?: { readonly reason: (typeof alarmReasons)[number]; readonly note: string } | undefined;
-  /** True until the cap has held under load; absent without a cap. */
   readonly unproven?: boolean | undefined;
 }
 

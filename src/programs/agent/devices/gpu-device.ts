@@ -23,7 +23,6 @@ export interface GpuTick extends WriteGuards {
   /** The backends of the route, and the one in use with its boards. */
   readonly backends: readonly PowerCapBackend[];
   readonly found: BackendSelection;
-  /** How many GPUs the one board of an HTTP service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
   readonly power: DevicePowerReading;

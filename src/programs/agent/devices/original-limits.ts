@@ -4,11 +4,9 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../../platform/journal/index.ts";
 
-/** The node whose boards an enforcer controls. */
 export interface BoardOwner {
   readonly node: string;
   readonly endpoint: () => string | undefined;
-  /** The boot id of this host; a reboot resets its limits. */
   readonly boot: string | undefined;
 }
 

@@ -15,7 +15,6 @@ import { SUPERSEDED } from "./cap-enforcer.ts";
 import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./original-limits.ts";
 import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
-/** What may end or prevent a write. */
 export interface WriteGuards {
   /** Asked right before a write: whether the target of this tick is still the newest one. */
   readonly isCurrent: () => boolean;
@@ -44,7 +43,6 @@ export class ThrottleEnforcer {
   /** The state comes from the journal, and the throttle may not have been written yet. */
   #unconfirmed = false;
   readonly #conflicts: ConflictingWriters;
-  /** The conflict of this tick: another program lifted the throttle. */
   conflict: ThrottleConflict | undefined;
 
   constructor(owner: BoardOwner, journal: Journal, clock: Clock, settings: DvfsSettings) {

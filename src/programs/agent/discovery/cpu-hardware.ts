@@ -53,7 +53,6 @@ function landmarksOf({ cpu: { landmarks } }: HostFacts): NonNullable<CpuHardware
   };
 }
 
-/** The range that every package accepts; undefined if none reports one. */
 function capRange(boards: readonly CapBoard[]): CpuHardware["capRange"] | undefined {
   const usable = boards.filter(isUsable);
   const maxima = usable.map(({ device }) => device.max).filter(isPositive);
@@ -71,7 +70,6 @@ function qualityOf({ cpu: { model, sockets, isVirtual } }: HostFacts): NonNullab
   return model === undefined || sockets === undefined || isVirtual ? "heuristic" : "exact";
 }
 
-/** Why packages cannot be controlled, or only by DVFS. */
 function controlWarnings(
   backends: readonly DiscoveredBackend[],
   capping: DiscoveredBackend | undefined,

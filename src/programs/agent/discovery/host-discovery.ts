@@ -35,7 +35,6 @@ interface FoundHardware {
   readonly withoutGpus?: boolean;
 }
 
-/** Discovers the host's hardware: at the start, every ten minutes, and when a backend starts or stops working. */
 export function hostDiscovery(
   name: string,
   machine: HostMachine,

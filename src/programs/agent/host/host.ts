@@ -9,7 +9,6 @@ import type {
 
 export interface Host {
   readonly boot: string | undefined;
-  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
@@ -32,7 +31,6 @@ export interface HostMachine extends Host {
 }
 
 export interface BackendSelection {
-  /** The backend that has the boards; absent if none has any. */
   readonly backend?: PowerCapBackend | undefined;
   readonly boards: readonly CapBoard[];
   /** Why other backends have no boards. */

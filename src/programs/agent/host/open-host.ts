@@ -48,7 +48,6 @@ function mountTableIn(proc: string): string | undefined {
 }
 
 export interface OpenHostOptions {
-  /** Whether STATE_DIR may be written; false for `joulie agent probe`. */
   readonly mayWrite?: boolean;
   /** Path of the HSMP device and the ioctl function; tests replace them. */
   readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;

@@ -27,7 +27,6 @@ import type { Intent } from "./target.ts";
 
 export interface NodeControlOptions {
   readonly node: string;
-  /** Absent in pool mode, where the agent's host is not the node it controls. */
   readonly host: Host | undefined;
   readonly journal: Journal;
   readonly http: HttpClient;
@@ -61,7 +60,6 @@ export interface TickInput {
   readonly isCurrent?: ((kind: DeviceKind) => boolean) | undefined;
 }
 
-/** Whether the node has HTTP services and none of them answered. */
 export const isUnresponsive = ({
   cpuService,
   gpuService,

@@ -17,7 +17,6 @@ import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
 import type { NodeControl, NodeTick } from "./node-control.ts";
 import { type Intent, intentOf } from "./target.ts";
 
-/** Returns the node's hardware for calculations, and the status to publish. */
 export type Discover = (
   facts: NodeFacts,
   routing: Routing,
@@ -117,7 +116,6 @@ export class NodeRunner {
     return tick;
   }
 
-  /** Reports the final status before the agent exits; `stuck` names the limits that could not be restored. */
   async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
     const { view, clock, reporter, hardware, settings, control } = this.#options;
     // A status write in progress would prevent the final one.

@@ -8,7 +8,6 @@ import { shutdownTimes } from "./shutdown-times.ts";
 
 /** A busy driver rejects a restore and accepts it a moment later. */
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
-/** Further nodes that the log line names. */
 const NAMED_NODES = 9;
 
 const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";

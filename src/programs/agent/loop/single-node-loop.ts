@@ -19,7 +19,6 @@ export interface SingleNodeLoopOptions {
   readonly changes: ChangeLog;
   readonly metrics: AgentMetrics;
   readonly interval: Milliseconds;
-  /** Aborts a running tick, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
   readonly onTick?: () => void;
 }
@@ -29,7 +28,6 @@ const COALESCE = milliseconds(250);
 const STALLED_INTERVALS = 5;
 const MIN_STALLED = 300_000;
 
-/** Runs the ticks of one node: every interval, and soon after its target changes. */
 export class SingleNodeLoop {
   readonly #options: SingleNodeLoopOptions;
   #wake = Promise.withResolvers<void>();
@@ -48,7 +46,6 @@ export class SingleNodeLoop {
     return stalledFor(this.#lastTick, clock, interval);
   }
 
-  /** Runs until the signal; then waits for a running tick. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, runner, metrics, changes, log, interval, forceStop, onTick } = this.#options;
     while (!signal.aborted) {

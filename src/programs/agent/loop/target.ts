@@ -35,10 +35,8 @@ interface AgentKnowledge {
   readonly now: Instant;
   /** Time since the last contact with the API server. */
   readonly silence: Milliseconds;
-  /** Whether limits of the agent are in force. */
   readonly holds: boolean;
   readonly lastEco: PowerTarget | undefined;
-  /** Why the global stop switch is on; undefined if it is off. */
   readonly stopped: string | undefined;
 }
 

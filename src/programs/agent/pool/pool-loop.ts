@@ -32,7 +32,6 @@ export interface PoolLoopOptions {
   readonly metrics: AgentMetrics;
   readonly events: CapEventPublisher;
   readonly interval: Milliseconds;
-  /** Aborts running ticks, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
 }
 
@@ -48,7 +47,6 @@ interface Slot {
   busy: boolean;
   /** Requested while it was busy. */
   again: boolean;
-  /** Consecutive ticks without an answer. */
   silent: number;
 }
 
@@ -94,7 +92,6 @@ export class PoolLoop {
     });
   }
 
-  /** Runs until the signal; then waits for running ticks. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, interval, changes, forceStop } = this.#options;
     try {
@@ -249,7 +246,6 @@ export class PoolLoop {
     }
   }
 
-  /** The wait after a tick that began at `started`. */
   #waitAfter({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
     const { clock, interval, random, metrics } = this.#options;
     const now = clock.monotonic();

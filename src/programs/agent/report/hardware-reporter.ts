@@ -35,7 +35,6 @@ const SPREAD = 0.3;
 const RETRY_AFTER = milliseconds(30_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 
-/** Publishes a node's hardware on change and as a slow heartbeat. */
 export class HardwareReporter {
   readonly #options: HardwareReporterOptions;
   /** Undefined until it is known what is published. */

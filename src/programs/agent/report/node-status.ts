@@ -25,7 +25,6 @@ export interface DeviceStatus {
 export interface NodeStatus {
   readonly cpu: DeviceStatus;
   readonly gpu?: DeviceStatus | undefined;
-  /** When the readings were taken. */
   readonly at: Instant;
   /** The receipt: the generation of the newest target that was carried out. */
   readonly generation?: number | undefined;

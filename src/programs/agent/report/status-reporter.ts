@@ -39,7 +39,6 @@ interface WrittenStatus {
 
 export interface ReportedTwin {
   readonly uid: string;
-  /** While the node wakes: since when. */
   readonly wake?: string | undefined;
   /** If the agent may refresh it: its `lastUpdated`. */
   readonly refreshedAt?: string | undefined;
@@ -51,7 +50,6 @@ export class StatusReporter {
   #twin: WrittenStatus | undefined;
   /** The NodeTwin that was told that the agent is there. */
   #announced: string | undefined;
-  /** The wake after which the status was written. */
   #wake: string | undefined;
   #profile: WrittenStatus | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();

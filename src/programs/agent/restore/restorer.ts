@@ -14,7 +14,6 @@ import { THROTTLE_BOARD } from "../devices/throttle-enforcer.ts";
 import type { Host } from "../host/host.ts";
 
 export interface RestorerOptions {
-  /** Absent in pool mode. */
   readonly host: Host | undefined;
   readonly http: HttpClient;
   readonly clock: Clock;

@@ -36,12 +36,10 @@ export interface Route {
 }
 
 export interface RoutingSettings {
-  /** The route of the TELEMETRY_* variables; the host by default. */
   readonly variables: Route;
   readonly timeout: Milliseconds;
   /** Which endpoints the agent may call: the authors of profiles are not trusted. */
   readonly access: EndpointAccess;
-  /** False in pool mode, where the agent's host is not the node it controls. */
   readonly mayUseHost: boolean;
 }
 
@@ -95,7 +93,6 @@ export function routingOf(node: string, profiles: readonly TelemetryProfile[], s
   };
 }
 
-/** Sorted by age, oldest first, then by name. */
 function byAge(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
   return profiles
     .filter(({ spec: { target } }) => target.scope === scope && (scope === "cluster" || target.nodeName === node))
@@ -140,7 +137,6 @@ function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: R
   return { type };
 }
 
-/** `controls.cpu` or `controls.gpu` of a TelemetryProfile. */
 interface ControlSpec<Mode extends string> {
   readonly type: "none" | "host" | "http";
   readonly http?:

@@ -28,10 +28,8 @@ import type { Route, SourceRoute } from "../routing/routing.ts";
 export interface NodePowerReadings {
   readonly cpu: DevicePowerReading;
   readonly gpu: DevicePowerReading;
-  /** Caps and throttle as the CPU and GPU telemetry services report them. */
   readonly cpuService?: HttpReading | undefined;
   readonly gpuService?: HttpReading | undefined;
-  /** The host's energy counters, for the metrics. */
   readonly zones: readonly ZonePower[];
 }
 
@@ -47,7 +45,6 @@ export interface DevicePowerReading {
   readonly total?: Watts | undefined;
   /** Power per board, if each one is read separately. */
   readonly boards: ReadonlyMap<string, Watts>;
-  /** Start of the period that the reading covers. */
   readonly since: MonotonicInstant;
   readonly missing?: string | undefined;
 }

@@ -39,7 +39,6 @@ export interface WatchOptions extends KubeIo {
   /** How long a watch may be silent before the reflector replaces it. */
   readonly idleLimit?: Milliseconds | undefined;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;
-  /** Called when the node's target or route may have changed; undefined means all nodes. */
   readonly onSpecChange: (node: string | undefined) => void;
 }
 
@@ -48,7 +47,6 @@ const RETRY_INTERVAL = milliseconds(5000);
 
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 
-/** Watches the objects of one node only, so memory does not grow with the cluster. */
 export class SingleNodeWatch implements NodeFactsSource {
   readonly #name: string;
   readonly #options: WatchOptions;
@@ -170,7 +168,6 @@ export class SingleNodeWatch implements NodeFactsSource {
   }
 }
 
-/** Watches objects and reports changes of their specs; `nodeOf` names the node that a change is about. */
 export function reflectSpecs<Value extends WatchedObject, Index extends string = never>(
   { client, clock, random, log, idleLimit, onSpecChange }: WatchOptions,
   own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,

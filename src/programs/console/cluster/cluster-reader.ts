@@ -142,7 +142,6 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
 export const whyUnknown = ({ pending = [] }: ClusterObjects, kind: ClusterKind): string =>
   pending.includes(kind) ? "they are not read yet" : "they cannot be listed; see joulie doctor";
 
-/** `onUnreadable` is called for each part that cannot be read. It may throw to give up. */
 export async function readInstallation(
   client: KubeClient,
   namespace: string,

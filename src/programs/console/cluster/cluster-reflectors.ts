@@ -31,9 +31,7 @@ export interface ClusterReflectorsOptions extends KubeIo {
   readonly nodeSelector?: string | undefined;
   /** Which labels of a node are kept; all by default. */
   readonly labelsOf?: (labels: Labels) => Labels;
-  /** Called when the API server refuses a kind or does not have it. */
   readonly onRefused?: (kind: ClusterKind) => void;
-  /** Called with the names of nodes whose objects changed, except pods. */
   readonly onChange?: (changes: readonly Change<unknown>[]) => void;
   readonly onPodChange?: (changes: readonly Change<Pod>[]) => void;
 }

@@ -13,7 +13,6 @@ import { type ConsoleContext, ConsoleError } from "../context.ts";
 export const INSTALLED = "app.kubernetes.io/name=joulie";
 export const COMPONENT = "app.kubernetes.io/component";
 export const OPERATOR_LEASE = "joulie-operator";
-/** All kinds that a program may be installed as, and where the API server has them. */
 export const workloadResources = {
   Deployment: resources.deployments,
   DaemonSet: resources.daemonSets,
@@ -64,7 +63,6 @@ interface WithConditions {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** On the namespace of a demo: the addresses of its programs, which have no pods. A JSON object; only loopback counts. */
 export const PAGES_ANNOTATION = "joulie.io/demo-pages";
 const DEFAULT_NAMESPACE = "joulie-system";
 
@@ -100,7 +98,6 @@ async function namespacesOf(
   }
 }
 
-/** `joulie stop` and `joulie resume`: the annotation on the namespace of the installation. Returns what to print. */
 export async function setStopped({ client }: ConsoleContext, name: string, stopped: boolean): Promise<string> {
   const patch = { metadata: { annotations: { [annotations.stop]: stopped ? "true" : null } } };
   try {

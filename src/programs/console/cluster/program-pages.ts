@@ -5,7 +5,6 @@ import type { ConsoleContext, PagedProgram } from "../context.ts";
 import { errorMessageOf } from "./cluster-reader.ts";
 import { COMPONENT, hasReadyCondition, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
-/** What programs answered, each with the place in words; or why none did. */
 export interface PageAnswers {
   readonly answers: readonly { readonly value: unknown; readonly from: string }[];
   readonly why: string | undefined;
@@ -61,7 +60,6 @@ export async function readProgramPages(
   }
 }
 
-/** The address that the user or a demo names; undefined if the program has to be found in its pods. */
 export const pageUrl = async (
   { client, urls }: ConsoleContext,
   namespace: string,

@@ -50,7 +50,6 @@ export const bad = (check: string, severity: Severity, what: string, fix: string
 export const missing = (check: string, { severity, what, fix }: MissingPart): DoctorFinding =>
   bad(check, severity, what, fix);
 
-/** The programs of the chart that are installed, with the rights that their settings need. */
 export async function installedAccounts(client: KubeClient, namespace: string): Promise<readonly ProgramAccount[]> {
   const listed = async (kind: WorkloadKind): Promise<readonly WorkloadObject[]> => {
     try {
@@ -86,7 +85,6 @@ const METRICS_PORT = 9877;
 const PODS_LIMIT = 8;
 const NEW_FOR = milliseconds(600_000);
 
-/** The extender of a demo, or one that the user names: it has no Service, but remembers whom it answered. */
 async function namedExtender(
   context: ConsoleContext,
   namespace: string,
@@ -106,7 +104,6 @@ async function namedExtender(
   ];
 }
 
-/** Whether the extender is ready, and whether kube-scheduler really asks it. */
 export async function extenderFindings(
   context: ConsoleContext,
   cluster: ExaminedCluster,

@@ -38,7 +38,6 @@ export interface DoctorOptions {
 
 const CALL_TIMEOUT = milliseconds(5000);
 
-/** `joulie doctor`: looks at everything that an installation needs. It changes nothing. */
 export async function examineInstallation(
   context: ConsoleContext,
   objects: ClusterObjects,
@@ -95,7 +94,6 @@ interface NeededRight {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Only `joulie pin`, `unpin`, `stop` and `resume` need it. */
   readonly changes?: true;
 }
 
@@ -200,7 +198,6 @@ function mounts(
       : [fine("mounts", "no agent reports that it cannot write to its host")];
 }
 
-/** The rest are the problems of `joulie status`, without those that are checked above. */
 function problemsAsFindings(objects: ClusterObjects, target: ConsoleContext["target"]): readonly DoctorFinding[] {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).filter(({ id }) => id !== "kinds-missing");

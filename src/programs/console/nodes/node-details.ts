@@ -40,7 +40,6 @@ const EVENTS_LIMIT = 10;
 /** Events about cluster-scoped objects are in this namespace. */
 export const EVENT_NAMESPACE = "default";
 
-/** Joulie's last Events about the node, the newest first; undefined if they cannot be listed. */
 export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[] | undefined> {
   try {
     const { items } = await client.listAll<EventObject>(resources.events, {
@@ -69,12 +68,10 @@ const isAboutNode = ({ regarding }: EventObject): boolean => regarding?.kind ===
 const textOf = ({ reason, note }: EventObject): string => `${reason}: ${note}`;
 
 export interface NodePast {
-  /** Undefined if they cannot be listed. */
   readonly events: readonly NodeEvent[] | undefined;
   readonly history: NodeHistory;
 }
 
-/** `joulie node NAME`; without its past in `joulie top`. */
 export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
@@ -146,7 +143,6 @@ export function nodeDetailsOf(
 const limitedCapText = (cap: DeviceCap | undefined): string =>
   cap?.limit === undefined ? capText(cap) : `${capText(cap)} (${cap.limit})`;
 
-/** What the operator wants of the node, what it expects, and what the agent did. */
 function printTwin(print: DetailsText, summary: NodeSummary): void {
   print.heading("TARGET");
   print.line(
@@ -250,7 +246,6 @@ const trendText = ({ trend }: NodeSummary): string =>
 
 const LABEL = 12;
 
-/** Lines of a label and a text that is wrapped beside it. */
 class DetailsText {
   readonly #screen: Screen;
   text = "";

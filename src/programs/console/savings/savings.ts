@@ -27,11 +27,9 @@ export interface SavingsOptions {
   readonly factors: EnergyFactors;
 }
 
-/** A report, and in words where its readings come from. */
 export interface SourcedSavings {
   readonly report: SavingsReport;
   readonly source: string;
-  /** What the reader has to know about this source. */
   readonly notes: readonly string[];
 }
 
@@ -67,7 +65,6 @@ const isPermanent = (error: unknown): boolean =>
 
 interface EnergyRow {
   readonly name: string;
-  /** Undefined if no time is covered. */
   readonly used: number | undefined;
   readonly notUsed: FigureInterval | undefined;
 }
@@ -160,7 +157,6 @@ export function savingsText(savings: SourcedSavings, screen: Screen): Printable 
   };
 }
 
-/** The source, the method and its bias, one line each. */
 export function explanationsOf({ report: { method, bias }, source, notes }: SourcedSavings): readonly string[] {
   return [
     `Source: ${source}.`,
@@ -170,7 +166,6 @@ export function explanationsOf({ report: { method, bias }, source, notes }: Sour
   ];
 }
 
-/** `24h from 2030-01-01T00:00:00Z`. */
 function windowText(from: Instant | undefined, to: Instant | undefined): string {
   if (from === undefined || to === undefined) return "no readings";
   const length = milliseconds(Math.round((to - from) / 1000) * 1000);
@@ -180,7 +175,6 @@ function windowText(from: Instant | undefined, to: Instant | undefined): string 
 const NODES_SHOWN = 10;
 const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
 
-/** How much of the energy at the wall no meter and no sensor has read. */
 function modelledText(used: number, modelled: number | undefined): string {
   if (modelled === undefined) return "; the source does not tell how much of it is modelled";
   if (modelled === 0) return ", read by meters of whole servers";

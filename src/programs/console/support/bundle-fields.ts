@@ -18,7 +18,6 @@ const isRecord = (value: unknown): value is Fields =>
 const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
 
-/** The named fields that are there. Texts are redacted, and objects are left out. */
 function pick(value: unknown, names: readonly string[]): Fields {
   const fields = fieldsOf(value);
   const picked: Record<string, unknown> = {};

@@ -122,7 +122,6 @@ type EventObject = KubeObject & {
   readonly regarding?: { readonly name?: string };
 };
 
-/** Written by Joulie, or about an object of the chart, whose names begin with that of the release. */
 const isAboutJoulie = ({ reportingController, regarding }: EventObject): boolean =>
   isOwnController(reportingController) || regarding?.name?.includes("joulie") === true;
 

@@ -18,7 +18,6 @@ export interface TopAddition {
 export interface Terminal {
   readonly size: () => { readonly columns: number; readonly rows: number };
   readonly write: (text: string) => void;
-  /** Calls back for each key until the returned function is called. */
   readonly onKey: (listener: (key: string) => void) => () => void;
 }
 
@@ -147,7 +146,6 @@ async function redrawUntil(stopped: AbortSignal, clock: Clock, draw: () => void)
   }
 }
 
-/** Nodes that left the cluster take their history with them. */
 function remember(history: Map<string, (number | undefined)[]>, nodes: readonly NodeSummary[]): void {
   const present = new Set(nodes.map(({ name }) => name));
   for (const name of history.keys()) if (!present.has(name)) history.delete(name);

@@ -15,7 +15,6 @@ interface ClientState {
 }
 
 export interface LiveFeedOptions {
-  /** Of this start of the server. */
   readonly epoch: string;
   readonly clients: number;
 }
@@ -63,7 +62,6 @@ export class LiveFeed {
     for (const [client, state] of this.#clients) this.#send(client, state, text);
   }
 
-  /** Shows that the server lives while nothing changes. */
   beat(at: number, silence: number | null): void {
     const text = `event: beat\ndata: ${JSON.stringify({ at, silence })}\n\n`;
     for (const [client, state] of this.#clients) this.#send(client, state, text);

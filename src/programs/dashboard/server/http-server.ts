@@ -15,7 +15,6 @@ export interface DashboardServerOptions {
   readonly assets: ReadonlyMap<string, Asset>;
   readonly access: DashboardAccess;
   readonly feed: LiveFeed;
-  /** Pages of data by path; `/api/node/` stands for all paths below it. A page returns JSON text, or undefined for 404. */
   readonly pages: Readonly<Record<string, DataPage>>;
   readonly log: Logger;
   /** Real time. */
@@ -24,7 +23,6 @@ export interface DashboardServerOptions {
 
 interface DataRequest {
   readonly query: URLSearchParams;
-  /** What follows the path of the page, decoded. */
   readonly rest: string;
 }
 
@@ -53,7 +51,6 @@ const RESPONSE = milliseconds(30_000);
 const CLOSE = milliseconds(1000);
 /** A stream of a client whose token was revoked ends after this time. */
 const RECHECK = milliseconds(60_000);
-/** Beside the streams: room for pages, scripts and data. */
 const SPARE_CONNECTIONS = 128;
 const WORTH_COMPRESSING = 1024;
 
@@ -242,7 +239,6 @@ function sendError(
   response.end(body);
 }
 
-/** A number from 0 to `limit` in the query of a request. */
 export function numberParameter(query: URLSearchParams, name: string, otherwise: number, limit: number): number {
   const text = query.get(name);
   if (text === null) return otherwise;

@@ -14,11 +14,8 @@ export interface ExtenderSettings {
 export interface InstallationWatchOptions extends KubeIo {
   /** Real time. */
   readonly clock: Clock;
-  /** Of the installation. */
   readonly namespace: string;
-  /** Used while the extender's Deployment cannot be read. */
   readonly assumed: ExtenderSettings;
-  /** The programs run in the process of a demo: there are no Deployments to miss. */
   readonly isDemo: boolean;
 }
 
@@ -36,7 +33,6 @@ export class InstallationWatch {
     this.#extender = options.assumed;
   }
 
-  /** Undefined before the first answer. */
   get installation(): Installation | undefined {
     return this.#installation;
   }

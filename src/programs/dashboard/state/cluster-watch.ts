@@ -25,7 +25,6 @@ export interface ClusterWatchOptions extends KubeIo {
   readonly ioClock: Clock;
   /** For the times of decisions; may be scaled. */
   readonly clock: Clock;
-  /** The power of a twin that the operator has not refreshed for longer is unknown. */
   readonly staleAfter: Milliseconds;
 }
 
@@ -38,7 +37,6 @@ export interface NodeObjects {
   readonly hardware: NodeHardware | undefined;
   readonly endpoint: PowerEndpoint | undefined;
   readonly profile: NodePowerProfile | undefined;
-  /** Undefined until the pods are read. */
   readonly pods: readonly Pod[] | undefined;
 }
 
@@ -114,7 +112,6 @@ export class ClusterWatch {
     };
   }
 
-  /** Time since the API server was last heard, of the resource for which it is longest. A kind that it refuses is not silence. */
   get silence(): Milliseconds | undefined {
     const { kinds } = this.#reflectors;
     const silences = kinds.flatMap((kind) => {
@@ -143,7 +140,6 @@ export class ClusterWatch {
     return node && this.#factsOf(node);
   }
 
-  /** Computes the rows of all nodes that changed since the last call. */
   refresh(): void {
     const at = this.#clock.now();
     // Before the first lists are complete, and while twins are refused, a class would appear to change from or to unknown.

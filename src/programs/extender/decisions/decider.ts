@@ -21,7 +21,6 @@ export interface DeciderOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly metrics: ExtenderMetrics;
-  /** Set if nodes are ranked by joules. */
   readonly energy?: EnergyScorer | undefined;
   /** The clock for the age of twins. */
   readonly clock: Clock;
@@ -35,9 +34,7 @@ export interface ExtenderReply {
 }
 
 const MAX_REASONS = 256;
-/** How many nodes of a decision are stored for the debug page. */
 const EXPLAINED = 10;
-/** More than any real pod requests. */
 const MAX_GPU_KINDS = 16;
 /** The longest resource name that Kubernetes accepts: prefix/name. */
 const MAX_RESOURCE_LENGTH = 253 + 1 + 63;
@@ -169,7 +166,6 @@ function checkGpus(gpus: ScoredPod["demand"]["gpus"]): void {
   }
 }
 
-/** Indexes of the highest values in descending order; of equal values the first wins. */
 function highest(values: Int16Array, count: number): number[] {
   const places: number[] = [];
   for (let place = 0; place < values.length; place++) {

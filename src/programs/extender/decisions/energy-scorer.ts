@@ -14,7 +14,6 @@ export interface EnergyScorerOptions {
   readonly log: Logger;
 }
 
-/** Scores by marginal joules, or by headroom while the pods of the cluster are unknown. */
 export class EnergyScorer {
   readonly #options: EnergyScorerOptions;
   #reported: PodWatchProblem | undefined;

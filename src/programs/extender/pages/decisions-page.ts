@@ -69,7 +69,6 @@ function explain(decision: Decision, settings: ScoringSettings): object {
 
 const UNKNOWN_HARDWARE = "headroom: neither the catalogue nor the agent knows the power of this node's hardware";
 
-/** Which formula answered, and why it was not the configured one. */
 const energyOf = ({ pod, durationProblem, fallback, outcome, settings }: EnergyDecision): object => ({
   scoring: fallback === undefined ? "energy" : "headroom",
   ...(fallback !== undefined && { fallback }),
@@ -86,7 +85,6 @@ const energyOf = ({ pod, durationProblem, fallback, outcome, settings }: EnergyD
 const isUnknown = (energy: EnergyDecision | undefined, { load }: RankedNode): boolean =>
   energy !== undefined && energy.fallback === undefined && load === undefined;
 
-/** The joules of a node, unless it was scored by headroom. */
 function joulesOf(
   energy: EnergyDecision | undefined,
   { node, load }: RankedNode,

@@ -23,7 +23,6 @@ const clientGone = () => new ClientGoneError("the client disconnected before the
 /** So much of a body must have arrived before a buffer for the announced length is allocated. */
 const FIRST_BUFFER_BYTES = 1024 * 1024;
 
-/** The Content-Length; undefined for a chunked request. */
 export function contentLengthOf({ headers }: IncomingMessage): number | undefined {
   const text = headers["content-length"];
   return text === undefined ? undefined : Number(text);
@@ -40,7 +39,6 @@ export interface BodyOptions {
   readonly limit: number;
   readonly buffers: BodyBuffers;
   readonly lease: MemoryLease;
-  /** Aborts when the memory of the body went to another request. */
   readonly signal: AbortSignal;
 }
 

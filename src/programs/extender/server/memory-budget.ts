@@ -13,9 +13,7 @@ export interface MemoryLease {
 }
 
 export interface LeaseRequest {
-  /** The announced length of the body; 0 if unknown. */
   readonly bytes: number;
-  /** The connection has completed requests before. */
   readonly isProven: boolean;
   /** Ends the request in favour of another one. Its memory has been released. */
   readonly abort: (reason: MemoryBudgetError) => void;

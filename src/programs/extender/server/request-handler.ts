@@ -15,7 +15,6 @@ export interface ExtenderRequestHandlerOptions {
   readonly budget: MemoryBudget;
   readonly buffers: BodyBuffers;
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
-  /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
   readonly pages: Readonly<Record<string, StreamedPage>>;
   readonly debugAccess: DebugAccess;
@@ -37,7 +36,6 @@ export class ExtenderRequestHandler {
   readonly #isProven: boolean;
   #closed = false;
 
-  /** `isProven`: the connection has completed requests before. */
   constructor(
     options: ExtenderRequestHandlerOptions,
     request: IncomingMessage,

@@ -24,7 +24,6 @@ export interface SchedulerServerLimits {
   readonly idle: Milliseconds;
   /** In total; one client address gets at most half of them. */
   readonly connections: number;
-  /** How long `close` waits for requests in progress. */
   readonly close: Milliseconds;
 }
 

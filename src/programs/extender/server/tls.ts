@@ -12,7 +12,6 @@ const TLS: ErrorCode = "JOULIE_E_TLS";
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** Clients need a certificate of this authority. */
   readonly clientCa: string | undefined;
 }
 
@@ -21,7 +20,6 @@ export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca"
 /** The kubelet updates a Secret volume about once a minute, so a shorter interval would not help. */
 const CHECK_EVERY = milliseconds(30_000);
 
-/** Undefined for plain HTTP. */
 export function tlsFilesOf(config: ExtenderConfig): TlsFiles | undefined {
   const { EXTENDER_TLS_CERT_FILE: cert, EXTENDER_TLS_KEY_FILE: key, EXTENDER_TLS_CLIENT_CA_FILE: clientCa } = config;
   return cert === undefined || key === undefined ? undefined : { cert, key, clientCa };

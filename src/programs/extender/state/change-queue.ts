@@ -23,7 +23,6 @@ export class ChangeQueue {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Discards the changes that have not run yet. */
   clear(): void {
     this.#waiting = [];
   }

@@ -24,7 +24,6 @@ export interface KnownNode extends CandidateNode {
   readonly name: string;
   readonly labels: Labels;
   readonly hardware: HardwareView;
-  /** The part of `status` that scoring reads. */
   readonly twin: TwinState | undefined;
   readonly status: NodeTwinStatus | undefined;
 }
@@ -32,7 +31,6 @@ export interface KnownNode extends CandidateNode {
 export interface ClusterCacheOptions extends KubeIo {
   readonly clock: Clock;
   readonly settings: ScoringSettings;
-  /** Set if nodes are ranked by joules. */
   readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the watch is replaced, so that no data is older while the API responds. */
@@ -50,7 +48,6 @@ const PAGE_SIZE = 100;
  */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
-  /** The same kernel, if nodes are ranked by joules. */
   readonly energyKernel: EnergyKernel | undefined;
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
@@ -135,7 +132,6 @@ export class ClusterCache {
     return this.#rejections[slot] ?? 0;
   }
 
-  /** Nodes that are kept free for a pod, or were a short time ago. */
   get awaitedNodes(): number {
     return this.#awaitedNodes;
   }

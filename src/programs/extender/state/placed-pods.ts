@@ -40,7 +40,6 @@ export class PlacedPods {
   readonly #stalenessThreshold: Milliseconds;
   readonly #changes: ChangeQueue;
   readonly #reflector: Reflector<WatchedPod>;
-  /** When each assumed pod expires, in this order. */
   readonly #assumed = new Map<string, MonotonicInstant>();
   #wasSynced = false;
 
@@ -93,7 +92,6 @@ export class PlacedPods {
     return problem === "forbidden" ? "the extender may not list and watch pods" : "the pods are not listed yet";
   }
 
-  /** Pods that the watch reports, and assumed ones. */
   get count(): number {
     return this.#kernel.podCount;
   }
@@ -151,7 +149,6 @@ interface WatchedPod {
   readonly pod: RunningPod;
 }
 
-/** The API server sends only pods on nodes that have not ended. */
 const podSelection = {
   fieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
 } as const;
@@ -160,7 +157,6 @@ const podSelection = {
 export const podKey = ({ uid = "", namespace = "", name }: Pod["metadata"]): string =>
   uid === "" ? `${namespace}/${name}` : uid;
 
-/** Undefined for a pod that is not on a node, or has ended. */
 export function watchedPod(object: KubeObject): WatchedPod | undefined {
   const pod = object as KubeObject & Pod;
   const { nodeName } = pod.spec ?? {};

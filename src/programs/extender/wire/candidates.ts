@@ -41,7 +41,6 @@ export const DRAINING_START = 6;
 export const DRAINING_END = 7;
 export const NODE_ROW = 8;
 
-/** Looks up the slot of a node by its name; -1 for an unknown name. */
 export interface SlotIndex {
   slotOf(name: string): number;
 }
@@ -71,21 +70,18 @@ export class Candidates {
     return this.#text(this.#cell(i, NAME_START), this.#cell(i, NAME_END));
   }
 
-  /** The power profile label; undefined if it is absent, and in a request with names only. */
   powerProfile(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, PROFILE_START);
     return start === 0 ? undefined : this.#text(start, this.#cell(i, PROFILE_END));
   }
 
-  /** The draining label; undefined if it is absent, and in a request with names only. */
   draining(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, DRAINING_START);
     return start === 0 ? undefined : this.#text(start, this.#cell(i, DRAINING_END));
   }
 
-  /** The bytes of the Node as received. */
   raw(i: number): Buffer {
     if (this.kind === "names") throw new Error("the request has names only, no Nodes");
     return this.body.subarray(this.#cell(i, START), this.#cell(i, END));

@@ -59,7 +59,6 @@ export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): numb
   return p;
 }
 
-/** Skips a string, from its opening quote. */
 export function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = skipPlain(bytes, quote, lastQuote);
   while (bytes[p] !== QUOTE) {
@@ -92,7 +91,6 @@ export function skipValue(bytes: Buffer, from: number, lastQuote: number): numbe
   throw faultAt(bytes, end, "the end of a value");
 }
 
-/** Skips a number, true, false or null. */
 function skipScalar(bytes: Buffer, from: number): number {
   let p = from;
   while (p < bytes.length && delimiters[bytes[p] as number] === 0) p++;

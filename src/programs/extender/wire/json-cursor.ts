@@ -21,7 +21,6 @@ import {
 export class JsonCursor {
   readonly bytes: Buffer;
   at = 0;
-  /** The last key, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
   readonly #lastQuote: number;

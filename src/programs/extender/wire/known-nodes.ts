@@ -3,7 +3,6 @@ import { QUOTE } from "./json-bytes.ts";
 
 /** How Go serializes a Node: metadata is the first field, and name is the first field of metadata. */
 const HEAD = Buffer.from('{"metadata":{"name":"');
-/** The longest name that Kubernetes accepts. */
 const MAX_NAME = 253;
 /** Enough for all Nodes of a 64 MiB request. With less, each such request would evict its own first Nodes. */
 const MAX_BYTES = 80 * 1024 * 1024;
@@ -35,7 +34,6 @@ export class KnownNodes {
     return this.#bytes;
   }
 
-  /** The number of the cached Node that equals the bytes at `from`; -1 if there is none. */
   find(bytes: Buffer, from: number): number {
     const nameStart = from + HEAD.length;
     const last = Math.min(nameStart + MAX_NAME, bytes.length - 1);
@@ -80,7 +78,6 @@ export class KnownNodes {
     places[from + END] = end - start;
   }
 
-  /** The number of the Node of that name, with a buffer of at least `length` bytes. */
   #allocate(key: string, length: number): number {
     const known = this.#index.get(key);
     const has = known === undefined ? 0 : (this.#nodes[known] as Buffer).length;

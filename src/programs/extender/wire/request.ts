@@ -20,7 +20,6 @@ export interface ExtenderRequest {
   readonly candidates: Candidates;
 }
 
-/** Reads a request without building objects of its nodes. Throws a RequestError if the request is malformed. */
 export function readRequest(body: Buffer, options?: ScanOptions): ExtenderRequest {
   const scan = new RequestScan(body, options);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
@@ -30,7 +29,6 @@ export function readRequest(body: Buffer, options?: ScanOptions): ExtenderReques
 export class RequestReader {
   readonly #options: ScanOptions;
 
-  /** `labels` are the label keys to read from whole Nodes. */
   constructor(labels: LabelKeys) {
     this.#options = { knownNodes: new KnownNodes(), tables: createCandidateTables(), labels: labelBytes(labels) };
   }

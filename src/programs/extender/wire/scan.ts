@@ -60,11 +60,8 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
 });
 
 export interface ScanOptions {
-  /** Skips Nodes that an earlier request contained. */
   readonly knownNodes?: KnownNodes | undefined;
-  /** Tables to reuse; the candidates of the earlier request become invalid. */
   readonly tables?: CandidateTables | undefined;
-  /** Default: Joulie's own label keys. */
   readonly labels?: LabelBytes | undefined;
 }
 
@@ -73,7 +70,6 @@ interface CandidateTables {
   readonly names: RowTable;
 }
 
-/** Tables for the candidates of one request, reusable for the next. */
 export const createCandidateTables = (): CandidateTables => ({
   nodes: new RowTable(NODE_ROW),
   names: new RowTable(NAME_ROW),

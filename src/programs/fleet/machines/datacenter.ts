@@ -27,11 +27,8 @@ export interface DatacenterOptions {
   /** Of the site at the start, in seconds after midnight; by default that of the clock. */
   readonly timeOfDay?: Seconds | undefined;
   readonly level: PerformanceLevel;
-  /** Called when a job finishes. `at` may lie slightly in the past. */
   readonly onFinished: (job: PodJob, at: Instant) => void;
-  /** Called when the power state of a node has changed. */
   readonly onSwitched?: (node: string, power: NodePowerState) => void;
-  /** Whether the next boot fails. */
   readonly bootFails?: () => boolean;
 }
 
@@ -52,7 +49,6 @@ export interface DatacenterTotals {
   readonly notOn: number;
 }
 
-/** Performance pods that ran under caps below the performance level. */
 export interface CapViolations {
   readonly pods: number;
   readonly podSeconds: number;
@@ -96,7 +92,6 @@ export class Datacenter {
     this.#machines = new Map(machines);
   }
 
-  /** Starts updating the inlet temperature over the day. */
   start(): void {
     this.#air = this.#options.clock.after(AIR_EVERY, () => {
       const inlet = this.#inlet();
@@ -111,7 +106,6 @@ export class Datacenter {
     this.#timers.clear();
   }
 
-  /** Simulated seconds since the start. */
   get now(): Seconds {
     return inSeconds(elapsed(this.#begun, this.#options.clock.monotonic()));
   }
@@ -124,14 +118,12 @@ export class Datacenter {
     return this.#machines.has(name);
   }
 
-  /** Returns the node, advanced to the present. */
   machine(name: string): SimulatedMachine | undefined {
     const machine = this.#machines.get(name);
     if (machine !== undefined) this.#bring(machine);
     return machine;
   }
 
-  /** Returns all nodes, advanced to the present. */
   *machines(): IterableIterator<SimulatedMachine> {
     for (const machine of this.#machines.values()) {
       this.#bring(machine);
@@ -193,7 +185,6 @@ export class Datacenter {
     return { pods: this.#offencesCount, podSeconds, first: this.#offences };
   }
 
-  /** Facility power for the given nodes, by default for all. */
   facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityOutput {
     let [it, rated] = [0, 0];
     for (const machine of machines) {

@@ -28,7 +28,6 @@ export class NodeRegistrar {
   readonly #writer: NodeWriter;
   readonly #fleet: ReadonlyMap<string, MachineSpec>;
   readonly #nodes = new Map<string, RegisteredNode>();
-  /** Lease uids by node name. */
   readonly #leases = new Map<string, string>();
   /** Nodes whose last heartbeat failed or whose machine has booted: they are registered again. */
   readonly #suspects = new Set<string>();
@@ -57,7 +56,6 @@ export class NodeRegistrar {
     });
   }
 
-  /** Number of nodes known to be registered, with their leases. */
   get registered(): number {
     return this.#leases.size;
   }

@@ -13,7 +13,6 @@ export interface PowerEndpointsOptions {
   readonly nodes: readonly string[];
   /** Where `joulie power` reaches the Redfish service of this fleet. */
   readonly address: string;
-  /** The Secret with the user name and password; undefined if the service needs none. */
   readonly secret: string | undefined;
   readonly onFailed: (error: unknown) => void;
 }
@@ -81,7 +80,6 @@ export class PowerEndpoints {
     }
   }
 
-  /** Returns the errors. */
   async removeAll(signal: AbortSignal): Promise<readonly unknown[]> {
     const { client } = this.#options;
     return forEachConcurrently(Array.from(this.#created.keys()), WRITES_AT_ONCE, async (name) => {

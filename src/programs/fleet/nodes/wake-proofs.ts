@@ -22,7 +22,6 @@ export interface WakeProofOptions {
   readonly now: Instant;
 }
 
-/** Gives each node the status of one whose wake `joulie power test` has proven the day before. */
 export async function recordWakeProofs(
   nodes: Iterable<ProvableNode>,
   { client, ioClock, now }: WakeProofOptions,

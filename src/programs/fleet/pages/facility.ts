@@ -20,7 +20,6 @@ export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
   };
 }
 
-/** The metrics of the site that the query page serves, by name. */
 export function siteMetric(datacenter: Datacenter, name: string): number | undefined {
   const { inlet, outside, it, cooling } = datacenter.facility();
   const values: Readonly<Record<string, number>> = {

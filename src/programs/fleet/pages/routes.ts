@@ -12,7 +12,6 @@ const json = (status: number, value: unknown): Reply => ({
   body: `${JSON.stringify(value)}\n`,
 });
 
-/** A machine that is not on answers nothing; in its place the network answers. */
 const unreachable = ({ spec, power }: SimulatedMachine): Reply =>
   json(503, { error: `the node ${spec.name} does not answer: it is ${power}` });
 
@@ -44,7 +43,6 @@ export class NodeRoutes {
     return json(status, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }
 
-  /** Responds as Prometheus does to an instant query for one of the site's metrics. */
   query(expression: string | null): Reply {
     const name = expression?.trim() ?? "";
     if (!/^[a-zA-Z_:][\w:]*$/.test(name)) {

@@ -10,7 +10,6 @@ import type { NodeRoutes } from "./routes.ts";
 export interface NodeServerOptions {
   readonly address: Address;
   readonly routes: NodeRoutes;
-  /** Absent if the nodes have no power switches. */
   readonly redfish?: RedfishService | undefined;
   readonly log: Logger;
   /** Real time. */

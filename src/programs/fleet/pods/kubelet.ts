@@ -20,9 +20,7 @@ export interface KubeletOptions extends KubeIo {
   readonly datacenter: Datacenter;
   /** From binding to the start of work, in simulated time. */
   readonly podStart: Milliseconds;
-  /** The pod as last seen in the API. */
   readonly pod: (key: string) => FleetPod | undefined;
-  /** Whether the fleet currently owns the Node of that name. */
   readonly owns: (node: string) => boolean;
   readonly onFailed?: (error: unknown) => void;
 }
@@ -32,14 +30,10 @@ interface HostedPod extends PodTimes {
   readonly machine: SimulatedMachine;
   readonly job: PodJob;
   startedAt: Instant;
-  /** Runs until the work starts. */
   starting?: Timer | undefined;
   end?: PodTimes["end"];
-  /** The phase last written to the API. */
   writtenPhase?: "Running" | "Succeeded" | "Failed";
-  /** Set when termination was requested: when the pod ends. */
   ending?: { readonly due: MonotonicInstant; readonly timer: Timer };
-  /** Termination has completed. */
   over?: boolean;
 }
 

@@ -14,7 +14,6 @@ export interface FleetPod {
   readonly namespace: string;
   readonly node: string | undefined;
   readonly phase: string;
-  /** When a kubelet first saw it; undefined if none did. */
   readonly startTime: Instant | undefined;
   /** Conditions written by us and by other controllers. */
   readonly conditions: readonly PodCondition[];

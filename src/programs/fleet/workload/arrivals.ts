@@ -4,11 +4,9 @@ import type { MachineSpec } from "../machines/machine-specs.ts";
 
 interface JobKind {
   readonly kind: keyof typeof WORK_KINDS;
-  /** Share of the jobs in its stream. */
   readonly weight: number;
   /** Sizes with equal probability: cores, or boards for GPU jobs. */
   readonly sizes: readonly number[];
-  /** Mean duration at full speed. */
   readonly minutes: number;
 }
 
@@ -24,7 +22,6 @@ const GPU_JOBS: readonly JobKind[] = [
   { kind: "decode", weight: 0.3, sizes: [1], minutes: 30 },
 ];
 
-/** Cores requested per GPU. */
 const CORES_PER_GPU = 6;
 
 /** Relative arrival rate for each hour of the day (UTC), with mean 1: low at night, high during working hours. */
@@ -39,12 +36,10 @@ function normalised(hours: readonly number[]): readonly number[] {
 }
 
 export interface JobArrival {
-  /** Seconds since the workload started. */
   readonly at: Seconds;
   readonly kind: JobKind["kind"];
   readonly cores: number;
   readonly gpus?: { readonly resource: string; readonly count: number };
-  /** Duration at full speed. */
   readonly work: Seconds;
   readonly performance: boolean;
 }
@@ -60,13 +55,10 @@ export interface ArrivalOptions {
   readonly random: RandomSource;
 }
 
-/** Jobs that compete for the same resource: cores, or one vendor's GPUs. */
 interface Stream {
   readonly jobs: readonly JobKind[];
   readonly resource?: string;
-  /** All cores or GPUs that its jobs compete for. */
   readonly capacity: number;
-  /** Average jobs per second over a day. */
   readonly rate: number;
 }
 
@@ -110,7 +102,6 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
   }
 }
 
-/** Jobs that one user submits at once. */
 function* batchOf(stream: Stream, at: Seconds, options: ArrivalOptions): Generator<JobArrival> {
   const wanted = (options.batchShare ?? 0) * stream.capacity;
   const [kind] = stream.jobs;

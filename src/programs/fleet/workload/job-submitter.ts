@@ -19,11 +19,9 @@ export interface SubmitterOptions extends KubeIo {
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly namespace: string;
-  /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly scheduler: string;
   readonly maxPods: number;
-  /** How long a finished pod is retained. */
   readonly finishedPodRetention: Milliseconds;
   readonly onFailed?: (error: unknown) => void;
 }
@@ -35,9 +33,7 @@ const JOBS_IN_A_ROW = 200;
 
 export class JobSubmitter {
   readonly #options: SubmitterOptions;
-  /** Distinguishes this run's pods from those of an earlier run. */
   readonly #run: string;
-  /** Our pods that are in the cluster or being created. */
   readonly #present = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, FleetPod>();
@@ -66,7 +62,6 @@ export class JobSubmitter {
     return this.#withheld;
   }
 
-  /** Jobs that are due but not created yet. */
   get behind(): number {
     return this.#waiting.size;
   }

@@ -21,7 +21,6 @@ const MAX_PODS_PER_NODE = 5;
 
 export class EventPublisher {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** Nodes with a reported performance pod on eco. */
   readonly #reported = new Set<string>();
 
   constructor(recorder: Pick<EventRecorder, "record">) {

@@ -7,7 +7,6 @@ import { EventBudget } from "./event-budget.ts";
 export class SleepEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
   readonly #recommends: boolean;
-  /** The node in the last Event about each waiting pod, by uid. */
   readonly #reported = new Map<string, string>();
   readonly #budget = new EventBudget();
 

@@ -40,25 +40,20 @@ import { isCurrent } from "./staleness.ts";
 export interface ClusterStateOptions extends KubeIo {
   readonly clock: Clock;
   readonly powerProfileLabel: string;
-  /** Whether to watch what sleep decisions need. */
   readonly sleeps?: boolean;
   /** The schedulers whose pods keep nodes awake; undefined = all. */
   readonly sleepSchedulers?: readonly string[] | undefined;
   /** Whether to read the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
-  /** Called for changes that may change a plan. */
   readonly onRelevantChange: () => void;
   /** Called for changes that pods wait for: a new pending performance pod, if shapes are read, or an agent that confirms caps. */
   readonly onUrgentChange: () => void;
-  /** Called when a scheduler has bound a pod to the node. */
   readonly onPlacedPod: (node: string) => void;
-  /** Called when a pod's class annotation is neither performance nor standard. */
   readonly onUnknownClass: (text: string) => void;
 }
 
 /** An object without a Node counts as orphaned after this time, which is longer than the Node watch may lag. */
 const ORPHANED_AFTER = milliseconds(180_000);
-/** How long the first pass waits for the optional lists. */
 const OPTIONAL_LISTS_TIMEOUT = milliseconds(15_000);
 
 /** The name of a pod is stored only if an Event may be about it. */

@@ -27,7 +27,6 @@ export interface PowerPollerOptions {
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly random: RandomSource;
-  /** The managed nodes, and their cooling zones and racks. */
   readonly nodes: () => readonly string[];
   readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
   readonly onDropped: (source: string, dropped: ReadonlyMap<string, number>) => void;

@@ -9,14 +9,11 @@ const RETRY_AFTER = milliseconds(300_000);
 
 interface Unconfirmed {
   readonly since: MonotonicInstant;
-  /** The agent's last report when the time was over; absent before. */
   readonly overdue?: { readonly lastReport: string } | undefined;
 }
 
 interface OverdueChange {
-  /** Nodes whose time is over since the last plan. */
   readonly newlyOverdue: readonly NodePlan[];
-  /** Whether other nodes are overdue than before. */
   readonly hasChanged: boolean;
 }
 
@@ -31,7 +28,6 @@ export class UnconfirmedNodes {
   #overdue: ReadonlySet<string> = new Set();
   #timer: Timer | undefined;
 
-  /** `onOverdue` is called when the time of a node is over. */
   constructor(ioClock: Clock, onOverdue: () => void) {
     this.#clock = ioClock;
     this.#onOverdue = onOverdue;
@@ -69,7 +65,6 @@ export class UnconfirmedNodes {
     this.#publish();
   }
 
-  /** Returns whether the names of overdue nodes changed. */
   #publish(): boolean {
     const names = Array.from(this.#nodes).flatMap(([name, { overdue }]) => (overdue === undefined ? [] : [name]));
     const hasChanged = names.length !== this.#overdue.size || names.some((name) => !this.#overdue.has(name));
@@ -77,7 +72,6 @@ export class UnconfirmedNodes {
     return hasChanged;
   }
 
-  /** Wakes the planning loop when the next time is over. */
   #arm(now: MonotonicInstant): void {
     this.#timer?.cancel();
     this.#timer = undefined;

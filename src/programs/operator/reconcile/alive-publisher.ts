@@ -15,7 +15,6 @@ export interface AlivePublisherOptions {
 }
 
 const INTERVAL = milliseconds(60_000);
-/** Agents copy a time when their own heartbeat is due, every three minutes. */
 const MAX_PAUSE = milliseconds(180_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const;
 /** Agents write a time at most five minutes after it was published. */

@@ -12,7 +12,6 @@ export type WriteStep =
       readonly kind: "spec";
       readonly spec: NodeTwinSpec;
       readonly nodeUid: string;
-      /** If given, the write applies only to this version of the twin. */
       readonly resourceVersion?: string | undefined;
     }
   | { readonly kind: "status"; readonly status: NodeTwinStatus; readonly heartbeat: boolean }
@@ -21,7 +20,6 @@ export type WriteStep =
       readonly kind: "mirror";
       readonly spec: NodePowerProfileSpec;
       readonly nodeUid: string;
-      /** Absent if there is no NodePowerProfile yet. */
       readonly resourceVersion?: string | undefined;
     }
   | { readonly kind: "unmirror"; readonly uid: string };
@@ -41,7 +39,6 @@ export interface NodeDiff {
 export interface DiffContext {
   readonly now: Instant;
   readonly settings: OperatorSettings;
-  /** Whether an unchanged twin must be refreshed. */
   readonly heartbeatDue: boolean;
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }

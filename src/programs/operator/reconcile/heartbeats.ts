@@ -1,6 +1,5 @@
 import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 
-/** A twin that the operator may refresh. */
 export interface PublishedTwin {
   readonly name: string;
   readonly lastUpdated: string;
@@ -10,9 +9,7 @@ export interface PublishedTwin {
 
 interface Known extends PublishedTwin {
   readonly at: Instant;
-  /** Writes for other reasons since the last refresh. */
   readonly changes: number;
-  /** When its refresh was requested last. */
   chosenAt: Instant | undefined;
 }
 
@@ -22,7 +19,6 @@ const MAX_CHECK = 5000;
 /** A request is repeated after this share of the interval, because it is lost if the stop annotation comes first. */
 const RETRY_AFTER = 0.1;
 
-/** How often the operator looks for due heartbeats. */
 export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
   milliseconds(Math.min(MAX_CHECK, interval / 10));
 
@@ -30,7 +26,6 @@ export interface HeartbeatOptions {
   readonly interval: Milliseconds;
   /** For twins whose agents refresh them: the operator steps in when an agent is late. */
   readonly agentInterval: Milliseconds;
-  /** Whether an agent wrote this time. */
   readonly isFromAgent: (lastUpdated: string) => boolean;
 }
 
@@ -41,7 +36,6 @@ export interface HeartbeatOptions {
  */
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
-  /** How often `choose` is called. */
   readonly #checkInterval: Milliseconds;
   readonly #known = new Map<string, Known>();
 

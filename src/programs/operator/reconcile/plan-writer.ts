@@ -22,7 +22,6 @@ export class PendingWrites {
 
 export interface PlanWriterOptions {
   readonly api: ApiWriter;
-  /** Compares a plan with the cluster as it is now. */
   readonly diff: (plan: NodePlan) => NodeDiff;
   readonly clock: Clock;
   readonly state: ClusterState;
@@ -52,7 +51,6 @@ export class PlanWriter {
     return this.#options.pending.ecoCaps.has(name);
   }
 
-  /** For each new plan: reports pending transitions that took place, and forgets nodes that are no longer planned. */
   settlePending({ nodes }: ClusterPlan): void {
     const { ecoCaps, transitions } = this.#options.pending;
     for (const [name, plan] of transitions) {

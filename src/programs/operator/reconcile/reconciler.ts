@@ -70,12 +70,10 @@ export class Reconciler {
     });
   }
 
-  /** Why the plan of a node is not written yet. */
   failureOf(name: string): string | undefined {
     return this.#failures.get(name)?.message;
   }
 
-  /** Replaces the plan and queues the nodes that differ from it. */
   submit(plan: ClusterPlan): void {
     this.#plan = plan;
     this.#planWriter.settlePending(plan);
@@ -114,7 +112,6 @@ export class Reconciler {
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
-  /** Tells other programs the settings that they share, and agents that all twins are as decided, if they are. */
   publishState(passesSucceed: boolean): void {
     if (!this.#options.mayWrite()) return;
     this.#alive.publish(passesSucceed && this.#plan !== undefined && this.#queue.size === 0);

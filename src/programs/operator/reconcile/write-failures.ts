@@ -11,9 +11,7 @@ export interface WriteFailure {
   readonly message: string;
   /** The API server is unreachable or overloaded. This is not about one node, and reporting it on 5,000 nodes adds load. */
   readonly transient: boolean;
-  /** Consecutive conflicts with other writers. */
   readonly conflicts: number;
-  /** The planned transition of the node when the write failed. */
   readonly transition: Transition["name"] | undefined;
 }
 
@@ -52,7 +50,6 @@ export class WriteFailures {
     this.#byNode.delete(name);
   }
 
-  /** The failure to report in the node's Published condition. */
   reportable(name: string): WriteFailure | undefined {
     const failure = this.#byNode.get(name);
     return failure?.transient === false ? failure : undefined;

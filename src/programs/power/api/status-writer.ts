@@ -41,7 +41,6 @@ export class StatusWriter {
     return written === undefined ? view : { ...view, endpoint: written };
   }
 
-  /** The status including the writes of this pass. */
   latest({ endpoint }: NodeCase): PowerEndpointStatus {
     return this.#newerWrite(endpoint)?.status ?? endpoint.status;
   }
@@ -105,7 +104,6 @@ export class StatusWriter {
     return this.write(nodeCase, { operation: { ...operation, ...changes, ...stepAt } });
   }
 
-  /** Writes the state to the NodeTwin, if it is another one. */
   async publish({ name, twin, signal, now }: NodeCase, state: NodePowerState): Promise<void> {
     if (twin === undefined) return;
     const own = this.#published.get(name);

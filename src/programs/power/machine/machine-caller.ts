@@ -210,7 +210,6 @@ const contradicted = {
   message: "the switch says off, but the node is Ready: the PowerEndpoint may belong to another machine",
 };
 
-/** What a call that succeeded says. */
 function* conditionsOf(
   nodeCase: NodeCase,
   state: SwitchState,

@@ -17,13 +17,11 @@ export interface SwitchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly timeout: Milliseconds;
-  /** Where the Secrets are. */
   readonly namespace: string;
   /** SWITCH_ALLOWED_ENDPOINTS: switches that may receive every Secret. */
   readonly allowed: readonly EndpointRange[];
 }
 
-/** Opens the switch of a node. Secrets are read each time, so that a changed password needs no restart. */
 export type OpenSwitch = (endpoint: PowerEndpoint, signal: AbortSignal) => Promise<PowerSwitch>;
 
 export function switchesOf(options: SwitchOptions): OpenSwitch {
@@ -64,7 +62,6 @@ type SecretReference = NonNullable<RedfishEndpoint["caSecretRef"]>;
 
 interface SwitchSecret {
   readonly title: string;
-  /** The value of the annotation joulie.io/hosts. */
   readonly hosts?: string | undefined;
   readonly data?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -29,7 +29,6 @@ export type PowerConditionType =
   | "MaySwitchOff"
   /** Whether a wake has succeeded and none has failed since. */
   | "WakeProven"
-  /** The result of the last `joulie power test`. */
   | "Tested";
 
 export interface ConditionText {
@@ -58,7 +57,6 @@ export function withConditions(
   return conditions;
 }
 
-/** Undefined without the condition. */
 export function conditionStatus(
   status: PowerEndpointStatus | undefined,
   wanted: PowerConditionType,

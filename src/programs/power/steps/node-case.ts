@@ -29,15 +29,11 @@ export interface NodeReconcilerOptions {
   readonly reports: PowerReports;
   /** Of this process, not of a term: a clock that is set forward ends the term. */
   readonly stepTimes: StepTimes;
-  /** What the watches say. */
   readonly view: (name: string) => NodeView;
-  /** Why everything must wake; undefined if it need not. */
   readonly stopped: () => string | undefined;
-  /** Whether this replica may switch machines. */
   readonly leads: () => boolean;
 }
 
-/** When to look at the node again. */
 export type Next = Milliseconds;
 export const NOW: Next = milliseconds(0);
 
@@ -48,7 +44,6 @@ export interface NodeCase extends NodeView {
   readonly wanted: Wanted;
   readonly signal: AbortSignal;
   readonly now: Instant;
-  /** Since the current step of the operation began. */
   readonly sinceStep: Milliseconds;
 }
 

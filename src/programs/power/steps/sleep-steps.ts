@@ -19,7 +19,6 @@ export interface SleepParts {
   readonly wake: WakeSteps;
 }
 
-/** Takes the steps of sleeps that `nextSleepMove` chooses. */
 export class SleepSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: SleepParts;
@@ -197,7 +196,6 @@ export class SleepSteps {
 }
 
 interface Requests {
-  /** The sleep to which they belong. */
   readonly startedAt: string | undefined;
   readonly sent: Readonly<Record<PowerCut, Sent>>;
 }

@@ -15,7 +15,6 @@ export interface WakeParts {
   readonly test: WakeTest;
 }
 
-/** Takes the steps of wakes that `nextWakeMove` chooses. */
 export class WakeSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: WakeParts;

@@ -22,7 +22,6 @@ export interface ObservedNode {
   /** The last heartbeat of the kubelet in the condition Ready. */
   readonly heartbeat: string | undefined;
   readonly maySleep: boolean;
-  /** By its labels. */
   readonly controlPlane: boolean;
   /** Another one after each start of the operating system; undefined if the kubelet reports none. */
   readonly bootId: string | undefined;
@@ -95,7 +94,6 @@ export const ownTwin = (node: ObservedNode | undefined, twin: NodeTwin | undefin
 export const countsAsAsleep = ({ node, twin }: NodeView): boolean =>
   node !== undefined && (node.tainted || (twin?.status?.power?.state ?? "on") !== "on");
 
-/** The time of the agent's last report; undefined if it never reported. */
 export function lastReport(twin: NodeTwin | undefined): string | undefined {
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   return cpu?.updatedAt ?? gpu?.updatedAt;
@@ -103,7 +101,6 @@ export function lastReport(twin: NodeTwin | undefined): string | undefined {
 
 export interface Wanted {
   readonly state: "on" | "off";
-  /** Switch off and on once, because a user asked for a test. */
   readonly test: boolean;
   /** A user asked explicitly: stop, keep awake, wake or a test. A node whose wake failed or whose switch says off is then woken. */
   readonly explicit: boolean;
