@@ -290,13 +290,9 @@ function podOf(object: KubeObject): ObservedPod {
     node: pod.spec.nodeName,
     phase: pod.status?.phase ?? "Pending",
     performance: workloadClassOf(pod).workloadClass === "performance",
-    judged: conditionsOf(object).some(({ type }) => type === "PodScheduled"),
+    judged: pod.status?.conditions?.some(({ type }) => type === "PodScheduled") === true,
   };
 }
-
-const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[] =>
-  (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
-    ?.conditions ?? [];
 
 /** Returns undefined for other objects and other reporters. */
 function eventOf(object: KubeObject): ObservedEvent | undefined {

@@ -43,13 +43,6 @@ export async function followOperator(
   watch.start();
   try {
     await endsWithin(clock, MAX_WAIT, watch.known(), signal);
-    const { TWIN_STALENESS_THRESHOLD: own } = current();
-    const { TWIN_STALENESS_THRESHOLD: published } = withSettings(config, sharedVariables, watch.state, onInvalid);
-    if (own < published)
-      log.warn(
-        { own, published },
-        "TWIN_STALENESS_THRESHOLD is below the operator's: twins that are refreshed in time may count as stale",
-      );
     while (!signal.aborted) {
       const settings = current();
       const others = new AbortController();
