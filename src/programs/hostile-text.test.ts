@@ -124,8 +124,15 @@ describe("what others have written is shown to a person and not obeyed", () => {
 
   it("in a probe: models, boards, what drivers say", () => {
     const board = {
-      ...{ id: HOSTILE, model: HOSTILE, wouldSet: HOSTILE, problem: HOSTILE, warnings: [HOSTILE] },
-      ...{ min: undefined, max: undefined, limit: undefined, watts: undefined },
+      id: HOSTILE,
+      model: HOSTILE,
+      wouldSet: HOSTILE,
+      problem: HOSTILE,
+      warnings: [HOSTILE],
+      min: undefined,
+      max: undefined,
+      limit: undefined,
+      watts: undefined,
     };
     const probe = {
       cpu: {
