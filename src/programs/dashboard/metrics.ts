@@ -4,7 +4,7 @@ import { counter, type ProgramMetrics } from "../../platform/metrics/index.ts";
 export const definitions = {
   energy: counter(
     "joulie_dashboard_energy_joules_total",
-    "Energy that the managed nodes used at the wall, in joules, by the class of the pods that used it, or idle.",
+    "Energy that the managed nodes used at the wall, in joules, by class of pods or idle.",
     ["class"],
   ),
   used: counter(
@@ -14,12 +14,12 @@ export const definitions = {
   ),
   counterfactual: counter(
     "joulie_dashboard_counterfactual_energy_joules_total",
-    "Model: energy at the wall that the same pods would have used on uncapped nodes that are always on, in joules, as an estimate and its bounds.",
+    "Model: energy of the same pods on uncapped nodes that are always on, in joules.",
     ["bound"],
   ),
   asleep: counter(
     "joulie_dashboard_asleep_energy_joules_total",
-    "Model: energy at the wall that sleeping nodes would have used more if they had been on and idle, in joules.",
+    "Model: energy that sleeping nodes would have used on and idle, in joules.",
     [],
   ),
 } as const;
