@@ -1,5 +1,5 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { crdOf, kinds } from "../../core/api/index.ts";
+import { crdOf, errorMessageOf, kinds } from "../../core/api/index.ts";
 import { type Instant, instant, type Milliseconds } from "../../core/units/index.ts";
 import { type Clock, clockWithCalendar, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
@@ -38,7 +38,7 @@ export async function startApiThread(): Promise<ApiThread> {
   const failed = Promise.withResolvers<never>();
   const fail = (why: string) => failed.reject(new Error(`the Kubernetes API failed: ${why}`));
   worker.once("message", serving.resolve);
-  worker.once("error", (error) => fail(error instanceof Error ? error.message : String(error)));
+  worker.once("error", (error) => fail(errorMessageOf(error)));
   worker.once("exit", () => fail("its thread exited"));
   // Avoids an unhandled rejection when no caller awaits `failed`.
   failed.promise.catch(() => undefined);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { CodedError, errorCodeOf } from "../../core/api/index.ts";
+import { CodedError, errorCodeOf, errorMessageOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/units/index.ts";
 import {
   type Clock,
@@ -237,7 +237,7 @@ export class DemoPrograms {
       })
       .catch((cause: unknown) => {
         if (signal.aborted) return;
-        const message = cause instanceof Error ? cause.message : String(cause);
+        const message = errorMessageOf(cause);
         this.#failed.reject(new CodedError(errorCodeOf(cause), `the ${name} failed: ${message}`, { cause }));
       });
     this.#running.add(running);

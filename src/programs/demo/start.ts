@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { errorCodeOf, JoulieError } from "../../core/api/index.ts";
+import { errorCodeOf, errorMessageOf, JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { createLogger, printableLine } from "../../platform/log/index.ts";
@@ -47,7 +47,7 @@ export async function start(config: DemoConfig): Promise<number> {
   } catch (error) {
     if (error instanceof JoulieError) throw error;
     keep = true;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessageOf(error);
     process.stderr.write(printableLine(`joulie demo: ${message} (${errorCodeOf(error)})\n`));
     return 1;
   } finally {

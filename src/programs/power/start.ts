@@ -1,4 +1,4 @@
-import { fieldManagers } from "../../core/api/index.ts";
+import { errorMessageOf, fieldManagers } from "../../core/api/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { EventRecorder, KubeClient, LeaderElector, StopSwitch } from "../../platform/kube/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
@@ -78,7 +78,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
       await controller.run(
         {
           clock,
-          onError: (name, error) => reports.problem(name, error instanceof Error ? error.message : String(error)),
+          onError: (name, error) => reports.problem(name, errorMessageOf(error)),
           concurrency: settings.concurrency,
           reconcile: async (name, work) => reconciler.reconcile(name, work),
           forget: (name) => reconciler.forget(name),

@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { ScoringStrategy } from "../../../core/scoring/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
@@ -204,7 +205,7 @@ export class Scheduler {
       if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
     } catch (error) {
       if (signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessageOf(error);
       if (error instanceof NoNodeFitsError && error.forAllAlike && this.#stirred.length === 0)
         this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);

@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -54,7 +55,7 @@ export async function saveOriginal(journal: Journal, entry: JournalEntry): Promi
     await journal.keep(entry);
     return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessageOf(error);
     return { result: "blocked", message: `${why}; nothing is capped until STATE_DIR can be written` };
   }
 }

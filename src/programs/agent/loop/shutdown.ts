@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../core/api/index.ts";
+import { type ErrorCode, errorMessageOf } from "../../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -77,6 +77,6 @@ async function restoreProblems({ control }: NodeRunner, signal: AbortSignal): Pr
   try {
     return await control.release(signal);
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+    return [errorMessageOf(error)];
   }
 }

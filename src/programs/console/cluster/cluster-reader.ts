@@ -1,6 +1,7 @@
 import {
   annotations,
   apiGroup,
+  errorMessageOf,
   kinds,
   type Node,
   type NodeHardware,
@@ -196,8 +197,6 @@ function workloadOf(workload: WorkloadObject, kind: WorkloadKind): InstalledWork
     version: image.includes("@") ? undefined : /:([^/:]+)$/.exec(image)?.[1],
   };
 }
-
-export const errorMessageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const ALLOWED_SKEW = milliseconds(60_000);
 

@@ -1,8 +1,9 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { ConsoleContext, PagedProgram } from "../context.ts";
-import { errorMessageOf } from "./cluster-reader.ts";
+
 import { COMPONENT, hasReadyCondition, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
 export interface PageAnswers {

@@ -1,4 +1,4 @@
-import { apiGroup, kinds } from "../../../core/api/index.ts";
+import { apiGroup, errorMessageOf, kinds } from "../../../core/api/index.ts";
 import {
   type ClusterObjects,
   counted,
@@ -49,7 +49,7 @@ export async function examineInstallation(
     } catch (error) {
       // The API of a demo has no access reviews: everything is allowed there.
       if (isApiError(error, "notFound")) return [];
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessageOf(error);
       return [bad(check, "notice", `Not checked: ${why}`, "check your permissions: kubectl auth can-i --list")];
     }
   };

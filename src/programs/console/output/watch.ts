@@ -1,5 +1,5 @@
 import process from "node:process";
-import { errorCodeOf } from "../../../core/api/index.ts";
+import { errorCodeOf, errorMessageOf } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { isApiError } from "../../../platform/kube/index.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -35,7 +35,7 @@ export async function watchText(
       if (signal.aborted) break;
       // A wrong command line stays wrong, such as -o typo or a selector that the API server cannot parse.
       if (errorCodeOf(error) === "JOULIE_E_USAGE" || isApiError(error, "badRequest")) throw error;
-      if (failures === 0) out(`# ${error instanceof Error ? error.message : String(error)}; trying again\n`);
+      if (failures === 0) out(`# ${errorMessageOf(error)}; trying again\n`);
       failures++;
     }
     const pause = Math.min(MAX_PAUSE, interval * 2 ** Math.min(failures, 10));

@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import {
   type AnyKind,
+  errorMessageOf,
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
@@ -16,7 +17,7 @@ import {
 import { milliseconds } from "../../../core/units/index.ts";
 import { withTimeLimit } from "../../../platform/clock/index.ts";
 import { type KubeObject, resources } from "../../../platform/kube/index.ts";
-import { errorMessageOf } from "../cluster/cluster-reader.ts";
+
 import { COMPONENT, hasReadyCondition, INSTALLED, workloadResources } from "../cluster/installation.ts";
 import type { ConsoleContext } from "../context.ts";
 import type { DoctorFinding } from "../doctor/doctor-checks.ts";

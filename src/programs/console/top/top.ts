@@ -1,4 +1,5 @@
 import process from "node:process";
+import { errorMessageOf } from "../../../core/api/index.ts";
 import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../../core/report/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -133,7 +134,7 @@ function detailsOf(node: string, objects: WatchedObjects, context: AdvisingConte
 
 /** A refusal is an answer: trying again does not help until the rights change. */
 function readingError(caught: unknown): string {
-  const message = caught instanceof Error ? caught.message : String(caught);
+  const message = errorMessageOf(caught);
   if (isApiError(caught, "forbidden") || isApiError(caught, "unauthorized"))
     return `the API refuses: ${message}; see joulie doctor`;
   return `the API does not answer: ${message}; trying again`;

@@ -1,4 +1,4 @@
-import { JoulieError } from "../../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../../core/api/index.ts";
 import type { Transition } from "../../../core/policy/index.ts";
 import { ApiError, isApiError } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -57,7 +57,7 @@ export class WriteFailures {
 
   add(name: string, step: string, error: unknown, transition: WriteFailure["transition"]): void {
     const { metrics, events, state, log } = this.#options;
-    const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${step}: ${errorMessageOf(error)}`;
     metrics.countWriteError(step);
     const last = this.#byNode.get(name);
     const conflicts = isApiError(error, "conflict") ? (last?.conflicts ?? 0) + 1 : 0;
