@@ -27,12 +27,7 @@ export const definitions = {
 const classes = ["performance", "standard", "idle"] as const;
 const bounds = ["estimate", "low", "high"] as const;
 
-/**
- * Counts the energy account for Prometheus, from one sample to the next. The account may continue an earlier one; counters start at
- * zero with the process, as Prometheus expects. What would have been used grows always, whereas what was not used can shrink: so the
- * counterfactual is counted, and readers subtract what was used. Both are single series that grow together: `increase` extrapolates
- * each series on its own, and a sum over classes would be extrapolated differently.
- */
+/** Counts the account for Prometheus. What was not used can shrink, so the counterfactual is counted instead. */
 export function countEnergy(metrics: ProgramMetrics): (totals: EnergyTotals) => void {
   const energy = metrics.counter(definitions.energy);
   const used = metrics.counter(definitions.used);

@@ -27,11 +27,7 @@ interface SimulatedTime {
 
 const ROLE = "joulie-api";
 
-/**
- * Starts a Kubernetes API in a worker thread. The API server does half of all work in a large cluster; in the main
- * thread it would delay every program. The worker runs the file that contains this function, as source or in the
- * bundle.
- */
+/** In a worker thread, because the API server does half of the work. The worker runs this file. */
 export async function startApiThread(): Promise<ApiThread> {
   const worker = new Worker(new URL(import.meta.url), { name: ROLE, workerData: ROLE });
   const serving = Promise.withResolvers<Serving>();

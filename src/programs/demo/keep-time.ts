@@ -16,10 +16,7 @@ export interface KeepTimeOptions {
   readonly onGranted: () => void;
 }
 
-/**
- * Lets simulated time pass only as fast as the programs keep up, until the signal. This loop shares their threads and their way
- * to the API: if it is late, so are their ticks, watches and calls. Then time waits, instead of running away from them.
- */
+/** Lets simulated time pass only as fast as the API answers, which is late if the programs are. */
 export async function keepTime(options: KeepTimeOptions, signal: AbortSignal): Promise<void> {
   const { clock, ioClock, call, onGranted } = options;
   try {

@@ -49,11 +49,7 @@ const ATTEMPTS = 5;
 /** One call after the other would take minutes on thousands of nodes. */
 const CONCURRENT_CALLS = 32;
 
-/**
- * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
- * every node and every agent confirms in NodeTwin.status.controlStatus, then ends a simulated fleet, and removes labels and
- * objects. Returns what failed; then labels and objects remain.
- */
+/** Waits until all nodes are awake and all agents confirm, then removes labels and objects. Returns what failed. */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
   const { client, clock, namespace, timeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");

@@ -66,10 +66,7 @@ const DEFAULT_AVERAGING = milliseconds(1000);
 /** Sentinel: unknown cap; forces a rewrite. */
 const UNKNOWN_CAP = watts(Number.POSITIVE_INFINITY);
 
-/**
- * Sets caps and checks them. It saves the original limit before the first write, reads every write back, and calls a cap
- * effective only after load has tested it.
- */
+/** Sets and checks caps: saves the original before the first write, reads writes back, trusts a cap only under load. */
 export class CapEnforcer {
   readonly #owner: BoardOwner;
   readonly #journal: Journal;

@@ -236,10 +236,7 @@ export class NodeControl {
     });
   }
 
-  /**
-   * Restores limits that were set through a route that is no longer used, through that same route. With SIMULATE_ONLY no route
-   * is used: limits that an earlier, enforcing agent left in force are the only thing that it writes.
-   */
+  /** Restores limits of routes that are no longer used, through them. With SIMULATE_ONLY that is all that it writes. */
   async #restoreOldRoutes(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
     const { settings } = this.#options;
     const entries = () => this.#entries().filter((entry) => kindOf(entry) === kind);

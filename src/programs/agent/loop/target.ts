@@ -63,10 +63,7 @@ export function intentOf(
     : { kind: "enforce", ...published };
 }
 
-/**
- * The target of a node: the spec of its NodeTwin, which the operator's guard has approved. A user's NodePowerProfile counts only
- * while there is no NodeTwin, and until its pin ends.
- */
+/** The spec of its NodeTwin, which the guard approved; a user's NodePowerProfile only while there is no NodeTwin. */
 export function publishedTarget({ node, twin, profile }: TargetFacts, now: Instant): Published | undefined {
   if (node === undefined) return undefined;
   if (twin !== undefined && isTwinOf(node, twin)) return { target: twin.spec, from: "NodeTwin" };

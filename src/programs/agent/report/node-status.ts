@@ -93,10 +93,7 @@ const NEAREST = 0.5;
 /** A write is not repeated for a slot this close. Above NEAREST: otherwise ticks that drift across the limit would write twice. */
 const ALREADY_WRITTEN = 0.75;
 
-/**
- * Whether an unchanged status must be written now: this is the tick of the node's slot, or at the next tick the status would be
- * older than `agentHeartbeat`. Slots are as many ticks apart as fit into it.
- */
+/** Whether this is the tick of the node's slot, or the status would be older than `agentHeartbeat` at the next tick. */
 export function isHeartbeatDue(node: string, published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean {
   if (next.at - published.at + interval > agentHeartbeat) return true;
   const period = milliseconds(Math.floor(agentHeartbeat / interval) * interval);

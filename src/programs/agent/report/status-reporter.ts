@@ -125,10 +125,7 @@ export class StatusReporter {
     });
   }
 
-  /**
-   * The time to write to `lastUpdated` for the operator; undefined if the twin has a newer one. It may be late and set the time
-   * back a little: then it is still a time at which the twin was current.
-   */
+  /** The time to write to `lastUpdated` for the operator, if it is newer. It may be late: the twin was current then. */
   #newerThan(refreshedAt: string | undefined): string | undefined {
     const aliveAt = this.#options.aliveAt();
     if (!this.#mayRefresh || aliveAt === undefined || refreshedAt === undefined) return undefined;

@@ -53,10 +53,7 @@ export interface Routing {
 
 const POOL_HAS_NO_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
 
-/**
- * Resolves the node's routes: its own profile, else the cluster's, else the variables, separately for each of the four subjects.
- * A route that is named and cannot be used is blocked. The agent does not fall back to a route that was not requested.
- */
+/** Its own profile, else the cluster's, else the variables, per subject. A named route that is unusable is blocked. */
 export function routingOf(node: string, profiles: readonly TelemetryProfile[], settings: RoutingSettings): Routing {
   const own = byAge(profiles, "node", node);
   const cluster = byAge(profiles, "cluster", node);

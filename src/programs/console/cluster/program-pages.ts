@@ -33,11 +33,7 @@ type ProgramPod = KubeObject & {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 };
 
-/**
- * Reads a page of a program: at the address that the user or a demo names, else in its pods by port-forward. There it arrives from
- * loopback, so that the page can stay closed to the network, and the API server checks that the user may forward ports. All replicas
- * are asked, until an answer is enough.
- */
+/** Reads a page at the named address, else in pods by port-forward, where it arrives from loopback. */
 export async function readProgramPages(
   context: ConsoleContext,
   namespace: string,

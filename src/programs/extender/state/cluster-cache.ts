@@ -42,10 +42,7 @@ export interface ClusterCacheOptions extends KubeIo {
 /** Small pages: a relist must not block a request for more than a few milliseconds. */
 const PAGE_SIZE = 100;
 
-/**
- * The cluster state that requests are answered from, kept up to date by watches. A node is known while its Node object exists;
- * a NodeTwin or NodeHardware counts only that long. While the API is unreachable, the last state stays.
- */
+/** The state that requests are answered from. A twin or hardware counts only while its Node exists. */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
   readonly energyKernel: EnergyKernel | undefined;

@@ -30,10 +30,7 @@ const MAX_ASSUMED = 10_000;
 /** Projecting a page of this size takes a few milliseconds. */
 const PAGE_SIZE = 250;
 
-/**
- * Adds the pods of the cluster to the nodes of the kernel: those that the watch reports, and for a short time those that the
- * extender has just ranked. Without the latter, a burst of pods would be placed by data that does not contain the burst.
- */
+/** Adds pods to nodes: those that the watch reports, and for a short time those just ranked, as in a burst. */
 export class PlacedPods {
   readonly #kernel: EnergyKernel;
   readonly #clock: Clock;

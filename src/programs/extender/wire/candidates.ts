@@ -47,10 +47,7 @@ export interface SlotIndex {
 
 const EMPTY = Buffer.alloc(0);
 
-/**
- * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
- * is read into the same table: an answer is computed before that, without a pause.
- */
+/** The nodes of one request as byte positions. Valid until the next request is read into the same table. */
 export class Candidates {
   readonly kind: "names" | "nodes";
   readonly body: Buffer;

@@ -48,10 +48,7 @@ export function skipSpaces(bytes: Buffer, from: number, end: number): number {
   return p;
 }
 
-/**
- * From a string's opening quote to its first byte that is not plain: its end, an escape, a control character. No string ends
- * behind the body's last quote, so the loop needs no bounds check per byte.
- */
+/** From a string's opening quote to its first byte that is not plain. The body's last quote bounds the loop. */
 export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = quote + 1;
   if (p > lastQuote) throw faultAt(bytes, bytes.length, "the end of a string");

@@ -75,10 +75,7 @@ export const createCandidateTables = (): CandidateTables => ({
   names: new RowTable(NAME_ROW),
 });
 
-/**
- * One pass over a request, which records positions. Of a repeated key the last one counts, as with JSON.parse. Keys with escapes,
- * which no encoder writes for these names, are unknown keys.
- */
+/** One pass that records positions. Of a repeated key the last counts; keys with escapes are unknown keys. */
 export class RequestScan {
   readonly found: Record<Field, FieldLocation> = { pod: absent, nodes: absent, nodenames: absent };
   items: FieldLocation = absent;

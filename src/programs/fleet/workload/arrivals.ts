@@ -68,11 +68,7 @@ const SHORTEST = 30;
 const MAX_MEANS = 6;
 const PEAK = Math.max(...DAY_SHAPE);
 
-/**
- * Generates an endless series of jobs in time order. It starts with the jobs that would be running at that time of
- * day, because a cluster that fills up from empty for an hour does not show a typical day. Job durations are
- * exponential, so the remaining time of a running job has the same distribution as the whole.
- */
+/** An endless series of jobs in time order, beginning with those that would be running at that time of day. */
 export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, never, undefined> {
   const { random, timeOfDay } = options;
   const streams = streamsOf(options);

@@ -21,10 +21,7 @@ interface Requirement {
   readonly values?: readonly string[];
 }
 
-/**
- * Labels that identify one node: `kubernetes.io/hostname` for volumes of type `local` and `hostPath`, and those of CSI drivers for
- * local disks, such as `topology.topolvm.io/node` and `topology.cstor.openebs.io/nodeName`.
- */
+/** Labels that identify one node: the hostname for local volumes, and those of CSI drivers for local disks. */
 const NODE_KEY = /(?:^|\/)(?:hostname|node|nodename|node-name|nodeid)$/i;
 
 /** Undefined for volumes of the network, of zones, and for `hostPath` volumes that name no node. */

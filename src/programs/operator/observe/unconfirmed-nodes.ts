@@ -17,10 +17,7 @@ interface OverdueChange {
   readonly hasChanged: boolean;
 }
 
-/**
- * Promoted nodes whose agent has not confirmed the raised caps, and for how long. It counts real time, because agents answer
- * in real time. A restart only starts the count again.
- */
+/** Promoted nodes without the agent's receipt, and since when, in real time. A restart starts the count again. */
 export class UnconfirmedNodes {
   readonly #clock: Clock;
   readonly #onOverdue: () => void;

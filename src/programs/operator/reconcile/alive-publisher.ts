@@ -20,10 +20,7 @@ const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const
 /** Agents write a time at most five minutes after it was published. */
 const REMEMBERED = 10;
 
-/**
- * Publishes the settings that other programs need, and when all twins were as decided. Agents copy that time to their twins with their own heartbeats, so the operator
- * needs none for these twins (docs/design/0014-heartbeats-at-rest.md).
- */
+/** Publishes shared settings, and when all twins were as decided (docs/design/0014-heartbeats-at-rest.md). */
 export class AlivePublisher {
   readonly #options: AlivePublisherOptions;
   readonly #published: string[] = [];

@@ -16,10 +16,7 @@ interface LabelledNode extends KubeObject {
   };
 }
 
-/**
- * Labels that an earlier operator set under another POWER_PROFILE_LABEL or DRAINING_LABEL. The API server records which manager
- * set a field, so the operator needs no memory. A label that another manager also owns stays.
- */
+/** Labels under former keys that `managedFields` attributes to the operator alone. */
 function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>): string[] {
   const managers = (metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => ({
     isOurs: manager === fieldManagers.operator,

@@ -32,10 +32,7 @@ const CONCURRENCY = 16;
 /** A prime, so that the first node of a pass differs for usual cluster sizes. */
 const STRIDE = 997;
 
-/**
- * Writes the newest plan to the cluster, node by node. A worker reads the plan and the cluster when it starts a node. A node
- * whose write fails is retried with backoff and does not delay the others.
- */
+/** Writes the newest plan, node by node. A node whose write fails is retried with backoff and delays no other. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: WorkQueue;

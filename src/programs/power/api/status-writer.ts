@@ -15,10 +15,7 @@ import type { NodeApi } from "./node-api.ts";
 /** A user may edit the object meanwhile, but hardly twice. */
 const ATTEMPTS = 3;
 
-/**
- * Writes the status of PowerEndpoints and NodeTwins. Every step is written before or right after it is taken, so that another
- * process can continue. It remembers its own writes until the watch shows them.
- */
+/** Writes the status before or right after each step, so that another process can continue. */
 export class StatusWriter {
   readonly #api: NodeApi;
   readonly #written = new Map<string, PowerEndpoint>();

@@ -186,10 +186,7 @@ function expectSameMachine(nodeCase: NodeCase, facts: MachineFacts | undefined):
   if (identity?.holds === false) throw new WrongMachine(identity);
 }
 
-/**
- * Whether the switch belongs to the machine of the node; undefined if one of them does not say. The boot ID of the node then shows
- * with each wake whether it has restarted.
- */
+/** Whether the switch belongs to the machine of the node; undefined if one of them does not say. */
 function identityOf({ name, node }: NodeCase, { systemUuid, host }: MachineFacts = {}): ConditionText | undefined {
   const isSameUuid = isSameSystem(systemUuid, node?.systemUuid);
   const holds = host === undefined ? isSameUuid : isHostOf(host, node?.providerId);
