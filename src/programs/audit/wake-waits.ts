@@ -2,7 +2,6 @@ import { type Instant, type Milliseconds, milliseconds } from "../../core/units/
 
 export interface WakeWaitFigures {
   readonly pods: number;
-  readonly performancePods: number;
   /** In simulated seconds, from the operator's Event to the binding; undefined if no pod waited. */
   readonly longest: number | undefined;
   readonly longestPerformance: number | undefined;
@@ -31,7 +30,6 @@ export class WakeWaits {
   readonly #margin: () => Milliseconds;
   readonly #waiting = new Map<string, Wait>();
   #pods = 0;
-  #performancePods = 0;
   #longest: number | undefined;
   #longestPerformance: number | undefined;
   #late = 0;
@@ -46,7 +44,6 @@ export class WakeWaits {
     if (this.#waiting.has(pod)) return;
     this.#waiting.set(pod, { since: at, stated, performance, isLate: false });
     this.#pods++;
-    if (performance) this.#performancePods++;
   }
 
   bound(pod: string, at: Instant): void {
@@ -68,7 +65,6 @@ export class WakeWaits {
   get figures(): WakeWaitFigures {
     return {
       pods: this.#pods,
-      performancePods: this.#performancePods,
       longest: this.#longest,
       longestPerformance: this.#longestPerformance,
       late: this.#late,

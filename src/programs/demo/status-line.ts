@@ -1,4 +1,5 @@
 import type { SchedulableClass } from "../../core/api/index.ts";
+import { counted } from "../../core/report/index.ts";
 import { type Instant, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
@@ -85,7 +86,6 @@ export const formatKilowattHours = (energy: number): string => `${(Math.round(en
 const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
 const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
-const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 function clockText(length: Milliseconds): string {
   const seconds = Math.floor(length / 1000);

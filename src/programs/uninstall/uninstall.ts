@@ -6,6 +6,7 @@ import {
   managedByOperator,
   operatorConfigMap,
 } from "../../core/api/index.ts";
+import { counted } from "../../core/report/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -64,7 +65,7 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
     return unconfirmed.length === 0;
   });
   if (!isConfirmed) {
-    const nodes = unconfirmed.length === 1 ? "1 node" : `${unconfirmed.length} nodes`;
+    const nodes = counted(unconfirmed.length, "node");
     const more = unconfirmed.length > MAX_NAMES ? ", …" : "";
     const why = "that its original limits are restored";
     return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;

@@ -123,14 +123,10 @@ export function savingsText(savings: SourcedSavings, screen: Screen): Printable 
             ]),
         ...(cost === undefined
           ? []
-          : [
-              `cost: ${money(cost.used)} ${cost.currency} used, ${money(cost.notUsed.estimate)} not (${money(cost.notUsed.low)} to ${money(cost.notUsed.high)})`,
-            ]),
+          : [`cost: ${money(cost.used)} ${cost.currency} used, ${notUsedText(cost.notUsed)}`]),
         ...(carbonKg === undefined
           ? []
-          : [
-              `carbon: ${money(carbonKg.used)} kg used, ${money(carbonKg.notUsed.estimate)} kg not (${money(carbonKg.notUsed.low)} to ${money(carbonKg.notUsed.high)})`,
-            ]),
+          : [`carbon: ${money(carbonKg.used)} kg used, ${notUsedText(carbonKg.notUsed, " kg")}`]),
       ];
       const hidden = byNode.length - NODES_SHOWN;
       if (!wide && hidden > 0) lines.push(`${hidden} more nodes: -o wide`);
@@ -173,6 +169,8 @@ function windowText(from: Instant | undefined, to: Instant | undefined): string 
 }
 
 const NODES_SHOWN = 10;
+const notUsedText = ({ estimate, low, high }: FigureInterval, unit = ""): string =>
+  `${money(estimate)}${unit} not (${money(low)} to ${money(high)})`;
 const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
 
 function modelledText(used: number, modelled: number | undefined): string {

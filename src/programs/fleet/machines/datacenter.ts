@@ -46,7 +46,6 @@ export interface DatacenterTotals {
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
-  readonly notOn: number;
 }
 
 export interface CapViolations {
@@ -151,7 +150,7 @@ export class Datacenter {
   }
 
   get totals(): DatacenterTotals {
-    const sum = { watts: 0, joules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
+    const sum = { watts: 0, joules: 0, pods: 0, performancePods: 0, capChanges: 0 };
     const wall = { watts: 0, joules: 0 };
     const alwaysOn = { watts: 0, joules: 0 };
     // One point in time for all: on a busy machine this loop may take a while.
@@ -160,7 +159,6 @@ export class Datacenter {
       this.#bring(machine, now);
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
-      if (machine.power !== "on") sum.notOn++;
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
       sum.capChanges += machine.capChanges;

@@ -4,7 +4,7 @@ import type { Reply } from "../../../platform/serve/index.ts";
 import { applyControlCommand } from "../machines/control.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
 import type { SimulatedMachine } from "../machines/simulated-machine.ts";
-import { siteMetric } from "./facility.ts";
+import { siteMetric } from "./fleet-metrics.ts";
 
 const json = (status: number, value: unknown): Reply => ({
   status,

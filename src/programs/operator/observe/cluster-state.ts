@@ -34,8 +34,7 @@ import {
   podChangeMatters,
   twinChangeMatters,
 } from "./relevant-changes.ts";
-import { SleepState } from "./sleep-state.ts";
-import { isCurrent } from "./staleness.ts";
+import { isCurrent, SleepState } from "./sleep-state.ts";
 
 export interface ClusterStateOptions extends KubeIo {
   readonly clock: Clock;
