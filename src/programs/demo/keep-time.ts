@@ -7,7 +7,7 @@ const PAUSE = milliseconds(50);
 const RETRY = milliseconds(1000);
 /** A connection that is gone without a word must not stop the time for ever. */
 const ANSWER = milliseconds(10_000);
-const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = milliseconds(Infinity);
 
 export interface KeepTimeOptions {
   readonly clock: ScaledClock;

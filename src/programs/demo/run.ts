@@ -37,7 +37,7 @@ const PLANNING = milliseconds(1000);
 const SETTLING = milliseconds(2000);
 /** Nothing needs cleanup. */
 const SHUTDOWN_LIMIT = milliseconds(500);
-const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = milliseconds(Infinity);
 
 /** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
 export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {

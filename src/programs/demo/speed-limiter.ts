@@ -41,7 +41,7 @@ export class SpeedLimiter {
   #strained = 0;
   #calm = 0;
   #calmNeeded = CALM_SECONDS;
-  #sinceRaised = Number.POSITIVE_INFINITY;
+  #sinceRaised = Infinity;
   #tooSlow = false;
 
   constructor(clock: ScaledClock, say: (text: string) => void, asked: number = clock.speed) {

@@ -1,6 +1,6 @@
 import type { SchedulableClass } from "../../core/api/index.ts";
 import { counted } from "../../core/report/index.ts";
-import { type Instant, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
+import { type Instant, isoTime, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
@@ -84,7 +84,7 @@ function speedText({ reached, wanted }: DemoStatus["speed"]): string {
 /** Adding 0 makes 0 of -0. */
 export const formatKilowattHours = (energy: number): string => `${(Math.round(energy * 10) / 10 + 0).toFixed(1)} kWh`;
 const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
-const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
+const timeOfDay = (at: Instant): string => isoTime(at).slice(11, 19);
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
 
 function clockText(length: Milliseconds): string {

@@ -64,7 +64,7 @@ export interface RequestedCap {
 /** Averaging window of boards that do not report one. */
 const DEFAULT_AVERAGING = milliseconds(1000);
 /** Sentinel: unknown cap; forces a rewrite. */
-const UNKNOWN_CAP = watts(Number.POSITIVE_INFINITY);
+const UNKNOWN_CAP = watts(Infinity);
 
 /** Sets and checks caps: saves the original before the first write, reads writes back, trusts a cap only under load. */
 export class CapEnforcer {

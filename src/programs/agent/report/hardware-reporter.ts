@@ -7,6 +7,7 @@ import {
 } from "../../../core/api/index.ts";
 import {
   elapsed,
+  isoTime,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -105,7 +106,7 @@ export class HardwareReporter {
       });
       await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
     }
-    const updatedAt = new Date(clock.now()).toISOString();
+    const updatedAt = isoTime(clock.now());
     const { metadata: _, ...found } = validateForWrite(nodeHardwareKind, {
       metadata: { name },
       status: { ...status, updatedAt },

@@ -8,7 +8,7 @@ import {
   validateForWrite,
 } from "../../../core/api/index.ts";
 import { fnv1a32 } from "../../../core/control/index.ts";
-import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import { elapsed, isoTime, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
@@ -232,7 +232,7 @@ const outcome = ({ backend, result, message }: DeviceStatus, { at }: NodeStatus)
   backend,
   result,
   message,
-  updatedAt: new Date(at).toISOString(),
+  updatedAt: isoTime(at),
 });
 
 const twinReport = (device: DeviceStatus, status: NodeStatus): TwinControlReport => ({

@@ -11,7 +11,7 @@ import {
   sourceText,
   summarizeNode,
 } from "../../../core/report/index.ts";
-import { between, type Instant, instant } from "../../../core/units/index.ts";
+import { between, type Instant, instant, isoTime } from "../../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { whyUnknown } from "../cluster/cluster-reader.ts";
 import { type AdvisingContext, advised, ConsoleError, type Screen } from "../context.ts";
@@ -237,7 +237,7 @@ function classText(
 const pinText = ({ profile, until, expired }: NonNullable<NodeSummary["pin"]>): string =>
   until === undefined
     ? `${profile}, until joulie unpin`
-    : `${profile}, ${expired ? "expired" : "until"} ${new Date(until).toISOString()}`;
+    : `${profile}, ${expired ? "expired" : "until"} ${isoTime(until)}`;
 
 const trendText = ({ trend }: NodeSummary): string =>
   trend === undefined || Math.round(trend) === 0

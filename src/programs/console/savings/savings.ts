@@ -12,7 +12,14 @@ import {
   type SavingsReport,
   savingsReport,
 } from "../../../core/report/index.ts";
-import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import {
+  elapsed,
+  formatDuration,
+  type Instant,
+  isoTime,
+  type Milliseconds,
+  milliseconds,
+} from "../../../core/units/index.ts";
 import { isApiError } from "../../../platform/kube/index.ts";
 import { withPodsAndTwins } from "../cluster/cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "../context.ts";
@@ -165,7 +172,7 @@ export function explanationsOf({ report: { method, bias }, source, notes }: Sour
 function windowText(from: Instant | undefined, to: Instant | undefined): string {
   if (from === undefined || to === undefined) return "no readings";
   const length = milliseconds(Math.round((to - from) / 1000) * 1000);
-  return `${formatDuration(length)} from ${new Date(from).toISOString()}`;
+  return `${formatDuration(length)} from ${isoTime(from)}`;
 }
 
 const NODES_SHOWN = 10;
@@ -203,7 +210,7 @@ export function savingsCsv({ report: { totals, perKilowattHour, cost } }: Source
     ),
     ...byNode.map((node): CsvRow => ({ kind: "node", name: node.node, used: node.used, notUsed: node.notUsed })),
   ];
-  const time = (at: Instant | undefined): string => (at === undefined ? "" : new Date(at).toISOString());
+  const time = (at: Instant | undefined): string => (at === undefined ? "" : isoTime(at));
   const times = (energy: number | undefined, factor: number | undefined): number | undefined =>
     energy === undefined || factor === undefined ? undefined : kilowattHours(energy) * factor;
   const lines = rows.map(({ kind, name, used: energyUsed, notUsed: saved }) => [

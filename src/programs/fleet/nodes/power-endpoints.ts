@@ -1,5 +1,5 @@
 import { annotations, isWakeProven, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { isoTime, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../../platform/concurrency/index.ts";
@@ -59,7 +59,7 @@ export class PowerEndpoints {
     const { client, ioClock, random } = this.#options;
     const unproven = Array.from(this.#created.values()).filter((endpoint) => !isWakeProven(endpoint));
     const asked = new Set<string>();
-    const value = new Date(ioClock.now()).toISOString();
+    const value = isoTime(ioClock.now());
     const patch = { metadata: { annotations: { [annotations.testPower]: value } } };
     await this.#untilDone(
       unproven.map(({ metadata }) => metadata.name),

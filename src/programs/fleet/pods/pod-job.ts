@@ -63,7 +63,7 @@ interface FullPod extends Omit<Pod, "spec" | "status"> {
   };
 }
 
-const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = seconds(Infinity);
 /** Typical exit time after SIGTERM of a process without state. */
 const DEFAULT_STOP = 1;
 

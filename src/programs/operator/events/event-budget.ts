@@ -5,7 +5,7 @@ const MAX_PER_MINUTE = 50;
 const MINUTE = 60_000;
 
 export class EventBudget {
-  #since: Instant = instant(Number.NEGATIVE_INFINITY);
+  #since: Instant = instant(-Infinity);
   #count = 0;
 
   take(now: Instant): boolean {

@@ -72,7 +72,7 @@ export class UnconfirmedNodes {
   #arm(now: MonotonicInstant): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    let wait = Number.POSITIVE_INFINITY;
+    let wait = Infinity;
     for (const { since, overdue } of this.#nodes.values())
       if (overdue === undefined) wait = Math.min(wait, CONFIRM_WITHIN - elapsed(since, now));
     if (wait < Infinity) this.#timer = this.#clock.after(milliseconds(wait), this.#onOverdue);

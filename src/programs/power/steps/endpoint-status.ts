@@ -9,8 +9,8 @@ import { type Instant, instant, isoTime } from "../../../core/units/index.ts";
 export function phaseOf(status: PowerEndpointStatus | undefined, tainted: boolean): NodePowerState {
   const { operation, lastSleep, lastWake } = status ?? {};
   if (operation !== undefined) return operation.type === "sleep" ? "stopping" : "waking";
-  const slept = lastSleep?.result === "succeeded" ? Date.parse(lastSleep.at) : Number.NEGATIVE_INFINITY;
-  const woke = lastWake === undefined ? Number.NEGATIVE_INFINITY : Date.parse(lastWake.at);
+  const slept = lastSleep?.result === "succeeded" ? Date.parse(lastSleep.at) : -Infinity;
+  const woke = lastWake === undefined ? -Infinity : Date.parse(lastWake.at);
   if (slept > woke) return "off";
   if (lastWake?.result === "failed") return "failed";
   return tainted ? "off" : "on";
