@@ -111,7 +111,9 @@ export class Decider {
     // Any JSON object: the functions below accept fields of any type.
     const pod = value as Pod;
     const { workloadClass, unrecognised } = workloadClassOf(pod);
-    if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
+    // JSON may contain any type here.
+    const isText = typeof unrecognised === "string";
+    if (unrecognised !== undefined) this.#options.onUnknownClass(isText ? unrecognised : `(${typeof unrecognised})`);
     const demand = demandOf(pod);
     checkGpus(demand.gpus);
     return { workloadClass, demand };
