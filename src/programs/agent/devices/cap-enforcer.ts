@@ -23,13 +23,11 @@ import {
 } from "./original-limits.ts";
 import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
-/** A board and the backend that drives it. */
 export interface BoardHandle {
   readonly backend: PowerCapBackend;
   readonly board: CapBoard;
 }
 
-/** A board that the journal lists and no backend shows any more. */
 export interface MissingBoard {
   readonly id: string;
   readonly cap: Watts;
@@ -39,7 +37,6 @@ export type CapCheck =
   | { readonly kind: "holds"; readonly message?: string }
   /** Another program raised the limit; the cap must be written again. */
   | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
-  /** The limit cannot be read. */
   | { readonly kind: "unreadable"; readonly message: string }
   /** Another program keeps raising the limit; the agent stops writing it for now. */
   | { readonly kind: "contested"; readonly message: string };
@@ -61,19 +58,15 @@ export interface RequestedCap {
   readonly cap: Watts;
   /** The power that must stay below the cap; over HTTP one board stands for several. */
   readonly watched: Watts;
-  /** Whether this is still the newest target; asked right before the write. */
   readonly isCurrent: () => boolean;
 }
 
 /** Averaging window of boards that do not report one. */
 const DEFAULT_AVERAGING = milliseconds(1000);
 /** Sentinel: unknown cap; forces a rewrite. */
-const UNKNOWN_CAP = watts(Number.POSITIVE_INFINITY);
+const UNKNOWN_CAP = watts(Infinity);
 
-/**
- * Sets caps and checks them. It saves the original limit before the first write, reads every write back, and calls a cap
- * effective only after load has tested it.
- */
+/** Sets and checks caps: saves the original before the first write, reads writes back, trusts a cap only under load. */
 export class CapEnforcer {
   readonly #owner: BoardOwner;
   readonly #journal: Journal;
@@ -126,7 +119,6 @@ export class CapEnforcer {
       .map(({ board, ours = 0 }) => ({ id: board, cap: watts(ours) }));
   }
 
-  /** The range of the board and its original limit. */
   async device(handle: BoardHandle, signal: AbortSignal): Promise<CapDevice> {
     const { device, id } = handle.board;
     // An HTTP service has a maximum but no original limit.
@@ -237,7 +229,6 @@ export class CapEnforcer {
     if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, watch: observeCap(setCap.watch, power, since) });
   }
 
-  /** Undefined if this process has set no cap. */
   verdict(handle: BoardHandle): CapVerdict | undefined {
     const setCap = this.#setCaps.get(this.#name(handle));
     return setCap === undefined || this.entry(handle) === undefined ? undefined : capVerdict(setCap.watch);
