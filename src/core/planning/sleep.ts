@@ -8,7 +8,6 @@ import {
   isWakeProven,
   labels,
   maySwitchOff,
-  type Node,
   type NodeTwin,
   type WantedPower,
 } from "../api/index.ts";
@@ -20,6 +19,7 @@ import {
   type SleepPlan,
   type SleepResult,
   sleepBarrierOf,
+  zoneOf,
 } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
@@ -116,7 +116,7 @@ function sleepNodeOf(
     fit: roomOf(node, isDown(twin), settings),
     managed: managed !== undefined,
     family: managed?.shape.hardware.family,
-    zone: zoneOf(node),
+    zone: zoneOf(node.metadata.labels),
     ready: isReady(node),
     cordoned: node.spec?.unschedulable === true,
     wanted,
@@ -147,10 +147,6 @@ function sleepNodeOf(
     idle: managed?.shape.idle ?? watts(0),
   };
 }
-
-/** As the node-lifecycle controller of Kubernetes groups nodes. */
-const zoneOf = ({ metadata }: Node): string =>
-  `${metadata.labels?.["topology.kubernetes.io/region"] ?? ""}/${metadata.labels?.["topology.kubernetes.io/zone"] ?? ""}`;
 
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);

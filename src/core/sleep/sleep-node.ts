@@ -94,3 +94,7 @@ export const controlPlaneRoleLabels = ["control-plane", "master", "etcd", "contr
 
 export const hasControlPlaneRole = (labels: Readonly<Record<string, string>> | undefined): boolean =>
   controlPlaneRoleLabels.some((label) => labels?.[label] !== undefined);
+
+/** As the node-lifecycle controller of Kubernetes groups nodes. */
+export const zoneOf = (labels: Readonly<Record<string, string>> | undefined): string =>
+  `${labels?.["topology.kubernetes.io/region"] ?? ""}/${labels?.["topology.kubernetes.io/zone"] ?? ""}`;

@@ -65,7 +65,8 @@ const TEST_HELP = `
 Switches the machine of a node off and on again through its PowerEndpoint and measures the time. A success proves
 the wake, so that the node may sleep. The node must run no pods except those of DaemonSets, or --drain moves them.
 With --all or several nodes, a few are tested at the same time, at most a tenth of a zone. Nodes whose wake is proven
-are left out, so the command can be interrupted and repeated. Exits with 1 unless all of them are proven.`;
+are left out, so the command can be interrupted and repeated: tests that have begun then end, and their nodes are used
+again. Run it once at a time. Exits with 1 unless all nodes are proven.`;
 
 export function definePowerTest(command: Command, { world, exit }: CommandTools): void {
   command
@@ -74,7 +75,8 @@ export function definePowerTest(command: Command, { world, exit }: CommandTools)
     .addOption(new Option("--again", "also nodes whose wake is proven").default(false))
     .addOption(new Option("--concurrency <n>", "nodes tested at the same time").argParser(countOf).default(5))
     .addOption(new Option("--drain", "cordon nodes and evict their pods, as PodDisruptionBudgets allow").default(false))
-    .addOption(timeoutOption("how long to wait for one node", "45m"))
+    .addOption(timeoutOption("how long the pods of one node may take to leave", "10m", "--drain-timeout"))
+    .addOption(timeoutOption("how long the test of one node may take", "45m"))
     .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addHelpText("after", TEST_HELP)
@@ -86,6 +88,7 @@ interface TestOptions extends CommandOptions {
   readonly again: boolean;
   readonly concurrency: number;
   readonly drain: boolean;
+  readonly drainTimeout: Milliseconds;
 }
 
 const MAX_CONCURRENCY = 100;
@@ -98,7 +101,7 @@ function countOf(text: string): number {
 }
 
 async function runTest(nodes: readonly string[], options: TestOptions, world: CliEnvironment): Promise<number> {
-  const { all, drain, again, concurrency, timeout } = options;
+  const { all, drain, drainTimeout, again, concurrency, timeout } = options;
   if (all === nodes.length > 0) {
     world.err("joulie power test: name nodes, or use --all; see joulie power test --help (JOULIE_E_USAGE)\n");
     return exitCodes.misused;
@@ -108,8 +111,8 @@ async function runTest(nodes: readonly string[], options: TestOptions, world: Cl
     const [node] = nodes;
     if (node !== undefined && nodes.length === 1 && !drain) {
       const onStep = (step: string) => world.out(`${node}: ${step}\n`);
-      const { proven, message } = await testWake({ client, clock, timeout, node, onStep });
-      if (!proven) return `${node}: ${message}`;
+      const { result, message } = await testWake({ client, clock, timeout, node, onStep });
+      if (result !== "proven") return `${node}: ${message}`;
       world.out(`${node}: ${message}; the wake is proven\n`);
       return undefined;
     }
@@ -119,6 +122,8 @@ async function runTest(nodes: readonly string[], options: TestOptions, world: Cl
       import("./power-test-report.ts"),
     ]);
     const report = new TestReport(world);
+    const signal = untilInterrupted();
+    signal.addEventListener("abort", report.interrupted);
     const outcomes = await testWakes({
       client,
       clock,
@@ -128,7 +133,8 @@ async function runTest(nodes: readonly string[], options: TestOptions, world: Cl
       concurrency,
       drain,
       timeout,
-      signal: untilInterrupted(),
+      drainTimeout,
+      signal,
       onProgress: report.show,
     });
     return report.end(outcomes);

@@ -7,6 +7,10 @@ const BAR = 24;
 const MAX_SHOWN_STEPS = 4;
 const DEFAULT_COLUMNS = 80;
 
+const INTERRUPTED = `joulie power test: interrupted; it ends when the machines that are being tested are on again.
+Ctrl-C again ends it at once: nodes may stay cordoned until it runs the next time.
+`;
+
 /** What `joulie power test` prints about many nodes: a line for each, a bar on a terminal, and a summary. */
 export class TestReport {
   readonly #world: CliEnvironment;
@@ -26,6 +30,11 @@ export class TestReport {
     this.#clear();
     this.#bar = barOf(progress).slice(0, (this.#world.columns ?? DEFAULT_COLUMNS) - 1);
     this.#world.out(this.#bar);
+  };
+
+  readonly interrupted = (): void => {
+    this.#clear();
+    this.#world.err(INTERRUPTED);
   };
 
   /** Prints the summary. Returns what failed. */

@@ -82,7 +82,7 @@ describe("requests to the power program", () => {
     const { user: client, clock } = harness;
     const request = requested(testWake({ client, clock, timeout, node: "a", onStep: (step) => steps.push(step) }));
     await harness.until(() => request.ended);
-    expect(request.result).toMatchObject({ proven: true, message: expect.stringMatching(/^awake after \d+ s$/) });
+    expect(request.result).toMatchObject({ result: "proven", message: expect.stringMatching(/^awake after \d+ s$/) });
     expect(steps).toContain("ready");
   });
 });

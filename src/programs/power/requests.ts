@@ -1,5 +1,5 @@
 import { annotations, CodedError, errorCodeOf, type Node, type PowerEndpoint } from "../../core/api/index.ts";
-import { formatDuration, isoTime, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { elapsed, formatDuration, isoTime, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, plainReason, resources } from "../../platform/kube/index.ts";
@@ -77,31 +77,59 @@ export async function releaseFromWake(client: KubeClient, names?: readonly strin
 }
 
 export interface TestResult {
-  readonly proven: boolean;
+  /** `skipped`: the machine was not switched. */
+  readonly result: "proven" | "failed" | "skipped";
   readonly message: string;
 }
+
+/** The power program begins a test at once, if it runs and the switch answers. */
+const MAX_START = milliseconds(5 * 60_000);
 
 export async function testWake(
   options: RequestOptions & { readonly node: string; readonly onStep?: (step: string) => void },
 ): Promise<TestResult> {
   const { client, clock, timeout, node, onStep } = options;
   await annotate(client, [node], { [annotations.testPower]: isoTime(clock.now()) });
+  const started = clock.monotonic();
   let last = "";
   let endpoint: PowerEndpoint | undefined;
-  const isDone = await pollUntil(clock, { ...POLL_ONE, timeout }, async () => {
-    endpoint = readEndpoint(await client.get(resources.powerEndpoints, { name: node }));
-    const step = endpoint.status?.operation?.step ?? "";
+  const isPending = () => endpoint?.metadata.annotations?.[annotations.testPower] !== undefined;
+  const isOver = await pollUntil(clock, { ...POLL_ONE, timeout }, async () => {
+    endpoint = (await endpointAt(client, node)) ?? endpoint;
+    const step = endpoint?.status?.operation?.step ?? "";
     if (step !== "" && step !== last) onStep?.(step);
     last = step || last;
-    return endpoint.metadata.annotations?.[annotations.testPower] === undefined;
+    return (
+      endpoint !== undefined && (!isPending() || (last === "" && elapsed(started, clock.monotonic()) >= MAX_START))
+    );
   });
-  if (!isDone)
+  if (last === "" && isPending()) {
+    // Otherwise it would begin when nobody waits for it.
+    await annotate(client, [node], { [annotations.testPower]: null });
+    const reachable = endpoint?.status?.conditions?.find(({ type }) => type === "Reachable");
+    const why = reachable?.status === "False" ? reachable.message : "does joulie power run?";
+    const waited = formatDuration(milliseconds(Math.min(timeout, MAX_START)));
+    return { result: "skipped", message: `the test did not begin within ${waited}: ${why}` };
+  }
+  if (!isOver)
     return {
-      proven: false,
-      message: `the test did not end within ${formatDuration(timeout)}; last step: ${last || "none (does joulie power run?)"}`,
+      result: "failed",
+      message: `the test did not end within ${formatDuration(timeout)}; last step: ${last || "none"}`,
     };
   const tested = endpoint?.status?.conditions?.find(({ type }) => type === "Tested");
-  return { proven: tested?.status === "True", message: tested?.message ?? "the power program left no result" };
+  const { status, reason, message = "the power program left no result" } = tested ?? {};
+  if (status === "True") return { result: "proven", message };
+  return { result: reason === "TestRefused" ? "skipped" : "failed", message };
+}
+
+/** Undefined while the API server does not answer: a test takes minutes, and goes on. */
+async function endpointAt(client: KubeClient, name: string): Promise<PowerEndpoint | undefined> {
+  try {
+    return readEndpoint(await client.get(resources.powerEndpoints, { name }));
+  } catch (error) {
+    if (errorCodeOf(error) === "JOULIE_E_API_UNREACHABLE" || isApiError(error, "internal")) return undefined;
+    throw error;
+  }
 }
 
 const isWakeRequested = ({ metadata }: PowerEndpoint): boolean =>

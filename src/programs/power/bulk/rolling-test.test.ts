@@ -26,6 +26,7 @@ const rolling = async (options: Partial<RollingTestOptions> = {}): Promise<reado
     concurrency: 5,
     drain: false,
     timeout: milliseconds(45 * 60_000),
+    drainTimeout: milliseconds(10 * 60_000),
     signal: new AbortController().signal,
     onProgress: ({ running }) => {
       highest = Math.max(highest, running.size);

@@ -1,11 +1,12 @@
-import { annotations, asleepTaint, isWakeProven, type Node } from "../../../core/api/index.ts";
-import { hasControlPlaneRole } from "../../../core/sleep/index.ts";
+import { annotations, asleepTaint, isReady, isWakeProven, type Node } from "../../../core/api/index.ts";
+import { hasControlPlaneRole, zoneOf } from "../../../core/sleep/index.ts";
 import { isoTime, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type KubeClient, type KubeObject, plainReason, resources } from "../../../platform/kube/index.ts";
-import { testWake } from "../requests.ts";
+import { type TestResult, testWake } from "../requests.ts";
+import { isTest } from "../steps/node-case.ts";
 import { readEndpoint } from "../watch/cluster-view.ts";
-import { cordon, drain, type MovablePod, podsToMove, uncordon, whyStuck } from "./drain.ts";
+import { cordon, drain, hasToMove, type MovablePod, uncordon, whyStuck } from "./drain.ts";
 import { nextTests, obstacleOf, type QueueLimits, type TestCandidate } from "./test-queue.ts";
 
 export interface RollingTestOptions extends QueueLimits {
@@ -16,8 +17,10 @@ export interface RollingTestOptions extends QueueLimits {
   readonly names: readonly string[] | undefined;
   /** Test also those whose wake is proven. */
   readonly again: boolean;
-  /** Of the test of one node, and of moving its pods. */
+  /** Of the test of one node. */
   readonly timeout: Milliseconds;
+  /** How long the pods of one node may take to leave. */
+  readonly drainTimeout: Milliseconds;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: TestProgress) => void;
 }
@@ -29,20 +32,16 @@ export interface TestProgress {
   readonly running: ReadonlyMap<string, string>;
 }
 
-export interface TestOutcome {
+export interface TestOutcome extends TestResult {
   readonly node: string;
-  /** `skipped`: not switched, so that another run can test it. */
-  readonly result: "proven" | "failed" | "skipped";
-  readonly message: string;
 }
 
 /** Looks at the cluster again after this long, or when a test ends. */
 const LOOK = milliseconds(15_000);
-const ZONE = "topology.kubernetes.io/zone";
 
 /**
  * Proves the wakes of many nodes, a few at a time. It can be interrupted and repeated: nodes that are proven are not tested again,
- * and a node that an earlier run has cordoned is used again.
+ * and a node that an earlier run has cordoned is used again. Only one run at a time: a second one would use its nodes again as well.
  */
 export async function testWakes(options: RollingTestOptions): Promise<readonly TestOutcome[]> {
   return new RollingTest(options).run();
@@ -52,6 +51,7 @@ class RollingTest {
   readonly #options: RollingTestOptions;
   readonly #finished: TestOutcome[] = [];
   readonly #running = new Map<string, string>();
+  readonly #tests = new Set<Promise<void>>();
   readonly #waiting = new Set<string>();
   #total = 0;
   /** Aborted when a test ends. */
@@ -62,87 +62,106 @@ class RollingTest {
   }
 
   async run(): Promise<readonly TestOutcome[]> {
-    const { signal, clock, drain: moves } = this.#options;
-    await this.#choose();
-    const tests = new Set<Promise<void>>();
-    while (this.#waiting.size > 0 && !signal.aborted) {
-      const nodes = await this.#candidates();
-      const running = new Set(this.#running.keys());
-      const next = nextTests(nodes, this.#waiting, running, this.#options);
-      for (const node of next) {
-        this.#waiting.delete(node);
-        const candidate = nodes.find((one) => one.node === node);
-        const test = this.#test(node, (candidate?.pods ?? 0) > 0);
-        tests.add(test);
-        void test.finally(() => tests.delete(test));
+    const { signal, clock, concurrency } = this.#options;
+    try {
+      await this.#choose();
+      while (this.#waiting.size > 0 && !signal.aborted) {
+        if (this.#running.size < concurrency) await this.#beginNext();
+        if (this.#waiting.size === 0) break;
+        await clock.sleep(LOOK, AbortSignal.any([signal, this.#ended.signal])).catch(() => undefined);
+        if (this.#ended.signal.aborted) this.#ended = new AbortController();
       }
-      if (next.length === 0 && running.size === 0) {
-        this.#skipAll(nodes, moves);
-        break;
-      }
-      await clock.sleep(LOOK, AbortSignal.any([signal, this.#ended.signal])).catch(() => undefined);
-      if (this.#ended.signal.aborted) this.#ended = new AbortController();
+    } finally {
+      // Also after an error: each test ends in time, and then its node is used again.
+      await Promise.all(this.#tests);
     }
-    await Promise.all(tests);
-    for (const node of this.#waiting) this.#finish({ node, result: "skipped", message: "interrupted" });
-    this.#waiting.clear();
+    this.#skip(() => "interrupted");
     return this.#finished;
   }
 
-  /** The nodes to test. Those that an earlier run has left cordoned are used again. */
+  /** The nodes to test. Those that an earlier run has left cordoned are used again, and tests that it began go on. */
   async #choose(): Promise<void> {
     const { client, names, again } = this.#options;
+    const { items: cordoned } = await client.listOf(resources.nodes, ({ metadata }) =>
+      metadata.annotations?.[annotations.drainedForTest] === undefined ? undefined : metadata.name,
+    );
+    for (const node of cordoned) await uncordon(client, node);
     const { items } = await client.listAll(resources.powerEndpoints);
     const endpoints = new Map(items.map((item) => [item.metadata.name, readEndpoint(item)]));
-    for (const name of names ?? endpoints.keys()) {
+    const chosen = [...new Set(names ?? endpoints.keys())].filter((name) => {
       const endpoint = endpoints.get(name);
-      this.#total++;
+      return again || endpoint === undefined || !isWakeProven(endpoint);
+    });
+    this.#total = chosen.length;
+    for (const name of chosen) {
+      const endpoint = endpoints.get(name);
       if (endpoint === undefined) this.#finish({ node: name, result: "skipped", message: "it has no PowerEndpoint" });
-      else if (!again && isWakeProven(endpoint)) this.#total--;
+      else if (isTest(endpoint)) this.#begin(name, false);
       else this.#waiting.add(name);
     }
-    const { items: nodes } = await client.listAll<KubeObject & Node>(resources.nodes);
-    for (const { metadata } of nodes)
-      if (metadata.annotations?.[annotations.drainedForTest] !== undefined) await uncordon(client, metadata.name);
+  }
+
+  async #beginNext(): Promise<void> {
+    const { signal, drain: moves } = this.#options;
+    // Before the lists, in which a node may still look down whose test ends meanwhile.
+    const running = new Set(this.#running.keys());
+    let nodes: readonly TestCandidate[];
+    try {
+      nodes = await this.#candidates();
+    } catch (error) {
+      // Tests that run are bounded in time, so this is not tried for ever.
+      if (running.size > 0) return;
+      throw error;
+    }
+    if (signal.aborted) return;
+    const byName = new Map(nodes.map((candidate) => [candidate.node, candidate]));
+    const next = nextTests(nodes, this.#waiting, running, this.#options);
+    for (const node of next) this.#begin(node, (byName.get(node)?.pods ?? 0) > 0);
+    if (next.length > 0 || running.size > 0) return;
+    this.#skip((name) => {
+      const candidate = byName.get(name);
+      if (candidate === undefined) return "the cluster has no node of this name";
+      return obstacleOf(candidate, moves) ?? "too many nodes of its zone are not up";
+    });
   }
 
   async #candidates(): Promise<readonly TestCandidate[]> {
     const { client } = this.#options;
-    const [nodes, pods] = await Promise.all([
-      client.listAll<KubeObject & Node>(resources.nodes),
-      client.listAll<MovablePod>(resources.pods),
+    const [{ items: nodes }, { items: pods }] = await Promise.all([
+      client.listOf(resources.nodes, candidateOf),
+      client.listOf(resources.pods, podOnNode, { fieldSelector: LIVE_PODS }),
     ]);
-    const byNode = Map.groupBy(pods.items, ({ spec }) => spec?.nodeName ?? "");
-    return nodes.items.map((node) => {
-      const { name, labels } = node.metadata;
-      const own = byNode.get(name) ?? [];
-      return {
-        node: name,
-        zone: labels?.[ZONE] ?? "",
-        isUp: isReady(node) && node.spec?.taints?.some(({ key }) => key === asleepTaint.key) !== true,
-        barrier: hasControlPlaneRole(labels) ? "a control-plane node is never switched off" : undefined,
-        pods: podsToMove(own).length,
-        stuck: whyStuck(own),
-      };
+    const byNode = Map.groupBy(pods, ({ node }) => node);
+    return nodes.map((candidate) => {
+      const own = byNode.get(candidate.node) ?? [];
+      return { ...candidate, pods: own.length, stuck: own.find(({ stuck }) => stuck !== undefined)?.stuck };
     });
+  }
+
+  #begin(node: string, hasPods: boolean): void {
+    this.#waiting.delete(node);
+    const test = this.#test(node, hasPods);
+    this.#tests.add(test);
+    void test.finally(() => this.#tests.delete(test));
   }
 
   async #test(node: string, hasPods: boolean): Promise<void> {
     const { client, clock, timeout } = this.#options;
     this.#step(node, hasPods ? "drain" : "wait");
+    let isCordoned = false;
     let outcome: TestOutcome;
     try {
-      const problem = hasPods ? await this.#drained(node) : undefined;
+      if (hasPods) isCordoned = await cordon(client, node, isoTime(clock.now()));
+      const problem = hasPods ? await this.#drain(node) : undefined;
       if (problem !== undefined) outcome = { node, result: "skipped", message: problem };
       else {
         const onStep = (step: string) => this.#step(node, step);
-        const { proven, message } = await testWake({ client, clock, timeout, node, onStep });
-        outcome = { node, result: proven ? "proven" : "failed", message };
+        outcome = { node, ...(await testWake({ client, clock, timeout, node, onStep })) };
       }
     } catch (error) {
       outcome = { node, result: "failed", message: plainReason(error) };
     }
-    if (hasPods)
+    if (isCordoned)
       await uncordon(client, node).catch((error: unknown) => {
         outcome = { ...outcome, message: `${outcome.message}; it is still cordoned: ${plainReason(error)}` };
       });
@@ -151,21 +170,19 @@ class RollingTest {
     this.#ended.abort();
   }
 
-  async #drained(node: string): Promise<string | undefined> {
-    const { client, clock, random, timeout, signal } = this.#options;
-    await cordon(client, node, isoTime(clock.now()));
-    return drain(node, { client, clock, random, timeout, signal });
+  async #drain(node: string): Promise<string | undefined> {
+    const { client, clock, random, drainTimeout: timeout, signal } = this.#options;
+    try {
+      return (
+        (await drain(node, { client, clock, random, timeout, signal })) ?? (signal.aborted ? "interrupted" : undefined)
+      );
+    } catch (error) {
+      return `its pods cannot be moved: ${plainReason(error)}`;
+    }
   }
 
-  #skipAll(nodes: readonly TestCandidate[], moves: boolean): void {
-    for (const name of this.#waiting) {
-      const candidate = nodes.find(({ node }) => node === name);
-      const why =
-        candidate === undefined
-          ? "the cluster has no node of this name"
-          : (obstacleOf(candidate, moves) ?? "too many nodes of its zone are not up");
-      this.#finish({ node: name, result: "skipped", message: why });
-    }
+  #skip(why: (node: string) => string): void {
+    for (const node of this.#waiting) this.#finish({ node, result: "skipped", message: why(node) });
     this.#waiting.clear();
   }
 
@@ -184,5 +201,19 @@ class RollingTest {
   }
 }
 
-const isReady = ({ status }: Node): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
+type NodeObject = KubeObject & Node;
+
+const candidateOf = (node: NodeObject): Omit<TestCandidate, "pods"> => ({
+  node: node.metadata.name,
+  zone: zoneOf(node.metadata.labels),
+  isUp: isReady(node) && node.spec?.taints?.some(({ key }) => key === asleepTaint.key) !== true,
+  barrier: hasControlPlaneRole(node.metadata.labels) ? "a control-plane node is never switched off" : undefined,
+});
+
+/** In a large cluster all pods would be hundreds of megabytes, so only this is kept of them. */
+function podOnNode(object: KubeObject): { readonly node: string; readonly stuck: string | undefined } | undefined {
+  const pod = object as MovablePod;
+  return hasToMove(pod) ? { node: pod.spec.nodeName ?? "", stuck: whyStuck(pod) } : undefined;
+}
+
+const LIVE_PODS = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";

@@ -24,9 +24,15 @@ const ZONE_SHARE = 0.1;
 /** While a larger share of a zone is not up, none of its nodes is tested. */
 const MAX_DOWN_SHARE = 0.45;
 
+interface Zone {
+  size: number;
+  down: number;
+  tested: number;
+}
+
 /**
- * The nodes to test now, empty ones first. `running` are being tested, `done` have been. All other nodes of the cluster are in
- * `nodes` as well: they count in their zones.
+ * The nodes of `waiting` to test now, empty ones first. `running` are being tested. All other nodes of the cluster are in `nodes`
+ * as well: they count in their zones.
  */
 export function nextTests(
   nodes: readonly TestCandidate[],
@@ -34,27 +40,35 @@ export function nextTests(
   running: ReadonlySet<string>,
   { concurrency, drain }: QueueLimits,
 ): readonly string[] {
-  const zones = Map.groupBy(nodes, ({ zone }) => zone);
-  const started: string[] = [];
-  const inZone = (zone: string): number =>
-    nodes.filter(({ node, zone: other }) => other === zone && (running.has(node) || started.includes(node))).length;
-  const hasRoom = (zone: string): boolean => {
-    const members = zones.get(zone) ?? [];
-    const down = members.filter(({ node, isUp }) => !isUp && !running.has(node)).length;
-    const tested = inZone(zone);
-    if (down + tested + 1 > Math.max(1, members.length * MAX_DOWN_SHARE)) return false;
-    return tested < Math.max(1, Math.floor(members.length * ZONE_SHARE));
-  };
+  const zones = zonesOf(nodes, running);
   const ready = nodes
-    .filter(({ node }) => waiting.has(node))
-    .filter((candidate) => obstacleOf(candidate, drain) === undefined)
+    .filter((candidate) => waiting.has(candidate.node) && obstacleOf(candidate, drain) === undefined)
     .toSorted((a, b) => a.pods - b.pods);
-  for (const { node, zone } of ready) {
+  const started: string[] = [];
+  for (const { node, zone: name } of ready) {
     if (running.size + started.length >= concurrency) break;
-    if (hasRoom(zone)) started.push(node);
+    const zone = zones.get(name);
+    if (zone === undefined || !hasRoom(zone)) continue;
+    zone.tested++;
+    started.push(node);
   }
   return started;
 }
+
+function zonesOf(nodes: readonly TestCandidate[], running: ReadonlySet<string>): ReadonlyMap<string, Zone> {
+  const zones = new Map<string, Zone>();
+  for (const { node, zone: name, isUp } of nodes) {
+    const zone = zones.get(name) ?? { size: 0, down: 0, tested: 0 };
+    zones.set(name, zone);
+    zone.size++;
+    if (running.has(node)) zone.tested++;
+    else if (!isUp) zone.down++;
+  }
+  return zones;
+}
+
+const hasRoom = ({ size, down, tested }: Zone): boolean =>
+  down + tested + 1 <= Math.max(1, size * MAX_DOWN_SHARE) && tested < Math.max(1, Math.floor(size * ZONE_SHARE));
 
 /** Why a node cannot be tested as it is. */
 export function obstacleOf(candidate: TestCandidate, drain: boolean): string | undefined {
