@@ -6,7 +6,6 @@ export const fleetFlags = {
   SIMULATOR_ADDR: "127.0.0.1:0",
   METRICS_ADDR: "127.0.0.1:0",
   SLEEP: "true",
-  PROVE_WAKES: "true",
   BOOT_TIME: "2s",
   SHUTDOWN_TIME: "500ms",
   FAILED_BOOTS: "0",

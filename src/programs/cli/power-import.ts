@@ -53,7 +53,7 @@ export function definePowerImport(command: Command, { world, exit }: CommandTool
     .addOption(new Option("--secret <name>", "Secret with the credentials, unless the list names one"))
     .addOption(new Option("--ca-secret <name>", "Secret with the certificate authority of BMCs"))
     .addOption(new Option("--insecure", "accept every certificate of BMCs"))
-    .addOption(new Option("--no-labels", "leave the labels of nodes alone"))
+    .addOption(new Option("--no-labels", "leave the labels of nodes alone").default(true))
     .addOption(new Option("--yes", "write it").default(false))
     .addOption(namespaceOption())
     .addOption(contextOption())
@@ -114,7 +114,7 @@ async function sourceOf(
   }
 }
 
-function planText({ steps, secrets }: ImportPlan, switchText: (spec: ImportStep["spec"]) => string): string {
+function planText({ steps, notes }: ImportPlan, switchText: (spec: ImportStep["spec"]) => string): string {
   const rows = steps.map(({ node, action, spec, labels: added, why }) => [
     node,
     action,
@@ -125,7 +125,7 @@ function planText({ steps, secrets }: ImportPlan, switchText: (spec: ImportStep[
   const summary = `${count("create")} to create, ${count("change")} to change, ${count("same")} as they are, ${count("reject")} rejected`;
   return [
     renderTable([["NODE", "ACTION", "SWITCH", "NOTE"], ...rows]),
-    ...secrets.map((text) => `${text}\n`),
+    ...notes.map((text) => `${text}\n`),
     `${summary}\n`,
   ].join("");
 }

@@ -136,7 +136,7 @@ const isWakeRequested = ({ metadata }: PowerEndpoint): boolean =>
   metadata.annotations?.[annotations.wake] !== undefined;
 
 /** Without a Ready condition no kubelet has ever reported. */
-const isRunning = ({ status }: Node): boolean =>
+export const isRunning = ({ status }: Node): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") === true;
 
 const isOn = ({ status }: PowerEndpoint): boolean => phaseOf(status, false) === "on";

@@ -1,9 +1,10 @@
-import { annotations, type LabelSelector, matchesLabels, type Node } from "../../../core/api/index.ts";
+import { annotations, CodedError, type LabelSelector, matchesLabels, type Node } from "../../../core/api/index.ts";
 import { EndpointList, hostRanges } from "../../../platform/config/index.ts";
 import { isApiError, type KubeClient, type KubeObject, plainReason, resources } from "../../../platform/kube/index.ts";
 import { type BareMetalHost, bareMetalHosts, isHostOf } from "../../../platform/switch/index.ts";
+import { listed } from "../requests.ts";
 import { readEndpoint } from "../watch/cluster-view.ts";
-import { type ImportStep, planImport, secretsOf } from "./import-plan.ts";
+import { caSecretsOf, type ImportStep, planImport, type SecretUser, secretsOf } from "./import-plan.ts";
 import { type ListedMachine, type MachineAccess, machinesByPattern } from "./machine-list.ts";
 
 type ClusterNode = KubeObject & Node & { readonly spec?: { readonly providerID?: string } };
@@ -28,8 +29,8 @@ export interface ImportOptions {
 
 export interface ImportPlan {
   readonly steps: readonly ImportStep[];
-  /** Secrets that are missing or do not name all hosts, each with what to do. */
-  readonly secrets: readonly string[];
+  /** Hosts that no node names, and Secrets that are missing or do not name all hosts, each with what to do. */
+  readonly notes: readonly string[];
 }
 
 /** Reads the cluster and decides what an import would write. */
@@ -41,67 +42,109 @@ export async function planMachineImport(source: MachineSource, options: ImportOp
   ]);
   const nodes = new Map(nodeList.items.map((node) => [node.metadata.name, node]));
   const endpoints = new Map(endpointList.items.map((item) => [item.metadata.name, readEndpoint(item)]));
-  const machines = await machinesOf(source, client, nodeList.items);
+  const { machines, notes } = await machinesOf(source, client, nodeList.items);
   const steps = planImport(machines, { nodes, endpoints }, labelNodes);
-  return { steps, secrets: await secretProblems(steps, options) };
+  return { steps, notes: [...notes, ...(await secretProblems(steps, options))] };
 }
 
 async function machinesOf(
   source: MachineSource,
   client: KubeClient,
   nodes: readonly ClusterNode[],
-): Promise<readonly ListedMachine[]> {
-  if (source.kind === "list") return source.machines;
+): Promise<FoundMachines> {
+  if (source.kind === "list") return { machines: source.machines, notes: [] };
   if (source.kind === "pattern") {
     const chosen = nodes.filter(({ metadata }) => matchesLabels(source.selector, metadata.labels));
-    return machinesByPattern(
-      source.pattern,
-      chosen.map(({ metadata }) => metadata.name),
-      source.access,
-    );
+    const names = chosen.map(({ metadata }) => metadata.name);
+    return { machines: machinesByPattern(source.pattern, names, source.access), notes: [] };
   }
-  const { namespace } = source;
-  const { items: hosts } = await client.listAll<BareMetalHost>(bareMetalHosts, { namespace });
-  return hosts.flatMap(({ metadata: { name }, spec }): ListedMachine[] => {
-    const identity = { namespace, name, machine: spec?.consumerRef?.name };
-    const node = nodes.find(({ spec: nodeSpec }) => isHostOf(identity, nodeSpec?.providerID) === true);
-    if (node === undefined) return [];
-    return [{ spec: { nodeName: node.metadata.name, metal3: { namespace, name } }, source: `BareMetalHost ${name}` }];
-  });
+  return machinesOfHosts(await hostsIn(source.namespace, client), nodes);
 }
 
-/** A Secret goes only to hosts that it names. */
+interface FoundMachines {
+  readonly machines: readonly ListedMachine[];
+  readonly notes: readonly string[];
+}
+
+async function hostsIn(namespace: string, client: KubeClient): Promise<readonly BareMetalHost[]> {
+  try {
+    return (await client.listAll<BareMetalHost>(bareMetalHosts, { namespace })).items;
+  } catch (error) {
+    if (!isApiError(error, "notFound")) throw error;
+    const message = "the cluster has no BareMetalHosts: Metal3 is not installed";
+    throw new CodedError("JOULIE_E_USAGE", message, { cause: error });
+  }
+}
+
+function machinesOfHosts(hosts: readonly BareMetalHost[], nodes: readonly ClusterNode[]): FoundMachines {
+  const machines: ListedMachine[] = [];
+  const unused: string[] = [];
+  for (const { metadata, spec } of hosts) {
+    const { name, namespace = "" } = metadata;
+    const identity = { namespace, name, machine: spec?.consumerRef?.name };
+    const nodeName = nodes.find((node) => isHostOf(identity, node.spec?.providerID) === true)?.metadata.name;
+    if (nodeName === undefined) unused.push(name);
+    else machines.push({ spec: { nodeName, metal3: { namespace, name } }, source: `BareMetalHost ${name}` });
+  }
+  const notes =
+    unused.length === 0 ? [] : [`left out, because no node names them in its provider ID: ${listed(unused)}`];
+  return { machines, notes };
+}
+
+/** Each with the command that mends it. */
 async function secretProblems(
   steps: readonly ImportStep[],
   { client, namespace }: ImportOptions,
 ): Promise<readonly string[]> {
-  const problems: string[] = [];
-  for (const [name, addresses] of secretsOf(steps)) {
+  const problems: (string | undefined)[] = [];
+  for (const [name, users] of secretsOf(steps))
+    problems.push(
+      await problemOf(name, "--from-literal=username=… --from-literal=password=…", (secret) =>
+        hostsProblem(secret, namespace, users),
+      ),
+    );
+  for (const name of caSecretsOf(steps)) problems.push(await problemOf(name, "--from-file=ca.crt", () => undefined));
+  return problems.filter((problem) => problem !== undefined);
+
+  async function problemOf(
+    name: string,
+    content: string,
+    check: (secret: KubeObject) => string | undefined,
+  ): Promise<string | undefined> {
     try {
-      const { metadata } = await client.get<KubeObject>(resources.secrets, { namespace, name });
-      const ranges = hostRanges(metadata.annotations?.[annotations.hosts] ?? "") ?? [];
-      const allowed = new EndpointList(ranges);
-      const node = (address: string) =>
-        steps.find(({ spec }) => address === (spec.redfish?.address ?? spec.webhook?.url));
-      const refused = addresses.filter((address) => {
-        const url = URL.parse(address.replaceAll("{node}", node(address)?.node ?? ""));
-        return url === null || !allowed.has(url, node(address)?.node ?? "");
-      });
-      if (refused.length > 0)
-        problems.push(
-          `Secret ${name} may not be sent to ${refused.length} of ${addresses.length} switches, such as ${refused[0]}: kubectl -n ${namespace} annotate secret ${name} ${annotations.hosts}=NETWORK`,
-        );
+      return check(await client.get(resources.secrets, { namespace, name }));
     } catch (error) {
-      if (isApiError(error, "notFound"))
-        problems.push(
-          `Secret ${name} does not exist: kubectl -n ${namespace} create secret generic ${name} --from-literal=username=… --from-literal=password=…`,
-        );
       // Who may not read Secrets may still import machines.
-      else if (!isApiError(error, "forbidden")) throw error;
+      if (isApiError(error, "forbidden")) return undefined;
+      if (!isApiError(error, "notFound")) throw error;
+      return `Secret ${name} does not exist: kubectl -n ${namespace} create secret generic ${name} ${content}`;
     }
   }
-  return problems;
 }
+
+/** More hosts are better described by their network. */
+const MAX_HOSTS = 4;
+
+/** A Secret goes only to hosts that it names. */
+function hostsProblem({ metadata }: KubeObject, namespace: string, users: readonly SecretUser[]): string | undefined {
+  const { name } = metadata;
+  const named = metadata.annotations?.[annotations.hosts];
+  const allowed = new EndpointList(hostRanges(named ?? "") ?? []);
+  const refused = users.filter(({ node, address }) => {
+    const url = URL.parse(address);
+    return url === null || !allowed.has(url, node);
+  });
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const hosts = [...new Set(refused.map(({ address }) => hostOf(address)))];
+  const missing = hosts.length > MAX_HOSTS ? ["NETWORK"] : hosts;
+  const value = [...(named === undefined ? [] : [named]), ...missing].join(",");
+  const command = `kubectl -n ${namespace} annotate --overwrite secret ${name} ${annotations.hosts}=${value}`;
+  return `Secret ${name} may not be sent to ${refused.length} of ${users.length} switches, such as ${first.address}: ${command}`;
+}
+
+/** As the annotation names a host: https is what it means without a scheme. */
+const hostOf = (address: string): string => URL.parse(address)?.origin.replace(/^https:\/\//, "") ?? address;
 
 /** Writes what was planned. Returns what failed; one machine never stops the others. */
 export async function importMachines(client: KubeClient, steps: readonly ImportStep[]): Promise<readonly string[]> {

@@ -48,12 +48,22 @@ describe("planImport", () => {
     ]);
   });
 
-  it("SLP-81 collects the addresses that each Secret is for", () => {
+  it("SLP-81 collects the machines that each Secret is for", () => {
     const steps = plan([
       redfish("n1", "https://a", "bmc"),
       redfish("n2", "https://b", "bmc"),
       redfish("cp", "https://c", "bmc"),
     ]);
-    expect(secretsOf(steps)).toEqual(new Map([["bmc", ["https://a", "https://b"]]]));
+    expect(secretsOf(steps)).toEqual(
+      new Map([
+        [
+          "bmc",
+          [
+            { node: "n1", address: "https://a" },
+            { node: "n2", address: "https://b" },
+          ],
+        ],
+      ]),
+    );
   });
 });

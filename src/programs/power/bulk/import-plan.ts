@@ -88,14 +88,28 @@ export function switchText(spec: PowerEndpointSpec): string {
 const typeOf = (spec: PowerEndpointSpec): EndpointType | undefined =>
   endpointTypes.find((type) => spec[type] !== undefined);
 
-/** Secrets with credentials, each with the addresses of the machines that use it. */
-export function secretsOf(steps: readonly ImportStep[]): ReadonlyMap<string, readonly string[]> {
-  const secrets = new Map<string, string[]>();
-  for (const { action, spec } of steps) {
+/** A machine whose switch gets a Secret. */
+export interface SecretUser {
+  readonly node: string;
+  readonly address: string;
+}
+
+/** Secrets with credentials, each with the machines that use it. */
+export function secretsOf(steps: readonly ImportStep[]): ReadonlyMap<string, readonly SecretUser[]> {
+  const secrets = new Map<string, SecretUser[]>();
+  for (const { node, action, spec } of steps) {
     const { credentialsSecretRef } = spec.redfish ?? spec.webhook ?? {};
     const address = spec.redfish?.address ?? spec.webhook?.url;
     if (action === "reject" || credentialsSecretRef === undefined || address === undefined) continue;
-    secrets.set(credentialsSecretRef.name, [...(secrets.get(credentialsSecretRef.name) ?? []), address]);
+    const users = secrets.get(credentialsSecretRef.name) ?? [];
+    secrets.set(credentialsSecretRef.name, users);
+    users.push({ node, address: address.replaceAll("{node}", node) });
   }
   return secrets;
+}
+
+/** Secrets with certificate authorities, which are sent to no machine. */
+export function caSecretsOf(steps: readonly ImportStep[]): ReadonlySet<string> {
+  const used = steps.filter(({ action }) => action !== "reject");
+  return new Set(used.flatMap(({ spec }) => spec.redfish?.caSecretRef?.name ?? []));
 }

@@ -1,9 +1,9 @@
-import { annotations, asleepTaint, isReady, isWakeProven, type Node } from "../../../core/api/index.ts";
+import { annotations, asleepTaint, isWakeProven, type Node } from "../../../core/api/index.ts";
 import { hasControlPlaneRole, zoneOf } from "../../../core/sleep/index.ts";
 import { isoTime, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type KubeClient, type KubeObject, plainReason, resources } from "../../../platform/kube/index.ts";
-import { type TestResult, testWake } from "../requests.ts";
+import { isRunning, type TestResult, testWake } from "../requests.ts";
 import { isTest } from "../steps/node-case.ts";
 import { readEndpoint } from "../watch/cluster-view.ts";
 import { cordon, drain, hasToMove, type MovablePod, uncordon, whyStuck } from "./drain.ts";
@@ -206,7 +206,7 @@ type NodeObject = KubeObject & Node;
 const candidateOf = (node: NodeObject): Omit<TestCandidate, "pods"> => ({
   node: node.metadata.name,
   zone: zoneOf(node.metadata.labels),
-  isUp: isReady(node) && node.spec?.taints?.some(({ key }) => key === asleepTaint.key) !== true,
+  isUp: isRunning(node) && node.spec?.taints?.some(({ key }) => key === asleepTaint.key) !== true,
   barrier: hasControlPlaneRole(node.metadata.labels) ? "a control-plane node is never switched off" : undefined,
 });
 
