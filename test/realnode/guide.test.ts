@@ -1,12 +1,10 @@
 // Runs every command of the guides for administrators on a real node, in the order in which an administrator would.
-import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
 import { createMachineFiles, differences, drawPower, readTree } from "../agent/machine-files.ts";
-import { buildControlPlane } from "../controlplane/build.ts";
-import { buildHelm } from "../controlplane/helm.ts";
+import { blocks, commandRunner, type RunCommands } from "./guide-commands.ts";
 import { type RealNode, startRealNode } from "./node.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -15,8 +13,6 @@ const install = guide("install");
 /** Guides for an administrator who has installed Joulie. */
 const others = ["upgrade", "security", "troubleshooting", "hardware", "faq"].map(guide);
 
-const blocks = (text: string, language: string): string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) => block);
 const commands = (...texts: readonly string[]): string => texts.flatMap((text) => blocks(text, "sh")).join("\n");
 const shape = { cpus: 8, packages: 2, gpus: 0 };
 
@@ -36,6 +32,7 @@ function parts(): readonly [string, string, string] {
 describe("the guides for administrators", () => {
   let node: RealNode;
   let folder: string;
+  let runCommands: RunCommands;
   let stopDrawing: () => void;
   let original: ReadonlyMap<string, string>;
   const sys = () => join(folder, "sys");
@@ -50,12 +47,7 @@ describe("the guides for administrators", () => {
     // The guide's machine has real packages, which draw power.
     stopDrawing = drawPower(folder, shape, 100);
     await node.tagImage("localhost/pause:1", "registry.k8s.io/pause:3.10");
-    const bin = join(folder, "bin");
-    mkdirSync(bin);
-    const built = await buildControlPlane();
-    if (!built.available) throw new Error(built.reason);
-    writeTool(join(bin, "kubectl"), `${built.path} kubectl`);
-    writeTool(join(bin, "helm"), await buildHelm());
+    runCommands = await commandRunner(node, folder);
     // The guide's values, and a copy of sysfs in place of the machine's own.
     const [values = ""] = blocks(install, "yaml");
     const host = { sysPath: sys(), procPath: join(folder, "proc"), statePath: join(folder, "state") };
@@ -69,17 +61,10 @@ describe("the guides for administrators", () => {
   });
 
   const run = async (script: string): Promise<string> =>
-    shell(
+    runCommands(
       script
         .replaceAll("my-values.yaml", join(folder, "my-values.yaml"))
         .replaceAll("joulie-scheduler.yaml", schedulerFile()),
-      {
-        PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
-        KUBECONFIG: node.admin.kubeconfig,
-        HOME: folder,
-        NODE: node.name,
-        CONTAINERD_ADDRESS: join(node.folder, "containerd/c.sock"),
-      },
     );
 
   it("lead to watts and a proven cap, with every command as written", async () => {
@@ -125,20 +110,3 @@ describe("the guides for administrators", () => {
     expect(lines.filter((line) => !commands(install).split("\n").includes(line))).toEqual([]);
   });
 });
-
-function writeTool(path: string, command: string): void {
-  writeFileSync(path, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
-}
-
-async function shell(script: string, env: Readonly<Record<string, string>>): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn("sh", ["-exc", `exec 2>&1\n${script}`], { cwd: root, env: { ...process.env, ...env } });
-    let output = "";
-    child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-    child.on("error", reject);
-    child.on("close", (code) => {
-      if (code === 0) resolve(output);
-      else reject(new Error(`the guide's commands ended with ${code}:\n${output.slice(-6000)}`));
-    });
-  });
-}

@@ -9,6 +9,8 @@ export interface Network {
   readonly nodeAddress: string;
   /** The address at which this process reaches the programs inside. */
   readonly outerAddress: string;
+  /** The address at which pods reach this process. */
+  readonly hostAddress: string;
   remove(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ export async function createNetwork(name: string): Promise<Network> {
   const link = `jl${process.pid}`;
   const third = process.pid % 250;
   const fourth = (Math.floor(process.pid / 250) % 64) * 4;
+  const hostAddress = `169.254.${third}.${fourth + 1}`;
   const outerAddress = `169.254.${third}.${fourth + 2}`;
   const inside = [`--net=/var/run/netns/${name}`];
   const within = async (...command: string[]) => run("nsenter", [...inside, ...command]);
@@ -33,7 +36,7 @@ export async function createNetwork(name: string): Promise<Network> {
   try {
     await run("ip", ["netns", "add", name]);
     await run("ip", ["link", "add", link, "type", "veth", "peer", "name", "outer", "netns", name]);
-    await run("ip", ["address", "add", `169.254.${third}.${fourth + 1}/30`, "dev", link]);
+    await run("ip", ["address", "add", `${hostAddress}/30`, "dev", link]);
     await run("ip", ["link", "set", link, "up"]);
     await within("ip", "link", "set", "lo", "up");
     await within("ip", "address", "add", `${outerAddress}/30`, "dev", "outer");
@@ -47,5 +50,5 @@ export async function createNetwork(name: string): Promise<Network> {
     await remove();
     throw error;
   }
-  return { name, enter: ["nsenter", ...inside], nodeAddress, outerAddress, remove };
+  return { name, enter: ["nsenter", ...inside], nodeAddress, outerAddress, hostAddress, remove };
 }

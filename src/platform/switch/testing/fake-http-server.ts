@@ -40,11 +40,11 @@ export class FakeHttpServer {
   }
 
   /** Returns the URL of the server. */
-  async listen(): Promise<string> {
+  async listen(host = "127.0.0.1"): Promise<string> {
     await new Promise<void>((resolve) => {
-      this.#server.listen({ port: 0, host: "127.0.0.1" }, resolve);
+      this.#server.listen({ port: 0, host }, resolve);
     });
-    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://${host}:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async close(): Promise<void> {
