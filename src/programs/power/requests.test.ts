@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { milliseconds } from "../../core/units/index.ts";
 import { resources } from "../../platform/kube/index.ts";
+import { PowerSwitchError } from "../../platform/switch/index.ts";
 import { releaseFromWake, testWake, wake } from "./requests.ts";
 import { PowerTestHarness } from "./testing/power-test-harness.ts";
 
@@ -84,5 +85,28 @@ describe("requests to the power program", () => {
     await harness.until(() => request.ended);
     expect(request.result).toMatchObject({ result: "proven", message: expect.stringMatching(/^awake after \d+ s$/) });
     expect(steps).toContain("ready");
+  });
+
+  it("SLP-82 withdraws a test that does not begin, so that it does not begin when nobody waits for it", async () => {
+    const machine = await harness.createNode("a", { proven: false });
+    const { user: client, clock } = harness;
+    const request = requested(testWake({ client, clock, timeout, node: "a" }));
+    await harness.until(() => request.ended);
+    const message = "the test did not begin within 5m: does joulie power run?";
+    expect(request.result).toEqual({ result: "skipped", message });
+    harness.start();
+    await harness.advance(600);
+    expect(machine.offCalls).toBe(0);
+  });
+
+  it("SLP-82 says that a switch does not answer", async () => {
+    const machine = await harness.createNode("a", { proven: false });
+    machine.failure = new PowerSwitchError("network", "no response (ECONNREFUSED)");
+    harness.start();
+    const { user: client, clock } = harness;
+    const request = requested(testWake({ client, clock, timeout, node: "a" }));
+    await harness.until(() => request.ended);
+    const message = expect.stringMatching(/^the test did not begin within 5m: .*ECONNREFUSED/) as string;
+    expect(request.result).toEqual({ result: "skipped", message });
   });
 });

@@ -49,6 +49,11 @@ const createNodes = async (count: number): Promise<string[]> => {
 const isProven = async (name: string) =>
   (await harness.user.get<KubeObject & PowerEndpoint>(resources.powerEndpoints, { name })).status?.wakeProven === true;
 
+const cordoned = async (): Promise<readonly string[]> => {
+  const { items } = await harness.user.listAll<KubeObject & { spec?: { unschedulable?: boolean } }>(resources.nodes);
+  return items.filter(({ spec }) => spec?.unschedulable === true).map(({ metadata }) => metadata.name);
+};
+
 describe("testWakes", () => {
   it("SLP-82 proves the wakes of all nodes, a few at a time", async () => {
     const names = await createNodes(25);
@@ -116,5 +121,36 @@ describe("testWakes", () => {
       name: "n0",
     });
     expect([node.spec?.unschedulable, node.metadata.annotations ?? {}]).toEqual([undefined, {}]);
+  });
+
+  it("SLP-82 goes on after an outage of the API server, and leaves nothing cordoned", async () => {
+    await createNodes(20);
+    const controller = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "1", controller: true };
+    for (const name of ["n0", "n1"]) await harness.createPod(`web-${name}`, name, { ownerReferences: [controller] });
+    harness.start();
+    const run = rolling({ names: ["n0", "n1", "n2"], drain: true });
+    await harness.until(async () => (await harness.step("n0")) !== undefined, "the test of n0");
+    const end = harness.api.faults.add({ fault: { kind: "refused" } });
+    await harness.advance(60);
+    end();
+    expect(await ended(run)).toEqual({ n0: "proven", n1: "proven", n2: "proven" });
+    expect(await cordoned()).toEqual([]);
+  });
+
+  it("SLP-82 does not take a node for down whose test ends while the cluster is read", async () => {
+    await createNodes(2);
+    harness.start();
+    const isListOfPods = ({ path }: { readonly path: string }) => decodeURIComponent(path).includes("spec.nodeName!=,");
+    harness.api.faults.add({ fault: { kind: "latency", length: milliseconds(20_000) }, when: isListOfPods });
+    expect(await ended(rolling())).toEqual({ n0: "proven", n1: "proven" });
+  });
+
+  it("SLP-83 goes on with a test that a killed run has begun", async () => {
+    await createNodes(3);
+    harness.start();
+    await harness.requestTest("n1");
+    await harness.until(async () => harness.isTainted("n1"), "the test of n1");
+    expect(await ended(rolling())).toEqual({ n0: "proven", n1: "proven", n2: "proven" });
+    expect(harness.machine("n1").offCalls).toBe(1);
   });
 });
