@@ -87,25 +87,42 @@ describe("the three commands of the README", () => {
     fleet = await Promise.race([serving, done.then((): never => expect.fail("the fleet has ended"))]);
     await fleet.registered;
   };
-  /** The real node has the processor of the simulated ones. */
-  const createMachine = async () => {
+  /** All nodes have the same processors, because a node sleeps only beside awake ones of its kind. */
+  const equalize = async () => {
+    const { cpuModel, cpuSockets, cpuCores, gpuModel, gpuCount } = declaredHardwareLabels;
+    const model = "Intel-Xeon-Platinum-8480";
+    const labels = { [cpuModel]: model, [cpuSockets]: "2", [cpuCores]: "112", [gpuModel]: null, [gpuCount]: null };
+    for (const name of machines) await node.api.mergePatch(`/api/v1/nodes/${name}`, { metadata: { labels } });
     createMachineFiles(folder, shape);
-    const [{ metadata } = { metadata: { labels: {} as Readonly<Record<string, string>> } }] = (await nodes()).filter(
-      (one) => one.metadata.name === machines[0],
-    );
     const cpuinfo = join(folder, "proc/cpuinfo");
-    const model = `model name\t: ${metadata.labels[declaredHardwareLabels.cpuModel] ?? ""}`;
-    writeFileSync(cpuinfo, readFileSync(cpuinfo, "utf8").replace(/^model name.*$/gm, model));
+    writeFileSync(cpuinfo, readFileSync(cpuinfo, "utf8").replace(/^model name.*$/gm, `model name\t: ${model}`));
     original = readTree(sys());
     ends.unshift(drawPower(folder, shape, 100));
   };
+  const createPod = async (name: string, on: string, cpu: string, annotations: Readonly<Record<string, string>> = {}) =>
+    node.api.create("/api/v1/namespaces/default/pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, annotations, labels: { "joulie.io/simulated": "true" } },
+      spec: {
+        nodeSelector: { "kubernetes.io/hostname": on },
+        tolerations: [{ key: "joulie.io/simulated", operator: "Exists" }],
+        containers: [{ name: "main", image: "none", resources: { requests: { cpu } } }],
+        terminationGracePeriodSeconds: 1,
+      },
+    });
+  const runs = async (name: string) =>
+    node.until(`pod ${name} runs`, async () => {
+      const path = `/api/v1/namespaces/default/pods/${name}`;
+      return (await node.api.get<{ readonly status: { readonly phase: string } }>(path)).status.phase === "Running";
+    });
 
   beforeAll(async () => {
     node = await startRealNode();
     folder = join(node.folder, "readme");
     mkdirSync(folder);
     await startFleet();
-    await createMachine();
+    await equalize();
     const url = await webhook.listen(node.network.hostAddress);
     const lines = machines.map((name) => `${name},${url}/{node},webhook`);
     writeFileSync(join(folder, "hosts.csv"), ["node,address,type", ...lines, ""].join("\n"));
@@ -114,6 +131,8 @@ describe("the three commands of the README", () => {
     const values = {
       image: { repository: "localhost/joulie", tag: "dev", pullPolicy: "Never" },
       agent: { host, env: times },
+      // Simulated nodes have no agents, for which it would wait.
+      check: { timeout: "5s" },
       operator: { env: { ...times, SLEEP_AFTER: "2s", PROFILE_MIN_DWELL: "2s" } },
     };
     writeFileSync(join(folder, "my-values.yaml"), stringify(values));
@@ -160,7 +179,11 @@ describe("the three commands of the README", () => {
     }
   });
 
-  it("PRE-06 the third one caps the node that runs pods, and lets idle machines sleep", async () => {
+  it("PRE-06 the third one caps a node without performance pods, and lets idle machines sleep", async () => {
+    // It needs a node at full speed, and does not fit on the real one.
+    const performance = { "joulie.io/workload-class": "performance" };
+    await createPod("work", machines[0] ?? "", "16", performance);
+    await runs("work");
     await command(commands[2]);
     await node.until("the real node is capped", async () => {
       expect((await twin(node.name)).status?.controlStatus?.cpu?.result).toBe("applied");
@@ -168,26 +191,13 @@ describe("the three commands of the README", () => {
     });
     await node.until("a machine is off", () => Promise.resolve(off().length > 0));
     expect(await asleep()).toEqual(expect.arrayContaining([...off()]));
+    expect(off()).not.toContain(machines[0]);
   });
 
   it("PRE-06 a machine wakes for a pod", async () => {
     const [name = ""] = off();
-    await node.api.create("/api/v1/namespaces/default/pods", {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "late", labels: { "joulie.io/simulated": "true" } },
-      spec: {
-        nodeSelector: { "kubernetes.io/hostname": name },
-        tolerations: [{ key: "joulie.io/simulated", operator: "Exists" }],
-        containers: [{ name: "main", image: "none" }],
-        terminationGracePeriodSeconds: 1,
-      },
-    });
-    await node.until("the pod runs", async () => {
-      const path = "/api/v1/namespaces/default/pods/late";
-      const { status } = await node.api.get<{ readonly status: { readonly phase: string } }>(path);
-      return status.phase === "Running";
-    });
+    await createPod("late", name, "1");
+    await runs("late");
     expect(pressed.at(-1)).toBe(`${name} on`);
     expect(await asleep()).not.toContain(name);
   });
