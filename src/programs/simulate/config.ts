@@ -14,7 +14,7 @@ import {
   quantity,
   text,
 } from "../../platform/config/index.ts";
-import { arms, CONTENDER, type Contender, contenderName, parseContender } from "./contenders.ts";
+import { arms, CONTENDER, type Contender, contenderName, parseContender, presetArms } from "./contenders.ts";
 import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 
 export const clusters = ["exp04", "mixed"] as const;
@@ -28,7 +28,7 @@ const members = {
   ...flagsOnly("What is run", {
     ARM: text({
       allowed: CONTENDER,
-      about: `Placement: ${arms.join(", ")}; unset = joulie. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
+      about: `Placement: ${arms.join(", ")}, or a preset: ${presetArms.join(", ")}; unset = joulie. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
     }),
     COMPARE: text({
       allowed: `a comma-separated list; the others are compared with the first; each is ${CONTENDER}`,
