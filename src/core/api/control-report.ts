@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { block, choiceField, percentageField, power, textField, timestampField } from "./fields.ts";
 
-export const controlResults = ["applied", "blocked", "error", "none"] as const;
+const controlResults = ["applied", "blocked", "error", "none"] as const;
 export type ControlResult = (typeof controlResults)[number];
 
 const outcome = () => ({

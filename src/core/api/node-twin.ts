@@ -20,10 +20,10 @@ import { namedAfterNode, withRules } from "./rules.ts";
 export const schedulableClasses = ["performance", "eco", "draining", "asleep", "unknown"] as const;
 export type SchedulableClass = (typeof schedulableClasses)[number];
 
-export const powerSources = ["kepler", "utilization", "static", "agent", "http", "prometheus"] as const;
+const powerSources = ["kepler", "utilization", "static", "agent", "http", "prometheus"] as const;
 export type PowerSource = (typeof powerSources)[number];
 
-export const wantedPowerStates = ["on", "off"] as const;
+const wantedPowerStates = ["on", "off"] as const;
 export type WantedPowerState = (typeof wantedPowerStates)[number];
 export const nodePowerStates = ["on", "stopping", "off", "waking", "failed"] as const;
 export type NodePowerState = (typeof nodePowerStates)[number];

@@ -52,7 +52,7 @@ export type CpuAction =
   | { readonly kind: "checkThrottle"; readonly throttlePct: Percent }
   | { readonly kind: "restoreThrottle" };
 
-export interface CpuPlanReport {
+interface CpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }

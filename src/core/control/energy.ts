@@ -31,7 +31,7 @@ export interface EnergyCounter {
 }
 
 /** Why two samples give no reading. It is reported, so that a missing value has a reason and never becomes 0 W. */
-export type DroppedReading = "no time passed" | "unreadable" | "gap too long" | "counter reset" | "implausible";
+type DroppedReading = "no time passed" | "unreadable" | "gap too long" | "counter reset" | "implausible";
 
 export type EnergyReading =
   | { readonly power: Watts; readonly dropped?: never }

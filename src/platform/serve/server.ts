@@ -38,7 +38,7 @@ export interface ServeOptions {
 }
 
 /** Limits that protect clients from each other. */
-export interface ServeLimits {
+interface ServeLimits {
   /** The time from the connection to the end of the request. */
   readonly request: Milliseconds;
   /** The time from the request until the client has read the last byte. */

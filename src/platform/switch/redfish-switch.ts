@@ -4,7 +4,7 @@ import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitch
 import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, type SwitchRequest } from "./switch-http.ts";
 import { uuidIn } from "./system-uuid.ts";
 
-export interface RedfishCredentials {
+interface RedfishCredentials {
   readonly username: string;
   readonly password: string;
 }

@@ -42,7 +42,7 @@ export interface EnergyContext {
 }
 
 /** The node's power is unknown, so it gets the `headroom` score. */
-export interface UnknownEnergy {
+interface UnknownEnergy {
   readonly fallback: "unknown hardware";
 }
 

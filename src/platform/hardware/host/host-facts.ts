@@ -11,7 +11,7 @@ export interface HostFacts {
   readonly warnings: readonly string[];
 }
 
-export interface CpuFacts {
+interface CpuFacts {
   /** The model name from /proc/cpuinfo; on ARM the name of the core. */
   readonly model?: string;
   readonly vendor?: string;
