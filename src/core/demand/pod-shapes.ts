@@ -34,7 +34,7 @@ export class PodShapes {
   }
 
   requestsOf(pod: Pod): PodRequests {
-    const { requests } = fitRequests(pod);
+    const requests = fitRequests(pod);
     const key = Array.from(requests, ([resource, amount]) => `${resource}=${amount}`)
       .toSorted()
       .join(" ");

@@ -149,5 +149,5 @@ const finished: PodSummary = {
   constraint: "general",
   workloadClass: "standard",
   performanceSensitive: false,
-  demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+  demand: { cpuCores: 0, gpus: new Map() },
 };

@@ -12,7 +12,7 @@ import {
   type NodeTwin,
   type WantedPower,
 } from "../api/index.ts";
-import { isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
+import { allocatableOf, isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
 import {
   hasControlPlaneRole,
   planSleep,
@@ -23,7 +23,6 @@ import {
 } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
-import { noResources, totalsOf } from "./node-fit.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
@@ -160,12 +159,12 @@ const isDown = (twin: NodeTwin | undefined): boolean =>
   (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
 
 function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["settings"]): SleepNode["fit"] {
-  const { metadata, spec, status } = node;
+  const { metadata, spec } = node;
   // The taints of a node that has just come back are removed seconds after it is on and Ready. Until then a pod that it was woken
   // for must not wake another one.
   const isPassing = (key: string) => key === asleepTaint.key || ((sleeps || isReady(node)) && unreadyTaints.has(key));
   const taints = (spec?.taints ?? []).filter(({ key }) => !isPassing(key));
-  const allocatable = totalsOf(status?.allocatable ?? status?.capacity ?? noResources);
+  const allocatable = allocatableOf(node);
   const own = metadata.labels ?? {};
   // fit_aware_v1 makes the node performance if a pod needs that.
   const otherLabels =

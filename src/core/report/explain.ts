@@ -232,10 +232,10 @@ function kubePointsOf(
   profile: ExplainSettings["kubeProfile"],
 ): number {
   const node = kubeResources(allocatable);
-  const asked = kubeResources(fitRequests(pod).requests);
+  const asked = kubeResources(fitRequests(pod));
   let assumed = { milliCpu: 0, memory: 0 };
   for (const other of pods) {
-    const { milliCpu, memory } = nonZeroRequests(kubeResources(fitRequests(other).requests));
+    const { milliCpu, memory } = nonZeroRequests(kubeResources(fitRequests(other)));
     assumed = { milliCpu: assumed.milliCpu + milliCpu, memory: assumed.memory + memory };
   }
   if (profile === "energy") return allocationScore(node, assumed, nonZeroRequests(asked), "MostAllocated");

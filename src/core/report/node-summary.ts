@@ -10,7 +10,7 @@ import {
   type Profile,
   type SchedulableClass,
 } from "../api/index.ts";
-import { fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
+import { allocatableOf, fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
 import { type Eligibility, eligibilityOf, isTwinOf, pinFrom, pinnedUntil } from "../policy/index.ts";
 import {
   between,
@@ -25,7 +25,6 @@ import {
   watts,
 } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { allocatableOf } from "./kube-checks.ts";
 
 /** What the agent last did to one device. */
 export interface ControlReceipt {
@@ -231,7 +230,7 @@ function allocationOf(node: Node, pods: readonly Pod[] | undefined): Allocation 
   let cpus = 0;
   let gpus = 0;
   for (const pod of pods) {
-    const asked = podRequests(fitRequests(pod).requests);
+    const asked = podRequests(fitRequests(pod));
     cpus += asked.amounts.get("cpu") ?? 0;
     gpus += asked.gpus;
   }

@@ -64,7 +64,7 @@ export interface AskingPod {
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export function askingPodOf(pod: Pod, now: Instant): AskingPod {
-  const { requests } = fitRequests(pod);
+  const requests = fitRequests(pod);
   return {
     uid: pod.metadata?.uid,
     isOfNode: isOfNode(pod),

@@ -7,11 +7,10 @@ import { defaultScoringSettings } from "./formula.ts";
 import { ScoringKernel } from "./kernel.ts";
 
 const now = instant(Date.UTC(2026, 2, 1, 12));
-const nothing: PodDemand = { cpuCores: 0, gpus: new Map(), unreadable: [] };
+const nothing: PodDemand = { cpuCores: 0, gpus: new Map() };
 const asking = (cpuCores: number, gpus: Record<string, number> = {}): PodDemand => ({
   cpuCores,
   gpus: new Map(Object.entries(gpus)),
-  unreadable: [],
 });
 
 interface Sketch {

@@ -1,7 +1,12 @@
 import type { Labels, NodeTaint, Pod, ResourceList } from "../../../core/api/index.ts";
-import { fitRequests, type NodeConstraint, nodeConstraintOf, type ResourceTotals } from "../../../core/demand/index.ts";
+import {
+  allocatableOf,
+  fitRequests,
+  type NodeConstraint,
+  nodeConstraintOf,
+  type ResourceTotals,
+} from "../../../core/demand/index.ts";
 import { type KubeResources, kubeResources } from "../../../core/scoring/index.ts";
-import { parseQuantity } from "../../../core/units/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
 
 /** The scheduler's view of a pod. */
@@ -42,7 +47,7 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
   const active = pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
   const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
   const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
-  const { requests } = fitRequests(pod);
+  const requests = fitRequests(pod);
   const waitingPod = (): WaitingPod => {
     const constraint = nodeConstraintOf(pod);
     return { object: pod, constraint, priority, shape: JSON.stringify([[...requests], constraint]) };
@@ -78,14 +83,9 @@ interface FullNode extends KubeObject {
 }
 
 export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNode {
-  const { metadata, spec, status } = given as FullNode;
+  const { metadata, spec } = given as FullNode;
   // As the API server does, allocatable defaults to capacity.
-  const resources = status?.allocatable ?? status?.capacity ?? {};
-  const amounts = Object.entries(resources).flatMap(([name, text]): [string, number][] => {
-    const amount = parseQuantity(String(text));
-    return amount.ok ? [[name, amount.value]] : [];
-  });
-  const allocatable = new Map(amounts);
+  const allocatable = allocatableOf(given as FullNode);
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},

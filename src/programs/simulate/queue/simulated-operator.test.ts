@@ -107,7 +107,7 @@ describe("SimulatedOperator", () => {
     operator.pass(60, 100);
     const uncapped = { cpuWattsPerPackage: undefined, gpuWattsPerBoard: undefined };
     expect([...enforcedBy(operator).values()]).toEqual(machines.map(() => uncapped));
-    const demand = { cpuCores: 1, gpus: new Map<string, number>(), unreadable: [] };
+    const demand = { cpuCores: 1, gpus: new Map<string, number>() };
     // An idle node scores far above 50, the neutral score of a node without a twin.
     expect(operator.kernel.score(operator.kernel.slotOf("node-00000"), demand, "standard")).toBeGreaterThan(60);
   });

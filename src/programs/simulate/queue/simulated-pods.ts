@@ -41,7 +41,7 @@ export class SimulatedPods {
         constraint: "general",
         workloadClass: performance ? "performance" : "standard",
         performanceSensitive: performance,
-        demand: { cpuCores: cores, gpus: new Map(gpuAmounts), unreadable: [] },
+        demand: { cpuCores: cores, gpus: new Map(gpuAmounts) },
         requests: podRequests(new Map([["cpu", cores], ...gpuAmounts])),
         ...((performance || allArrivals !== undefined) && {
           nodes: board === ANY_BOARD ? anyNode : (bound.get(board) ?? anyNode),

@@ -86,6 +86,6 @@ const performancePodOn = (node: string | undefined): PodSummary => ({
   constraint: "general",
   workloadClass: "performance",
   performanceSensitive: true,
-  demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+  demand: { cpuCores: 0, gpus: new Map() },
 });
 const pendingPod = performancePodOn(undefined);
