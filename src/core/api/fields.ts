@@ -72,7 +72,6 @@ export const choiceField = <const Values extends readonly [string, ...string[]]>
 export const block = <const Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
 
-/** Declares the value that a reader uses when this required value is invalid. */
 export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
   readFallbacks.add(schema, { value });
   return schema;

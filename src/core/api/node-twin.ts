@@ -205,7 +205,6 @@ export function awaitedPodOf(twinStatus: NodeTwinStatus | undefined): AwaitedPod
   return { pod, uid, ...(priority !== undefined && { priority }), since: instant(since), until: instant(until), spare };
 }
 
-/** Whether the node is kept free now. */
 export const isKeptFree = (awaited: AwaitedPod | undefined, now: Instant): awaited is AwaitedPod =>
   awaited !== undefined && now < awaited.until && awaited.since <= now + ALLOWED_AHEAD;
 

@@ -17,7 +17,6 @@ import { namedAfterNode, needsExactlyOneOf, withRules } from "./rules.ts";
 
 const endpointTypes = ["redfish", "metal3", "webhook"] as const;
 const switchStates = ["on", "off", "unknown"] as const;
-/** What a power switch says about its machine. */
 export type SwitchState = (typeof switchStates)[number];
 const powerResults = ["succeeded", "failed"] as const;
 const operationTypes = ["sleep", "wake"] as const;

@@ -18,7 +18,6 @@ export interface CapDevice {
   readonly original?: Watts | undefined;
   /** The largest value that the limit register can hold. A larger one would overflow: 4096 W would become 0 W. */
   readonly registerLimit?: Watts | undefined;
-  /** The resolution of the limit. */
   readonly step?: Watts | undefined;
 }
 

@@ -13,7 +13,6 @@ import {
   watts,
 } from "../units/index.ts";
 
-/** One reading of an energy counter. */
 export interface EnergyCounterSample {
   readonly energy: Joules;
   /** Monotonic time: a step of 20 s on the wall clock would halve the watts of a tick. */

@@ -16,7 +16,6 @@ export interface PackageCap {
   readonly clamped?: string | undefined;
 }
 
-/** The requested caps of all packages of a node. */
 export type PackageCaps =
   | Exclude<CapResolution, { readonly kind: "watts" }>
   | { readonly kind: "watts"; readonly caps: readonly PackageCap[] };

@@ -85,7 +85,6 @@ export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
   return { constraints, performancePods, performancePodsByNode, waits: recorder.waits };
 }
 
-/** The active pods of each node. */
 export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
   const byNode = new Map<string, PodSummary[]>();
   for (const pod of pods) {

@@ -72,7 +72,6 @@ function raise(totals: Map<string, number>, least: ResourceTotals): void {
 const amountsOfNode = memoize((list: ResourceList) => amountsIn(list));
 const noResources: ResourceList = {};
 
-/** The resources that a node offers to pods. */
 export const allocatableOf = ({ status }: Pick<Node, "status">): ResourceTotals =>
   amountsOfNode(status?.allocatable ?? status?.capacity ?? noResources);
 

@@ -194,7 +194,6 @@ export class FitTable<Node extends FitNode = FitNode> {
     return best;
   }
 
-  /** Whether the pod fits on the node when that is empty. */
   fitsWhenEmpty(index: number, requests: PodRequests, nodes: NodeConstraint): boolean {
     return this.#admittedBy(nodes)[index] === 1 && missingShare(index, this.#needsOf(requests)) < Infinity;
   }

@@ -68,10 +68,8 @@ export const THERMAL_DEFAULTS = {
   hotClock: 0.6,
 } as const;
 
-/** Builds the model of a node from a specification. */
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
 
-/** Builds the model of a node from its hardware view. */
 export const nodeModelOf = (hardware: HardwareView, gpuSpeed = 1): NodeModel =>
   withThermal(nodePowerModelOf(hardware), gpuSpeed);
 

@@ -27,7 +27,6 @@ import {
 } from "./operation.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
-/** An event that the simulation itself caused. */
 export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
   /** The node became too hot and throttles, or cooled down and stopped throttling. */
@@ -35,7 +34,6 @@ export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   /** A shutdown ended (off), or a boot (on or failed). */
   | { readonly kind: "switched"; readonly at: Seconds; readonly power: NodePowerState };
 
-/** The start time and start temperature of a node. */
 export interface SimulatedNodeStart {
   readonly at?: Seconds | undefined;
   readonly ambient?: Celsius | undefined;

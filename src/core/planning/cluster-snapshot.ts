@@ -31,7 +31,6 @@ export interface ClusterSnapshot {
   readonly nodesCurrent: boolean;
 }
 
-/** The number of active performance-sensitive pods on a node. */
 export function performancePodsOn(snapshot: Pick<ClusterSnapshot, "podsOn">, node: string): number {
   let count = 0;
   for (const { active, performanceSensitive } of snapshot.podsOn(node)) if (active && performanceSensitive) count++;

@@ -27,7 +27,6 @@ interface ModelCaps {
   readonly maxCapWatts: Watts;
 }
 
-/** The part of a HardwareView that caps depend on. */
 export interface CapHardware {
   readonly cpu: Pick<CpuView, "match" | "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
   readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;

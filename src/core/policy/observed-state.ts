@@ -51,7 +51,6 @@ export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTw
   return !ownedByNode;
 }
 
-/** The initial state of every node. */
 const initial: ProfileState = { state: "ActivePerformance", caps: "performance" };
 
 /** A performance node has performance caps by definition. */

@@ -77,7 +77,6 @@ export const exceeds = (power: Watts, cap: Watts | undefined): boolean =>
 /** Newton's method converges quadratically on this convex curve: six steps are enough. */
 const STEPS = 8;
 
-/** The highest clock whose factor is at most this one. */
 function clockFor(model: ClockModel, factor: number): number {
   const { slowest, staticShare, voltageFloor, floorClock } = model;
   if (factor >= 1) return 1;

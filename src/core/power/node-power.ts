@@ -32,7 +32,6 @@ export interface NodeSpec {
   readonly gpu?: (DeviceSpec & { readonly boards: number }) | undefined;
 }
 
-/** Builds the power model of a node from a specification. */
 export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
   const packages = atLeastOne(cpu.packages);
   const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MAX_PARTS, gpu.boards) : 0;

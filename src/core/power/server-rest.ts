@@ -19,7 +19,6 @@ export interface RestOfServer {
  * already contains most of the idle power of DRAM and fans. What is left is small.
  */
 export const REST_OF_SERVER = {
-  /** Watts for each CPU package. */
   idlePerPackage: watts(5),
   cpuSlope: 0.13,
   /**

@@ -44,7 +44,6 @@ export const resourceNames: Readonly<Record<ClusterKind, string>> = {
 /** For reports that have no answer without pods. */
 export type ClusterObjectsWithPods = ClusterObjects & { readonly pods: readonly Pod[] };
 
-/** What is installed in the cluster. */
 export interface Installation {
   readonly namespace: string;
   /** The annotation joulie.io/stop is set. */
@@ -63,7 +62,6 @@ export interface Installation {
 /** What the chart installs a program as. The agent is a DaemonSet, or with `agent.mode=pool` a StatefulSet. */
 export type WorkloadKind = "Deployment" | "DaemonSet" | "StatefulSet";
 
-/** A program of the installation. */
 export interface InstalledWorkload {
   /** Its component: operator, agent, extender, power, … */
   readonly program: string;

@@ -192,7 +192,6 @@ export class EnergyAccount {
     return this.#to;
   }
 
-  /** The number of rows. */
   get size(): number {
     return this.#rows.size;
   }

@@ -104,7 +104,6 @@ export interface NodeSummary {
   readonly allocation: Allocation;
 }
 
-/** Summaries of all nodes in the order of the nodes. */
 export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings): NodeSummary[] {
   const byNode = objects.pods && podsOfNodes(objects.pods);
   return objects.nodes.map((node) =>
@@ -112,7 +111,6 @@ export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings
   );
 }
 
-/** Active pods by the node that they are bound to. */
 export function podsOfNodes(pods: Iterable<Pod>): ReadonlyMap<string, readonly Pod[]> {
   const byNode = new Map<string, Pod[]>();
   for (const pod of pods) {

@@ -157,7 +157,6 @@ export class ScoringKernel extends ScoringNodeTable {
   }
 }
 
-/** The column with the number of boards per unit of this pod's GPUs. */
 function columnOf(gpus: PodDemand["gpus"]): number {
   if (gpus.size > 1) return perNodeColumn;
   for (let column = 0; column < columnResources.length; column++) {

@@ -55,7 +55,6 @@ export interface SleepResult {
 }
 
 export interface SleepInput {
-  /** All nodes of the cluster. */
   readonly nodes: readonly SleepNode[];
   readonly pods: Iterable<PodSummary>;
   /** Whether pods can be read. */
@@ -63,7 +62,6 @@ export interface SleepInput {
   /** Arrivals of pods of all classes. Without it there is no reserve. */
   readonly arrivals?: ArrivalHistory | undefined;
   readonly settings: SleepSettings;
-  /** The memory of the last plan. */
   readonly memory: SleepMemory;
   readonly now: Instant;
 }

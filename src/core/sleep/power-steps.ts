@@ -44,7 +44,6 @@ type SleepStep = Extract<OperationStep, "taint" | "count" | "shutdown" | "force"
 type WakeStep = Extract<OperationStep, "on" | "ready" | "untaint">;
 
 interface OperationFacts {
-  /** Whether the Node exists. */
   readonly exists: boolean;
   readonly sinceStep: Milliseconds;
   /** What the switch says; undefined until it was read. */

@@ -1,7 +1,6 @@
 import { isNonNegative, isPositive, type Percent, type Watts, watts } from "../units/index.ts";
 import { toScore } from "./cooling.ts";
 
-/** The capacity of a typical rack. */
 export const defaultRackCapacity = watts(50_000);
 
 /** Absent without a total or a capacity. */

@@ -31,7 +31,6 @@ export function offAtWall(model: NodePowerModel): WallPower {
 /** The empty server at the wall, by the model. */
 export const idleAtWall = (model: NodePowerModel): Watts => wallPower(model.idle, model.idle, restOfServerOf(model));
 
-/** What a meter of a node reads. */
 export interface MeterReading extends Omit<PowerReading, "power" | "estimatedGpus"> {
   /** Packages and boards, or packages alone. Absent if the meter reads the whole server only. */
   readonly power?: Watts | undefined;

@@ -1,7 +1,6 @@
 import type { CapDevice, EnergyCounter, EnergyCounterSample, WriteOutcome } from "../../core/control/index.ts";
 import type { Milliseconds, Percent, Watts } from "../../core/units/index.ts";
 
-/** The device kind whose cap a backend enforces. */
 export type DeviceKind = "cpu" | "gpu";
 
 /**
@@ -19,7 +18,6 @@ export interface PowerCapBackend {
    * `discover` reports the locked boards. Never rejects.
    */
   proveWritable?(signal?: AbortSignal): Promise<void>;
-  /** Reads the board's current limit. */
   limit(id: string, signal?: AbortSignal): Promise<LimitReading>;
   /** Writes a limit and reads it back: `applied` = the board reports the new limit. */
   cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome>;

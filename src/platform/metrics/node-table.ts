@@ -42,7 +42,6 @@ class NodeColumn {
     else series[this.#index] = { prefix: [this.#head, escapeLabelValue(name), this.#tail].join(""), value };
   }
 
-  /** The lines of a range of rows. */
   lines(rows: readonly NodeRow[], from: number, to: number): string {
     let text = "";
     for (let at = from; at < to; at++) {

@@ -4,7 +4,6 @@ import type { TokenVerdict } from "../kube/index.ts";
 import { redactText } from "../log/index.ts";
 import { type Reply, textReply } from "./reply.ts";
 
-/** Checks whether the bearer of a token may get a path. */
 export interface TokenCheck {
   check(token: string, path: string): Promise<TokenVerdict>;
 }
@@ -15,7 +14,6 @@ export interface DebugAccessOptions {
   readonly tokens?: TokenCheck | undefined;
 }
 
-/** The parts of a request that decide about access. */
 export interface DebugRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };

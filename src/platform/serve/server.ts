@@ -61,7 +61,6 @@ const defaultLimits: ServeLimits = {
 export interface Served {
   /** The actual address: port 0 has been replaced by the real port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** The URL on this machine. */
   readonly url: string;
   /** Accepts no further requests, waits for responses in progress up to the limit, and frees the port. */
   close(): Promise<void>;

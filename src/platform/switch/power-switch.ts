@@ -18,7 +18,6 @@ export interface PowerSwitch {
   on(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Asks the operating system to shut down. */
   shutdown(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
-  /** Cuts the power. */
   forceOff(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Further facts about the machine, from the last call of `state`. */
   readonly facts?: MachineFacts | undefined;

@@ -25,7 +25,6 @@ export type DropReason =
   /** Not polled: the time budget of this poll was used up. The next poll starts with it. */
   | "deferred";
 
-/** Counts dropped samples by reason. */
 export class DropCounter {
   readonly counts = new Map<DropReason, number>();
 

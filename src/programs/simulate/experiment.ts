@@ -36,7 +36,6 @@ export interface SleepOptions {
   /** Boot times of nodes without and with GPUs. */
   readonly bootCpu?: Seconds | undefined;
   readonly bootGpu?: Seconds | undefined;
-  /** Share of boots that fail. */
   readonly failedBoots?: number | undefined;
   readonly reserveQuantile?: number | undefined;
   /** The share of a zone that may be asleep. */

@@ -3,7 +3,6 @@ import { systemClock } from "../../platform/clock/index.ts";
 import type { SimulateConfig } from "./config.ts";
 import { type SimulateEnvironment, simulate } from "./simulate.ts";
 
-/** The terminal of this process. */
 export const processEnvironment: SimulateEnvironment = {
   clock: systemClock,
   out: (text) => process.stdout.write(text),

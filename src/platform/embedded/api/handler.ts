@@ -35,7 +35,6 @@ export class RequestHandler {
     this.#server = server;
   }
 
-  /** The open watches. */
   get watches(): ReadonlySet<WatchStream> {
     return this.#watches;
   }

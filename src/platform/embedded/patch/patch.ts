@@ -62,7 +62,6 @@ export function patch(
   return update(server, resource, stored, { ...patched, metadata }, options);
 }
 
-/** The target of a server-side apply. */
 export interface ApplyTarget {
   readonly namespace: string | undefined;
   readonly name: string;

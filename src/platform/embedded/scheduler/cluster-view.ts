@@ -9,7 +9,6 @@ import {
 import { type KubeResources, kubeResources } from "../../../core/scoring/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
 
-/** The scheduler's view of a pod. */
 export interface SchedulerPod {
   readonly key: string;
   readonly name: string;
@@ -64,7 +63,6 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
   };
 }
 
-/** The scheduler's view of a node. */
 export interface SchedulerNode {
   readonly name: string;
   readonly labels: Labels;

@@ -19,7 +19,6 @@ interface CpuFacts {
   readonly totalCores?: number;
   readonly logicalCpus?: number;
   readonly isVirtual: boolean;
-  /** The cpufreq driver. */
   readonly driver?: string;
   readonly landmarks: FrequencyLandmarks;
   readonly warnings: readonly string[];

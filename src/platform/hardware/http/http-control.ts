@@ -27,7 +27,6 @@ export interface HttpControlClientOptions extends HttpEndpoint {
   readonly unanswered?: UnansweredCommands;
 }
 
-/** The commands of a control service. */
 export type ControlCommand =
   | { readonly action: "rapl.set_power_cap_watts"; readonly capWatts: number }
   | { readonly action: "dvfs.set_throttle_pct"; readonly throttlePct: number }

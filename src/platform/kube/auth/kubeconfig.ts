@@ -14,7 +14,6 @@ interface KubeconfigOptions {
   readonly allowInsecureToken?: boolean | undefined;
 }
 
-/** An identity from kubeconfig files. */
 export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Identity> {
   const { clock, files, context, allowInsecureToken = false } = options;
   const config = readKubeconfig(files);

@@ -120,7 +120,6 @@ export function errorFromResponse(
   );
 }
 
-/** The error of the Status in a watch's ERROR event. */
 export function errorFromStatus(call: Call, object: unknown): ApiError {
   const status = statusOf(object);
   const code = status?.code ?? 500;

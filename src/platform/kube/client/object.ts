@@ -1,4 +1,3 @@
-/** Metadata of every Kubernetes object. */
 interface KubeMetadata {
   readonly name: string;
   readonly namespace?: string;

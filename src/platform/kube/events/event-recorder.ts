@@ -168,7 +168,6 @@ export class EventRecorder {
     }
   }
 
-  /** Final write of a series. */
   #writeOrDrop(series: Series): void {
     if (series.count > series.written && !this.#write(series)) this.#dropped++;
   }
@@ -229,7 +228,6 @@ export class EventRecorder {
   }
 }
 
-/** The object of an event. */
 export interface EventSubject extends ObjectName {
   readonly apiVersion: string;
   readonly kind: string;

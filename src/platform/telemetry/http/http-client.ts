@@ -29,7 +29,6 @@ export interface HttpCall {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeout?: Milliseconds;
-  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 

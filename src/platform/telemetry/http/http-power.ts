@@ -24,7 +24,6 @@ export interface HttpPowerOptions extends Omit<HttpClientOptions, "connections">
 /** With these values, 500 unresponsive endpoints cost the first poll about three seconds and later polls nothing. */
 const POLLER_DEFAULTS = { parallel: 32, patience: milliseconds(200), maxOpen: 512, budget: milliseconds(10_000) };
 
-/** Reads the power of each node from its own HTTP endpoint. */
 export class HttpPower implements NodePowerSource {
   readonly #options: HttpPowerOptions;
   readonly #http: HttpClient;

@@ -12,7 +12,6 @@ export interface JobKindRequest {
 
 export interface JobKindIndex {
   readonly kinds: readonly JobKindRequest[];
-  /** Index of the kind of each job. */
   readonly kindOf: Int32Array;
 }
 

@@ -58,7 +58,6 @@ export class JobQueue {
     this.#blocked.add(kind);
   }
 
-  /** Retries blocked kinds that may fit now. */
   unblock(fits: (kind: JobKindRequest) => boolean): void {
     for (const kind of this.#blocked) {
       if (fits(this.#kinds[kind] as JobKindRequest)) this.#blocked.delete(kind);

@@ -145,7 +145,6 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
 /** The label that jobs bound to one kind of board select. */
 export const BOARD_LABEL = "nvidia.com/gpu.product";
 
-/** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";
 
 /**

@@ -30,7 +30,6 @@ export interface QueueSetup {
   readonly ecoMaxSlowdown?: Percent | undefined;
   /** ECO_CLOCK_SHARE of the operator. */
   readonly ecoClockShare?: number | undefined;
-  /** For arms with sleep. */
   readonly sleep?: SleepOptions | undefined;
 }
 

@@ -33,7 +33,6 @@ export class SimulatedCluster implements PlacementNodes {
   readonly board: Int8Array;
   /** Power of packages and boards, as the operator's meters read it. */
   readonly power: Float64Array;
-  /** Number of performance jobs per node. */
   readonly performanceJobs: Int32Array;
   readonly tainted: Uint8Array | undefined;
   reservations: (Reservation | undefined)[] | undefined;

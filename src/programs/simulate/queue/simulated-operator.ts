@@ -49,7 +49,6 @@ export interface Promotion {
   readonly reason: string;
 }
 
-/** Nodes that sleep. */
 interface SimulatedSleep extends SimulatedPowerOptions {
   readonly settings: SleepSettings;
 }

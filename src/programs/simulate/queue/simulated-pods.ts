@@ -88,7 +88,6 @@ export class SimulatedPods {
     this.#created.delete(job);
   }
 
-  /** The kind of a pending job. */
   kindOf(job: number): JobKindRequest | undefined {
     const kind = this.#pendingKinds.get(job);
     return kind === undefined ? undefined : this.#requests[kind];

@@ -51,7 +51,6 @@ interface PoweredNode {
 
 export interface SimulatedPowerOptions {
   readonly seed: number;
-  /** The share of boots that fail. */
   readonly failedBoots: number;
   /** The taint of a node, or the power in its twin, has changed. */
   readonly onChange: (node: number, isUntainted: boolean) => void;

@@ -8,7 +8,6 @@ export interface TraceWorkload {
   readonly hours: number;
 }
 
-/** Expected number of jobs. */
 export const expectedJobs = ({ arrivals, hours }: TraceWorkload): number =>
   hours * arrivals.perHour * jobsPerArrival(arrivals);
 
@@ -32,7 +31,6 @@ export function generateTrace(workload: TraceWorkload, random: RandomSource): Tr
   return jobs.build();
 }
 
-/** Average number of jobs per arrival. */
 const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
   1 - burstShare + (burstShare * (least + most)) / 2;
 
