@@ -52,8 +52,6 @@ export interface NodeModel extends NodePowerModel {
   readonly thermal: ThermalModel;
   /** What the server draws at the wall beside its packages and boards. */
   readonly rest: RestOfServer;
-  /** Speed of the boards at full clock; a job's time at full speed is that on boards of speed 1. */
-  readonly gpuSpeed: number;
   /** How the machine is switched off and on. */
   readonly states: PowerStateModel;
 }
@@ -70,24 +68,16 @@ export const THERMAL_DEFAULTS = {
 
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
 
-export const nodeModelOf = (hardware: HardwareView, gpuSpeed = 1): NodeModel =>
-  withThermal(nodePowerModelOf(hardware), gpuSpeed);
+export const nodeModelOf = (hardware: HardwareView): NodeModel => withThermal(nodePowerModelOf(hardware));
 
-const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
+const withThermal = (power: NodePowerModel): NodeModel => ({
   ...power,
   thermal: thermalModel(power.full),
   rest: restOfServerOf(power),
-  gpuSpeed,
   states: powerStateModelOf(power),
 });
 
 function thermalModel(full: Watts): ThermalModel {
-  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;
-  return {
-    degreesPerWatt: full > 0 ? riseAtFull / full : 0,
-    timeConstant: timeConstant,
-    throttleAt: throttleAt,
-    resumeAt: resumeAt,
-    hotClock: hotClock,
-  };
+  const { riseAtFull, ...model } = THERMAL_DEFAULTS;
+  return { ...model, degreesPerWatt: full > 0 ? riseAtFull / full : 0 };
 }

@@ -243,15 +243,3 @@ describe("a server at the wall", () => {
     expect(node.joules).toBeCloseTo(50 * 416 + 100 * busy, 6);
   });
 });
-
-describe("boards of another speed", () => {
-  it("slow down only the part of a job that waits for the GPU clock", () => {
-    const node = new SimulatedNode({ ...gpuNode, gpuSpeed: 0.5 });
-    node.start(training("all", { work: seconds(100) }));
-    node.start(training("part", { gpuShare: 0.4, work: seconds(100) }));
-    node.start(job("cpu", { cores: 1, cpuUtil: 0.1, work: seconds(100) }));
-    expect(node.rateOf("all")).toBeCloseTo(0.5, 12);
-    expect(node.rateOf("part")).toBeCloseTo(1 / 1.4, 12);
-    expect(node.rateOf("cpu")).toBe(1);
-  });
-});

@@ -41,7 +41,7 @@ export interface Operation {
 /** A job with its progress rate at the current operating point. */
 interface PacedJob {
   readonly demand: JobDemand;
-  /** Progress per second, 1 at full speed on boards of speed 1. */
+  /** Progress per second, 1 at full speed. */
   rate: number;
 }
 
@@ -120,7 +120,7 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 
 function powerGpu(
   operation: Operation,
-  { gpu, boards, gpuSpeed }: NodeModel,
+  { gpu, boards }: NodeModel,
   jobs: readonly PacedJob[],
   cap: Watts | undefined,
   ceiling: number,
@@ -145,7 +145,7 @@ function powerGpu(
       clocks += share * clock;
       saturated ||= exceeds(perBoard, cap);
     }
-    job.rate = progressRate(demand, cpuClock, clock * granted * gpuSpeed);
+    job.rate = progressRate(demand, cpuClock, clock * granted);
   }
   operation.gpuWatts = watts(power);
   operation.gpuLoad = boards > 0 ? load / boards : 0;

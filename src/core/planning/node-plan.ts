@@ -60,7 +60,6 @@ export interface NodeTarget {
   readonly name: string;
   readonly planned: Profile;
   readonly reason: string;
-  readonly policyReason: string;
   /** Undefined if the pods could not be read. */
   readonly performancePods: number | undefined;
   /** The state in the snapshot. */

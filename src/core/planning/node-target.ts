@@ -84,7 +84,6 @@ function targetFor(
   return {
     name,
     planned: planned.profile,
-    policyReason: planned.reason,
     reason: awaitsAgent ? `${planned.reason}; it stays eco until its agent has raised the caps` : planned.reason,
     performancePods,
     seen,

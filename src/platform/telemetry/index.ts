@@ -1,4 +1,4 @@
-export { isStale, STALE_AFTER } from "./dropped-samples.ts";
+export { isStaleSample, STALE_AFTER } from "./dropped-samples.ts";
 export { TelemetryError } from "./errors.ts";
 export { type FacilityFigure, FacilityPoller } from "./facility/facility-poller.ts";
 export { EndpointAccess } from "./http/endpoint-access.ts";

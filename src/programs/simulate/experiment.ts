@@ -23,7 +23,6 @@ export interface ExperimentOptions {
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
   readonly wallPower?: boolean | undefined;
-  readonly boardSpeeds?: boolean | undefined;
   readonly bindBoards?: boolean | undefined;
   readonly performanceShare?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;

@@ -56,7 +56,6 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     hours: config.HOURS,
     load: config.LOAD,
     wallPower: config.WALL_POWER,
-    boardSpeeds: config.BOARD_SPEEDS,
     bindBoards: config.BIND_BOARDS,
     performanceShare: config.PERFORMANCE_SHARE,
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,

@@ -101,11 +101,6 @@ export class Scheduler {
     });
   }
 
-  /** The number of unscheduled pods. */
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
   start(): void {
     this.#running ??= this.#run();
   }

@@ -32,10 +32,6 @@ export class WaitingPods {
     this.#wake = wake;
   }
 
-  get size(): number {
-    return this.#waiting.size;
-  }
-
   /** Queues a new or changed pod. */
   offer(pod: SchedulerPod): void {
     const known = this.#waiting.get(pod.key);

@@ -97,10 +97,6 @@ export class Collection {
     this.history = new WatchHistory(historyLimit, version);
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: string): StoredObject | undefined {
     return this.#entries.get(key);
   }

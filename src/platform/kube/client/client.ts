@@ -59,13 +59,8 @@ export class KubeClient {
     query: ListQuery = {},
     options?: CallOptions,
   ): Promise<ListPage<Item>> {
-    const { limit, next, resourceVersion } = query;
-    const path = collection(resource, query, {
-      limit: limit?.toString(),
-      continue: next,
-      // A continue token implies a resourceVersion; the server rejects both together.
-      resourceVersion: next === undefined ? resourceVersion : undefined,
-    });
+    const { limit, next } = query;
+    const path = collection(resource, query, { limit: limit?.toString(), continue: next });
     const request = { method: "GET", path } as const;
     return pageOf<Item>(request, await this.#caller.call(request, true, options));
   }

@@ -20,7 +20,7 @@ describe("Store", () => {
       { type: "deleted", key: "ns/p", old: b, goneAt: "3" },
       { type: "added", key: "ns/p", new: c },
     ]);
-    expect(store.get({ namespace: "ns", name: "p" })).toBe(c);
+    expect(store.getByKey("ns/p")).toBe(c);
     expect(store.delete("ns/p", "4")).toEqual([{ type: "deleted", key: "ns/p", old: c, goneAt: "4" }]);
     expect(store.delete("ns/p", "5")).toEqual([]);
     expect(store.size).toBe(0);

@@ -1,5 +1,3 @@
-import { keyOf, type ObjectName } from "../client/object.ts";
-
 /**
  * A change of one object. A recreated object (new uid) gives two changes: a delete and an add. `goneAt` of a delete
  * is its resourceVersion, or a later one if the watch missed it.
@@ -17,7 +15,6 @@ export type IndexFunctions<Value, Index extends string> = Readonly<Record<Index,
 /** The read-only interface of a store. */
 export interface StoreView<Value, Index extends string = never> {
   readonly size: number;
-  get(at: ObjectName): Value | undefined;
   getByKey(key: string): Value | undefined;
   values(): IterableIterator<Value>;
   entries(): IterableIterator<[key: string, value: Value]>;
@@ -53,10 +50,6 @@ export class ObjectStore<Value, Index extends string = never> implements StoreVi
 
   get size(): number {
     return this.#records.size;
-  }
-
-  get(at: ObjectName): Value | undefined {
-    return this.#records.get(keyOf(at))?.value;
   }
 
   getByKey(key: string): Value | undefined {

@@ -9,7 +9,7 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
-import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, type DropReason, faultOf } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
 import type { PrometheusClient, PrometheusSample } from "../prometheus/prometheus-client.ts";
 import { sumPower } from "../prometheus/sum-power.ts";
@@ -161,7 +161,7 @@ export class FacilityPoller {
     report?.({ figure, dropped: drops.counts, ...(problem && { problem }) });
   }
 
-  #judging = (drops: DropCounter) => ({ now: this.#options.clock.now(), staleAfter: STALE_AFTER, drops });
+  #judging = (drops: DropCounter) => ({ now: this.#options.clock.now(), drops });
 }
 
 const SITE = "";
@@ -200,12 +200,12 @@ const reading = (
 /** The median of several thermometers, so that one broken sensor has no effect. Negative temperatures are valid. */
 function median(
   samples: readonly PrometheusSample[],
-  { now, staleAfter, drops }: Parameters<typeof sumPower>[1],
+  { now, drops }: Parameters<typeof sumPower>[1],
 ): Celsius | undefined {
   const values: number[] = [];
-  for (const { value, at } of samples) {
-    const fault = invalidReason(value, "any") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
-    if (fault === undefined) values.push(value);
+  for (const sample of samples) {
+    const fault = faultOf(sample, now, "any");
+    if (fault === undefined) values.push(sample.value);
     else drops.add(fault);
   }
   values.sort((a, b) => a - b);

@@ -60,7 +60,7 @@ export function powerInPayload(value: unknown, scope: PowerScope): PayloadReadin
   const hasGpu = read.gpu?.present ?? ((read.gpu?.count ?? 0) > 0 || gpu !== undefined);
   const power = scope === "node" ? nodePower(top, cpu, hasGpu ? { power: gpu } : undefined) : cpuPower(top, cpu, gpu);
   const server = scope === "node" && isNonNegative(read.serverPowerWatts) ? watts(read.serverPowerWatts) : undefined;
-  const fault = typeof power === "string" ? power : invalidReason(power, "not negative");
+  const fault = typeof power === "string" ? power : invalidReason(power);
   if (fault !== undefined && server === undefined) return fault;
   const at = ts === undefined ? undefined : instantOf(ts);
   return {

@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { NodeUsage } from "../../../core/planning/index.ts";
 import {
   instant,
-  type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -12,7 +11,7 @@ import { backoffDelay } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { isApiError, type KubeClient } from "../../kube/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, type DropReason, faultOf } from "../dropped-samples.ts";
 import { errorMessage } from "../errors.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
@@ -30,7 +29,6 @@ export interface MetricsApiOptions {
   readonly client: Pick<KubeClient, "raw">;
   readonly clock: Clock;
   readonly random: RandomSource;
-  readonly staleAfter?: Milliseconds;
 }
 
 const nodeList = z.object({ items: z.array(z.unknown()) });
@@ -70,7 +68,6 @@ export class MetricsApi {
 
   #usageIn(items: readonly unknown[]): UsageReadings {
     const now = this.#options.clock.now();
-    const staleAfter = this.#options.staleAfter ?? STALE_AFTER;
     const drops = new DropCounter();
     const usage = new Map<string, NodeUsage>();
     for (const item of items) {
@@ -81,7 +78,7 @@ export class MetricsApi {
         continue;
       }
       const at = instant(Date.parse(read.timestamp));
-      const fault = invalidReason(cpu.value, "not negative") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
+      const fault = faultOf({ value: cpu.value, at }, now);
       if (fault === undefined) usage.set(read.metadata.name, { cpuCores: cpu.value, at });
       else drops.add(fault);
     }

@@ -10,7 +10,6 @@ export class JobQueue {
   readonly #heads: Int32Array;
   readonly #blocked = new Set<number>();
   size = 0;
-  performanceJobs = 0;
 
   constructor(kinds: readonly JobKindRequest[]) {
     this.#kinds = kinds;
@@ -22,7 +21,6 @@ export class JobQueue {
     const waiting = this.#waiting[kind] as number[];
     waiting.push(job);
     this.size++;
-    if (this.#kinds[kind]?.performance === true) this.performanceJobs++;
   }
 
   /** The kind of the earliest job that is not blocked; −1 = none. */
@@ -45,7 +43,6 @@ export class JobQueue {
     const job = waiting[head] as number;
     this.#heads[kind] = head + 1;
     this.size--;
-    if (this.#kinds[kind]?.performance === true) this.performanceJobs--;
     if (head + 1 === waiting.length) {
       waiting.length = 0;
       this.#heads[kind] = 0;

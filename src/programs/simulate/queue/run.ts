@@ -113,9 +113,8 @@ class Simulation {
     if (arm === "energy" || arm === "joulie") site.reservations = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
-      this.#operator = new SimulatedOperator(machines, site, policy, {
+      this.#operator = new SimulatedOperator(machines, site, kinds, policy, {
         kernel,
-        kinds,
         ecoMaxSlowdown,
         ecoClockShare,
         sleep,
@@ -128,7 +127,7 @@ class Simulation {
     }
     if (arm === "joulie") {
       // It needs twins, so it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
+      const operator = new SimulatedOperator(machines, site, kinds, policy, { ecoMaxSlowdown, ecoClockShare, sleep });
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
@@ -138,7 +137,7 @@ class Simulation {
     this.#operator =
       policy === "none" && sleep === undefined
         ? undefined
-        : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
+        : new SimulatedOperator(machines, site, kinds, policy, { ecoMaxSlowdown, ecoClockShare, sleep });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#placement = (kind) => scheduler.place(kind);
@@ -299,7 +298,7 @@ class Simulation {
 
   #pass(): void {
     if (this.#operator === undefined) return;
-    this.#operator.pass(this.#now, this.#backlog.performanceJobs);
+    this.#operator.pass(this.#now);
     for (const node of this.#operator.released) this.#unblockFitting(node);
   }
 

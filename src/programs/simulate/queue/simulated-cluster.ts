@@ -33,7 +33,6 @@ export class SimulatedCluster implements PlacementNodes {
   readonly board: Int8Array;
   /** Power of packages and boards, as the operator's meters read it. */
   readonly power: Float64Array;
-  readonly performanceJobs: Int32Array;
   readonly tainted: Uint8Array | undefined;
   reservations: (Reservation | undefined)[] | undefined;
   running = 0;
@@ -60,7 +59,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.power = Float64Array.from(this.#nodes, ({ watts }) => watts);
     this.board = Int8Array.from(machines, ({ board }) => board);
     this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
-    this.performanceJobs = new Int32Array(this.count);
     this.tainted = sleeps ? new Uint8Array(this.count) : undefined;
     this.#eventAt = new Float64Array(this.count).fill(Infinity);
     this.#states = machines.map(() => "empty");
@@ -97,7 +95,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.running--;
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) + job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) + job.gpus;
-    if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) - 1;
     this.#enterState(index, node);
     return { node: index, ended: job };
   }
@@ -109,7 +106,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.running++;
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) - job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) - job.gpus;
-    if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) + 1;
     this.#refresh(index);
   }
 

@@ -36,8 +36,6 @@ const facility = { site: {}, zones: new Map(), racks: new Map() };
 interface SimulatedOperatorOptions {
   /** Of the extender beside the operator. */
   readonly kernel?: ScoringKernel | undefined;
-  /** The kinds of jobs, for policies that fit pods to nodes. */
-  readonly kinds?: readonly JobKindRequest[] | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
   readonly sleep?: SimulatedSleep | undefined;
@@ -86,8 +84,7 @@ export class SimulatedOperator {
   readonly released: number[] = [];
   /** Changes from eco to performance, in order. */
   readonly promotions: Promotion[] = [];
-  /** With fit_aware_v1 or sleep only. */
-  readonly #pods: SimulatedPods | undefined;
+  readonly #pods: SimulatedPods;
   /** Of the last pass, if nodes sleep. */
   sleepPlan: SleepPlan | undefined;
   /** Whether a performance pod without a node triggers a pass. */
@@ -105,10 +102,11 @@ export class SimulatedOperator {
   constructor(
     machines: readonly ClusterMachine[],
     site: SimulatedCluster,
+    kinds: readonly JobKindRequest[],
     policy: PolicyName,
     options: SimulatedOperatorOptions = {},
   ) {
-    const { kernel = new ScoringKernel(defaultScoringSettings), kinds, ecoMaxSlowdown, ecoClockShare, sleep } = options;
+    const { kernel = new ScoringKernel(defaultScoringSettings), ecoMaxSlowdown, ecoClockShare, sleep } = options;
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
@@ -117,13 +115,10 @@ export class SimulatedOperator {
       { maxSlowdown: ecoMaxSlowdown, clockShare: ecoClockShare },
       sleep?.settings,
     );
-    this.fitsPods = policy === "fit_aware_v1" && kinds !== undefined;
+    this.fitsPods = policy === "fit_aware_v1";
     const allArrivals = sleep && new ArrivalHistory(ARRIVAL_SLOT);
-    this.#pods =
-      kinds !== undefined && (this.fitsPods || sleep !== undefined)
-        ? new SimulatedPods(kinds, machines, this.#arrivals, allArrivals)
-        : undefined;
-    this.#snapshot = new SimulatedSnapshot(machines, site, this.#pods);
+    this.#pods = new SimulatedPods(kinds, machines, this.#arrivals, allArrivals);
+    this.#snapshot = new SimulatedSnapshot(machines, this.#pods);
     if (sleep !== undefined && allArrivals !== undefined) {
       const power = new SimulatedPowerProgram(machines, site, this.#snapshot, {
         ...sleep,
@@ -150,21 +145,20 @@ export class SimulatedOperator {
   }
 
   arrived(job: number, kind: number, at: number): void {
-    this.#pods?.arrived(job, kind, instantAt(at));
+    this.#pods.arrived(job, kind, instantAt(at));
   }
 
   bound(job: number, kind: number, node: number, at: number): void {
-    this.#pods?.bound(job, kind, (this.#machines[node] as ClusterMachine).name, instantAt(at));
+    this.#pods.bound(job, kind, (this.#machines[node] as ClusterMachine).name, instantAt(at));
   }
 
   ended(job: number): void {
-    this.#pods?.ended(job);
+    this.#pods.ended(job);
   }
 
-  /** Runs one pass. `waiting` performance jobs count as demand. */
-  pass(at: number, waiting: number): void {
+  /** Runs one pass. */
+  pass(at: number): void {
     const now = instantAt(at);
-    this.#snapshot.readJobs(waiting);
     for (const [index, { name }] of this.#machines.entries()) {
       this.#power.set(name, { power: watts(this.#site.power[index] as number), source: "prometheus", at: now });
     }
@@ -193,7 +187,7 @@ export class SimulatedOperator {
   #updateKeptNodes(now: Instant): void {
     this.released.length = 0;
     const { reservations } = this.#site;
-    if (reservations === undefined || this.#pods === undefined) return;
+    if (reservations === undefined) return;
     for (const [node, { name }] of this.#machines.entries()) {
       const awaitedBy = awaitedPodOf(this.#snapshot.twin(name)?.status);
       const kind = isKeptFree(awaitedBy, now) ? this.#pods.kindOf(Number(awaitedBy.uid)) : undefined;
