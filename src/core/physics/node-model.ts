@@ -17,11 +17,6 @@ interface ThermalModel {
   readonly degreesPerWatt: number;
   /** Time constant: 63 % of the way to the steady state. */
   readonly timeConstant: Seconds;
-  /** Thresholds at which thermal throttling starts and stops. They differ to provide hysteresis. */
-  readonly throttleAt: Celsius;
-  readonly resumeAt: Celsius;
-  /** The clock during thermal throttling. */
-  readonly hotClock: number;
 }
 
 /** The steady-state temperature. */
@@ -31,21 +26,6 @@ export const settledAt = (model: ThermalModel, power: Watts, ambient: Celsius): 
 /** The solution of dT/dt = (settled − T)/τ, exact for any time step. */
 export const temperatureAfter = (model: ThermalModel, now: Celsius, settled: Celsius, time: Seconds): Celsius =>
   celsius(settled + (now - settled) * Math.exp((0 - time) / model.timeConstant));
-
-/** The time until the temperature passes `mark` on its way to `settled`: 0 if it already has, Infinity if it never will. */
-export function timeToReach(
-  model: ThermalModel,
-  now: Celsius,
-  settled: Celsius,
-  mark: Celsius,
-  rising: boolean,
-): Seconds {
-  const ahead = rising ? mark - now : now - mark;
-  if (ahead <= 0) return seconds(0);
-  const beyond = rising ? settled - mark : mark - settled;
-  if (!(beyond > 0)) return seconds(Infinity);
-  return seconds(model.timeConstant * Math.log1p(ahead / beyond));
-}
 
 /** The constant properties of a node. Nodes of one hardware type share one model. */
 export interface NodeModel extends NodePowerModel {
@@ -61,9 +41,6 @@ export const THERMAL_DEFAULTS = {
   /** Temperature rise at full power. Cooling is sized for the hardware, so the value is the same for all nodes. */
   riseAtFull: 45,
   timeConstant: seconds(120),
-  throttleAt: celsius(85),
-  resumeAt: celsius(80),
-  hotClock: 0.6,
 } as const;
 
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
@@ -72,12 +49,10 @@ export const nodeModelOf = (hardware: HardwareView): NodeModel => withThermal(no
 
 const withThermal = (power: NodePowerModel): NodeModel => ({
   ...power,
-  thermal: thermalModel(power.full),
+  thermal: {
+    degreesPerWatt: power.full > 0 ? THERMAL_DEFAULTS.riseAtFull / power.full : 0,
+    timeConstant: THERMAL_DEFAULTS.timeConstant,
+  },
   rest: restOfServerOf(power),
   states: powerStateModelOf(power),
 });
-
-function thermalModel(full: Watts): ThermalModel {
-  const { riseAtFull, ...model } = THERMAL_DEFAULTS;
-  return { ...model, degreesPerWatt: full > 0 ? riseAtFull / full : 0 };
-}

@@ -61,31 +61,17 @@ export const idleOperation = (): Operation => ({
  * CPU load evenly; each board serves its own job and keeps its own cap. It makes two passes over the jobs and allocates
  * nothing.
  */
-export function operate(
-  operation: Operation,
-  model: NodeModel,
-  jobs: readonly PacedJob[],
-  caps: Caps,
-  ceiling: number,
-): void {
+export function operate(operation: Operation, model: NodeModel, jobs: readonly PacedJob[], caps: Caps): void {
   let busy = 0;
   let asked = 0;
   for (const { demand } of jobs) {
     busy += demand.cpuLoad;
     asked += demand.gpus;
   }
-  powerCpu(operation, model, busy / model.cores, caps, ceiling);
+  powerCpu(operation, model, busy / model.cores, caps);
   // If the jobs need more cores than there are, all of them get proportionally less.
   const cpuClock = operation.cpuClock * Math.min(1, model.cores / busy);
-  powerGpu(
-    operation,
-    model,
-    jobs,
-    caps.gpuWattsPerBoard,
-    ceiling,
-    cpuClock,
-    asked > 0 ? Math.min(1, model.boards / asked) : 1,
-  );
+  powerGpu(operation, model, jobs, caps.gpuWattsPerBoard, cpuClock, asked > 0 ? Math.min(1, model.boards / asked) : 1);
 }
 
 /** The operating point of a machine that runs no jobs because it is off, shuts down, boots or hangs. */
@@ -106,11 +92,11 @@ export function operateWithoutJobs(
   operation.gpuSaturated = false;
 }
 
-function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Caps, ceiling: number): void {
+function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Caps): void {
   const { cpu, cores, packages } = model;
   const load = Math.min(1, busy);
   const held = throttledCount(cores, percent(caps.throttlePct ?? 0)) / cores;
-  const clock = Math.min(ceiling, fittingClock(cpu, load, caps.cpuWattsPerPackage, held));
+  const clock = fittingClock(cpu, load, caps.cpuWattsPerPackage, held);
   const perPackage = mixedPowerAt(cpu, load, clock, held);
   operation.cpuLoad = load;
   operation.cpuClock = (1 - held) * clock + held * cpu.clock.slowest;
@@ -123,7 +109,6 @@ function powerGpu(
   { gpu, boards }: NodeModel,
   jobs: readonly PacedJob[],
   cap: Watts | undefined,
-  ceiling: number,
   cpuClock: number,
   granted: number,
 ): void {
@@ -137,7 +122,7 @@ function powerGpu(
     const share = demand.gpus * granted;
     let clock = 1;
     if (gpu !== undefined && share > 0) {
-      clock = Math.min(ceiling, fittingClock(gpu, demand.gpuUtil, cap));
+      clock = fittingClock(gpu, demand.gpuUtil, cap);
       const perBoard = powerAt(gpu, demand.gpuUtil, clock);
       power += share * (perBoard - gpu.idle);
       load += share * demand.gpuUtil;
