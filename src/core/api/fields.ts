@@ -10,9 +10,6 @@ import { dnsSubdomain, isPlainObject, maxObjectName, objectNamePattern } from ".
 /** The value that a reader substitutes for a required value that is missing or invalid. */
 export const readFallbacks = z.registry<{ value: unknown }>();
 
-/** The description of a text pattern, for messages. */
-export const expectations = z.registry<{ text: string }>();
-
 export const branded = <Quantity extends number>(schema: z.ZodNumber) =>
   schema as unknown as z.ZodType<Quantity, number>;
 
@@ -38,11 +35,8 @@ export const flagField = (description: string) => z.boolean().describe(descripti
 export const textField = (longest: number, description: string) => z.string().max(longest).describe(description);
 export const timestampField = (description: string) => z.iso.datetime({ offset: true }).describe(description);
 
-function patterned(pattern: RegExp, longest: number, wanted: string, description: string) {
-  const schema = z.string().min(1).max(longest).regex(pattern).describe(description);
-  expectations.add(schema, { text: wanted });
-  return schema;
-}
+const patterned = (pattern: RegExp, longest: number, wanted: string, description: string) =>
+  z.string().min(1).max(longest).regex(pattern, `expected ${wanted}`).describe(description);
 
 export const objectNameField = (description: string) =>
   patterned(
@@ -84,7 +78,6 @@ export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value
 export const stringMap = z.custom<Record<string, string>>(
   (value) => isPlainObject(value) && Object.values(value).every((item) => typeof item === "string"),
 );
-expectations.add(stringMap, { text: "an object" });
 
 interface ListBounds {
   readonly longest: number;
