@@ -37,14 +37,22 @@ export const podSchema: Schema = fields({
     hostAliases: mapBy(["ip"]),
     schedulingGates: mapBy(["name"]),
     topologySpreadConstraints: mapBy(["topologyKey", "whenUnsatisfiable"]),
+    resourceClaims: mapBy(["name"]),
   }),
-  status: fields({ conditions: mapBy(["type"]), podIPs: mapBy(["ip"]) }),
+  status: fields({ conditions: mapBy(["type"]), podIPs: mapBy(["ip"]), hostIPs: mapBy(["ip"]) }),
 });
 
 export const nodeSchema: Schema = fields({
   metadata: metadataSchema,
   spec: fields({ podCIDRs: set }),
   status: fields({ conditions: mapBy(["type"]), addresses: mapBy(["type"]) }),
+});
+
+/** Of kinds that create pods from a template. */
+export const workloadSchema: Schema = fields({
+  metadata: metadataSchema,
+  spec: fields({ template: podSchema }),
+  status: fields({ conditions: mapBy(["type"]) }),
 });
 
 export const plainSchema: Schema = fields({
