@@ -2,10 +2,7 @@ import * as z from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
 import { dnsSubdomain, isPlainObject, maxObjectName, objectNamePattern } from "./object-shape.ts";
 
-/**
- * Constructors for the field types of the schemas. Each one takes the description that `kubectl explain` and the reference
- * page show, so a field cannot be declared without a description.
- */
+/** Constructors for the field types of the schemas. No field can be declared without a description. */
 
 /** The value that a reader substitutes for a required value that is missing or invalid. */
 export const readFallbacks = z.registry<{ value: unknown }>();

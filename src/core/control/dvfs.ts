@@ -66,10 +66,7 @@ export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly uppe
   lower: watts(target - settings.lowMargin),
 });
 
-/**
- * One tick of the DVFS fallback controller. `target` and `observed` are the power of all packages together. Without a
- * reading the state does not change.
- */
+/** One tick of the fallback controller. `target` and `observed` are of all packages. Without a reading nothing changes. */
 export function stepDvfs(
   state: DvfsState,
   observed: Watts | undefined,

@@ -80,10 +80,7 @@ function maxPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean):
   return watts(mayGoRound ? SUSTAINED_TIMES_RATED * lasting : BRIEFLY_TIMES_RATED * highest);
 }
 
-/**
- * Mean power between two samples of a counter. In every case the later sample is the `previous` of the next call: a counter
- * that was reset continues from its current value.
- */
+/** Mean power between two samples. The later one is the `previous` of the next call, also after a reset. */
 export function powerBetween(
   previous: EnergyCounterSample,
   current: EnergyCounterSample,

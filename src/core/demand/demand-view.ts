@@ -34,10 +34,7 @@ class WaitRecorder {
 /** A queue counts for this long after its last pod was bound, so that caps do not follow every short queue. */
 const QUEUE_COUNTS_FOR = milliseconds(600_000);
 
-/**
- * A pool is queued while a pod has been waiting for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound.
- * Only times in the pods count, so a restart changes nothing. The same answer is the same object.
- */
+/** A pool is queued while a pod has waited for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound. */
 export function queuedPools({ cpu, gpu }: PoolWaits, now: Instant): QueuedPools {
   const index = (isQueued(cpu, now) ? 1 : 0) + (isQueued(gpu, now) ? 2 : 0);
   return answers[index] ?? noQueues;

@@ -10,10 +10,7 @@ export interface PodDemand {
   readonly gpus: ReadonlyMap<string, number>;
 }
 
-/**
- * Sums containers and sidecars. Init containers end before their power matters. A container without a CPU request counts
- * with its limit, else with 0. Memory does not count.
- */
+/** Sums containers and sidecars, by their CPU requests, else limits. Init containers end before their power matters. */
 export function demandOf(pod: Pod): PodDemand {
   const spec = specOf(pod);
   const gpus = new Map<string, number>();

@@ -93,10 +93,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return this.#endsAt < END_OF_TIME ? this.#endsAt : undefined;
   }
 
-  /**
-   * Advances to a time, or to the first event before it, which is returned: call again until no event is returned. A time in
-   * the past or an infinite time has no effect.
-   */
+  /** Advances to a time, or to the first event before it, which is returned: call again until there is none. */
   advance(to: Seconds): SimulatedNodeEvent<J> | undefined {
     if (this.#endsAt <= to && this.#endsAt < END_OF_TIME) return this.#happen(this.#endsAt);
     if (to > this.#now && to < END_OF_TIME) this.#now = to;

@@ -174,10 +174,7 @@ function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["se
   return { labels: own, otherLabels, taints, allocatable, gpus: podRequests(allocatable).gpus };
 }
 
-/**
- * `spec.power` of a node. It is absent while the node is on and stays on. With `recommend` it is always absent: absent means on,
- * so nodes that slept before are woken.
- */
+/** `spec.power` of a node: absent while it is on and stays on, and with `recommend`, so that nodes that slept are woken. */
 export function wantedPowerOf(
   name: string,
   plan: SleepPlan | undefined,

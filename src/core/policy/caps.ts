@@ -39,10 +39,7 @@ export interface CapFigures {
   readonly gpu: Percent;
 }
 
-/**
- * Takes the settings first, because they are read once, and then the hardware, because caps depend on nothing else. A cap
- * that the API would reject is left out.
- */
+/** Takes the settings first, because they are read once. A cap that the API would reject is left out. */
 export function capIntents(settings: CapSettings): (hardware: CapHardware) => Readonly<Record<Profile, CapIntents>> {
   const { cpu, gpu } = settings;
   const write = capWriter(settings);

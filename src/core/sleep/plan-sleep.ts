@@ -242,10 +242,7 @@ function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement, {
   }
 }
 
-/**
- * As much of a zone is asleep as may be, and a node that draws far more could sleep: wakes a node that draws little in its place. Nodes that
- * wake already leave their places free.
- */
+/** Wakes a node that draws little in place of one that draws far more, where as much of a zone is asleep as may be. */
 function swapInZones(
   nodes: readonly SleepNode[],
   placement: Placement,

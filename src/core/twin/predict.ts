@@ -65,10 +65,7 @@ export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Perce
 /** hardwareDensityScore: up to 1 for the CPUs plus up to 1 for the GPUs. */
 const MAX_DENSITY = 2;
 
-/**
- * Predicts the status of one node from its own input only, so the cost is linear in the number of nodes. An invalid value is
- * omitted, because the API would reject the whole status.
- */
+/** Predicts a node from its own input only. An invalid value is omitted: the API would reject the whole status. */
 export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
   const { hardware, caps, density, pue, slowdown } = input;
   const stress = stressOf(model, nodePower(hardware, caps), input);

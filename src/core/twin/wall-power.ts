@@ -9,10 +9,7 @@ export interface WallPower {
   readonly modelled: Watts;
 }
 
-/**
- * Power of the whole server: a meter's reading, else that of packages and boards and the model of the rest of the server.
- * Undefined without a reading.
- */
+/** A meter's reading, else that of packages and boards with the model of the rest of the server. */
 export function powerAtWall(model: NodePowerModel, measurement: PowerMeasurement | undefined): WallPower | undefined {
   const { source, serverPowerW: server, measuredNodePowerW: devices, estimatedGpuPowerW = 0 } = measurement ?? {};
   if (isPositive(server)) return { power: server, modelled: watts(0) };

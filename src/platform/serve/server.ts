@@ -66,10 +66,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/**
- * Not an `import`: that would evaluate all exports of node:http, including WebSocket, which loads fetch and HTTP/2: 11 MiB that no
- * Joulie program needs.
- */
+/** Not an `import`: that would evaluate all of node:http, WebSocket included: 11 MiB that no program needs. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 type Route = (query: URLSearchParams, request: IncomingMessage) => Reply | Promise<Reply>;

@@ -1,10 +1,7 @@
 import { CodedError, type ErrorCode, type SwitchState } from "../../core/api/index.ts";
 import type { HostIdentity } from "./provider-id.ts";
 
-/**
- * Called directly before each request that changes power, also before a repeated one. If it rejects, nothing more is sent, and the
- * call of the switch rejects with the same error.
- */
+/** Called before each request that changes power, also a repeated one. If it rejects, nothing more is sent. */
 export type ConfirmSwitching = () => Promise<void>;
 
 /**

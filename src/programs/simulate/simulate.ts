@@ -42,10 +42,7 @@ export interface ExperimentRequest {
   readonly json: boolean;
 }
 
-/**
- * Runs `joulie simulate`: reads or generates jobs, runs every arm on every seed, prints the results. Returns the exit
- * code.
- */
+/** Runs every arm on every seed, prints the results, and returns the exit code. */
 export async function simulate(config: SimulateConfig, world: SimulateEnvironment): Promise<number> {
   const { TRACE, CLUSTER } = config;
   const opened = TRACE === undefined ? undefined : await openTrace(TRACE);

@@ -60,10 +60,7 @@ export const plainSchema: Schema = fields({
   status: fields({ conditions: mapBy(["type"]) }),
 });
 
-/**
- * A structural schema: either the full schema of a CRD, or a partial one of a built-in kind that describes only
- * how its lists and maps merge. Names the fields that are read here; zod reads the others.
- */
+/** The schema of a CRD, or how lists and maps of a built-in kind merge. Names only the fields that are read here. */
 export interface Schema {
   readonly type?: string;
   readonly default?: unknown;

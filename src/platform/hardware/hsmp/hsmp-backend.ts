@@ -35,10 +35,7 @@ const TEMPORARY: Readonly<Record<string, string>> = {
   EREMOTEIO: "the firmware rejected the message",
 };
 
-/**
- * Power limits of EPYC sockets through HSMP. It does not report power: HSMP's reading is momentary, and RAPL counters measure the
- * energy of the same sockets.
- */
+/** Power limits of EPYC sockets through HSMP. RAPL counters measure their energy, so it reports no power. */
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";

@@ -17,10 +17,7 @@ export interface ApiResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Sends requests to an API server: over HTTP, or in process to the embedded one. It is independent of
- * Kubernetes and rejects only when there is no response.
- */
+/** Sends requests to an API server, over HTTP or in process. Rejects only when there is no response. */
 export interface Transport {
   request(request: ApiRequest): Promise<ApiResponse>;
   close(): Promise<void>;

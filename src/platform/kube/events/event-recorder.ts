@@ -39,10 +39,7 @@ interface Series {
   writing: boolean;
 }
 
-/**
- * Publishes Kubernetes Events. Repetitions of an event are counted as a
- * series. Best effort: it drops events that exceed its limits or fail, and callers never wait.
- */
+/** Publishes Events, repetitions as a series. Best effort: it drops what exceeds its limits; callers never wait. */
 export class EventRecorder {
   readonly #options: Required<EventRecorderOptions>;
   readonly #series = new Map<string, Series>();

@@ -19,10 +19,7 @@ interface Read<Value> {
 }
 type Listed<Value> = Read<Value> | "as it is" | "not of interest";
 
-/**
- * Applies lists and watch events to a store and emits the changes: each once and in order, even if events are
- * repeated or lost. It derives the changes between two lists by comparing them.
- */
+/** Applies lists and watch events to a store and emits each change once and in order, also if events are lost. */
 export class ListWatchSync<Value, Index extends string> {
   readonly #options: ListWatchSyncOptions<Value, Index>;
   readonly #unreadable = new Map<string, string>();

@@ -64,10 +64,7 @@ const SPREAD = 0.1;
 /** Zones or racks per query: two hundred racks take two queries. */
 const PLACES_PER_QUERY = 100;
 
-/**
- * Polls facility values in the background. Each value takes one query per hundred zones or racks and fails independently. A value
- * stays valid until it is replaced or three intervals old.
- */
+/** Polls facility values in the background, each independently. A value stays valid for three intervals. */
 export class FacilityPoller {
   readonly #options: FacilityPollerOptions;
   readonly #values: Readonly<Record<FacilityFigure, ExpiringValues<number>>>;

@@ -148,10 +148,7 @@ const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.o
 
 const statusOf = ({ status }: TelemetryError): { status?: number } => (status === undefined ? {} : { status });
 
-/**
- * Opens connections with the CA file's current content. The time limit closes half-open connections that an aborted call leaves
- * behind.
- */
+/** With the CA file's current content. The time limit closes half-open connections of aborted calls. */
 function connector(timeout: Milliseconds, authorities: FileValue | undefined): buildConnector.connector {
   let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;
   return (options, callback) => {

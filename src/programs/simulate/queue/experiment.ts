@@ -75,9 +75,7 @@ const WARM_UP = 1 / 3;
 /** Rounded up to whole minutes. */
 const lengthOf = ({ length, submitSec }: Trace): number => Math.ceil((submitSec[length - 1] ?? 0) / 60) * 60;
 
-/**
- * A cluster that finishes early still draws idle power: each run is charged until the last run of the same jobs ends.
- */
+/** A cluster that is done still draws idle power: each run is charged until the last run of its jobs ends. */
 function inSameTime(runs: readonly ExperimentRun[]): readonly ExperimentRun[] {
   const lasting = new Map<number, number>();
   for (const { seed, figures } of runs) {

@@ -1,9 +1,6 @@
 import type { JobKindRequest } from "../placement/job-kinds.ts";
 
-/**
- * Waiting jobs in arrival order. A job that does not fit lets others pass, as in kube-scheduler. Its kind is retried
- * only after resources were freed that could fit it.
- */
+/** Waiting jobs in arrival order. One that does not fit lets others pass; its kind is retried once room is freed. */
 export class JobQueue {
   readonly #kinds: readonly JobKindRequest[];
   readonly #waiting: number[][];

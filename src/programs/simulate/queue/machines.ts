@@ -31,10 +31,7 @@ interface Group {
   readonly gpu?: { readonly model: string; readonly count: number };
 }
 
-/**
- * All machines have two sockets. The published experiment gives cores and watts; these are the closest machines on
- * the market.
- */
+/** All have two sockets: the machines on the market closest to the published cores and watts. */
 const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
   exp04: [
     { share: 0.8, cpu: "AMD EPYC 9454" },

@@ -6,10 +6,7 @@ import { roundToMillicores } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 
-/**
- * A node that is on is empty, or runs jobs under caps below its full power, or runs them at full speed. The others are states
- * of its power.
- */
+/** A node that is on is empty, runs jobs under caps, or runs them at full speed; the others are states of its power. */
 const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
 export type SimulatedNodeState = (typeof nodeStates)[number];
 
@@ -144,10 +141,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.#refresh(index);
   }
 
-  /**
-   * Advances a node to a time. All earlier events must be processed, otherwise a job would end unnoticed and keep its
-   * cores.
-   */
+  /** All earlier events must be processed, otherwise a job would end unnoticed and keep its cores. */
   #broughtTo(index: number, at: number): SimulatedNode<TraceJob> {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const missed = node.advance(seconds(at));

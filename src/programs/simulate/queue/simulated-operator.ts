@@ -54,10 +54,7 @@ interface SimulatedSleep extends SimulatedPowerOptions {
 /** As the operator's. */
 const ARRIVAL_SLOT = milliseconds(60_000);
 
-/**
- * Runs the operator's planning pass on simulated nodes and publishes the plans by the operator's rules. Writes take effect
- * at once. Agents apply the last published caps when `enforce` is called.
- */
+/** Runs the operator's pass on simulated nodes. Writes take effect at once, caps when `enforce` is called. */
 export class SimulatedOperator {
   /** The extender's scoring state, from the published twins. */
   readonly kernel: ScoringKernel;

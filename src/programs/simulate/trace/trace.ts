@@ -7,10 +7,7 @@ export interface Trace {
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
   readonly performance: Uint8Array;
-  /**
-   * 1 = training or computation, which depends on the clock; 0 = decoding, services and analytics. Jobs that ask for full speed are
-   * taken for the former.
-   */
+  /** 1 = training or computation, which depends on the clock (jobs that ask for full speed); 0 = other work. */
   readonly computeBound: Uint8Array;
   /** The kind of board that the job must run on, see `ClusterMachine.board`; ANY_BOARD = any. */
   readonly board: Int8Array;
@@ -113,10 +110,7 @@ function copied(columns: Columns, length: number, room: number): Columns {
 /** Kubernetes counts cores in millicores. */
 const PER_CORE = 1000;
 
-/**
- * Rounds to millicores. Sums of fractions drift, and a node missing the last bit of its cores could never again take
- * a job that needs all of them.
- */
+/** Sums of fractions drift: a node that misses the last bit of its cores could never take a job that needs them all. */
 export const roundToMillicores = (cores: number): number => Math.round(cores * PER_CORE) / PER_CORE;
 
 /** Rounds a request up to millicores, ignoring floating-point noise. */
