@@ -81,14 +81,3 @@ export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
   }
   return { constraints, performancePods, performancePodsByNode, waits: recorder.waits };
 }
-
-export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
-  const byNode = new Map<string, PodSummary[]>();
-  for (const pod of pods) {
-    if (!pod.active || pod.node === undefined) continue;
-    const there = byNode.get(pod.node);
-    if (there === undefined) byNode.set(pod.node, [pod]);
-    else there.push(pod);
-  }
-  return byNode;
-}

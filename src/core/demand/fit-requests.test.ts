@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Container, Pod, PodSpec, ResourceList } from "../api/index.ts";
-import { addQuantities, fitRequests, amountOf } from "./fit-requests.ts";
+import { addQuantities, amountOf, fitRequests } from "./fit-requests.ts";
 
 const pod = (spec: PodSpec): Pod => ({ metadata: { name: "p" }, spec });
 const asking = (requests: ResourceList, limits?: ResourceList): Container => ({

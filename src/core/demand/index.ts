@@ -3,7 +3,6 @@ export {
   demandViewOf,
   noQueues,
   type PodPool,
-  podsByNode,
   type QueuedPools,
   queuedPools,
 } from "./demand-view.ts";

@@ -1,4 +1,4 @@
-import type { Labels, NodeTaint, Pod, ResourceList } from "../../../core/api/index.ts";
+import type { Labels, Node, NodeTaint, Pod } from "../../../core/api/index.ts";
 import {
   allocatableOf,
   fitRequests,
@@ -30,17 +30,8 @@ interface WaitingPod {
   readonly shape: string;
 }
 
-interface FullPod extends KubeObject {
-  readonly spec: Pod["spec"] & {
-    readonly schedulerName?: string;
-    readonly priority?: number;
-    readonly schedulingGates?: readonly unknown[];
-  };
-  readonly status?: { readonly phase?: string };
-}
-
 export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPod {
-  const pod = given as FullPod;
+  const pod = given as KubeObject & Pod;
   const { name, namespace = "", uid = "", deletionTimestamp } = pod.metadata;
   const { nodeName = "", schedulingGates = [], priority = 0 } = pod.spec;
   const active = pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
@@ -75,15 +66,10 @@ export interface SchedulerNode {
   readonly object: KubeObject | undefined;
 }
 
-interface FullNode extends KubeObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly NodeTaint[] };
-  readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
-}
-
 export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNode {
-  const { metadata, spec } = given as FullNode;
+  const { metadata, spec } = given as KubeObject & Node;
   // As the API server does, allocatable defaults to capacity.
-  const allocatable = allocatableOf(given as FullNode);
+  const allocatable = allocatableOf(given as KubeObject & Node);
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},
