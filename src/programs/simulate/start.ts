@@ -7,7 +7,7 @@ export const processEnvironment: SimulateEnvironment = {
   clock: systemClock,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
-  progress: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
+  progress: (text) => process.stderr.write(text),
 };
 
 /** Runs `joulie simulate` on the process's terminal. */

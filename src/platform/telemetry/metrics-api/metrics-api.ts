@@ -12,7 +12,6 @@ import type { Clock } from "../../clock/index.ts";
 import { isApiError, type KubeClient } from "../../kube/index.ts";
 import type { RandomSource } from "../../random/index.ts";
 import { DropCounter, type DropReason, faultOf } from "../dropped-samples.ts";
-import { errorMessage } from "../errors.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
@@ -21,8 +20,6 @@ export interface UsageReadings {
   /** By node; empty while the API is not available. */
   readonly usage: ReadonlyMap<string, NodeUsage>;
   readonly dropped: ReadonlyMap<DropReason, number>;
-  /** Why there is no usage. Not an error, because many clusters have no metrics-server. */
-  readonly unavailable?: string;
 }
 
 export interface MetricsApiOptions {
@@ -44,8 +41,7 @@ const BACKOFF = { first: milliseconds(30_000), longest: milliseconds(600_000), j
 export class MetricsApi {
   readonly #options: MetricsApiOptions;
   #failures = 0;
-  #reason = "";
-  #retryAt: MonotonicInstant = monotonicInstant(-Infinity);
+  #retryAt: MonotonicInstant = monotonicInstant(Number.NEGATIVE_INFINITY);
 
   constructor(options: MetricsApiOptions) {
     this.#options = options;
@@ -54,15 +50,15 @@ export class MetricsApi {
   /** Rejects only with the signal's reason. */
   async read(signal?: AbortSignal): Promise<UsageReadings> {
     const { client, clock } = this.#options;
-    if (clock.monotonic() < this.#retryAt) return this.#noUsage();
+    if (clock.monotonic() < this.#retryAt) return NO_USAGE;
     try {
       const list = nodeList.safeParse(await client.raw(PATH, { ...CALL, ...(signal && { signal }) })).data;
-      if (list === undefined) return this.#failed("the response is not a node list");
+      if (list === undefined) return this.#failed();
       this.#failures = 0;
       return this.#usageIn(list.items);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      return this.#failed(errorMessage(error));
+      return this.#failed();
     }
   }
 
@@ -85,13 +81,13 @@ export class MetricsApi {
     return { usage, dropped: drops.counts };
   }
 
-  #failed(reason: string): UsageReadings {
+  /** Not reported, because many clusters have no metrics-server. */
+  #failed(): UsageReadings {
     const { clock, random } = this.#options;
     this.#failures++;
     this.#retryAt = monotonicInstant(clock.monotonic() + backoffDelay(this.#failures, BACKOFF, random));
-    this.#reason = reason;
-    return this.#noUsage();
+    return NO_USAGE;
   }
-
-  #noUsage = (): UsageReadings => ({ usage: new Map(), dropped: new Map(), unavailable: this.#reason });
 }
+
+const NO_USAGE: UsageReadings = { usage: new Map(), dropped: new Map() };
