@@ -178,7 +178,7 @@ export interface AwaitedPod {
   readonly pod: string;
   readonly uid: string;
   /** Absent means 0. */
-  readonly priority?: number | undefined;
+  readonly priority?: number;
   readonly since: Instant;
   readonly until: Instant;
   /** What the pod leaves; absent if it needs all of another resource. */

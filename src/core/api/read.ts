@@ -86,7 +86,7 @@ const MAX_BAD_ITEMS = 50;
 
 /** Retains the usable items: the first of each key, and at most as many as the list may hold. */
 function usableList(schema: z.ZodArray, value: readonly unknown[]): readonly unknown[] {
-  const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
+  const { longest = Infinity, distinct } = listBounds.get(schema) ?? {};
   const usable = new Map<unknown, unknown>();
   for (const [index, item] of value.slice(0, longest + MAX_BAD_ITEMS).entries()) {
     if (usable.size === longest) break;

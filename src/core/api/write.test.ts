@@ -30,7 +30,7 @@ describe.each(numericFields)("%s", (_, kind, { path, schema }) => {
   const refusalOf = (value: unknown) => refusal(kind, withValueAt(sample, path, value));
 
   it("X-04 never writes NaN or Infinity to the API", () => {
-    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    for (const value of [Number.NaN, Infinity, -Infinity]) {
       expect(refusalOf(value)).toContain(issuePath(path));
     }
   });

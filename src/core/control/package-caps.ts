@@ -13,7 +13,7 @@ export interface PackageCap {
   readonly id: string;
   readonly watts: Watts;
   readonly count: number;
-  readonly clamped?: string | undefined;
+  readonly clamped?: string;
 }
 
 export type PackageCaps =

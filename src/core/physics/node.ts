@@ -33,7 +33,7 @@ export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
 
 export interface SimulatedNodeStart {
   readonly at?: Seconds | undefined;
-  readonly ambient?: Celsius | undefined;
+  readonly ambient?: Celsius;
 }
 
 /** Thirty thousand years. Sums of seconds and joules are still exact up to this time. */

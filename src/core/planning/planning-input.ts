@@ -16,7 +16,7 @@ export interface PlanningInput {
   readonly arrivals?: ArrivalHistory | undefined;
   readonly sleep?: SleepObservations | undefined;
   /** Nodes whose agent did not confirm raised caps in time. They stay eco, and other nodes are promoted. */
-  readonly unconfirmed?: ReadonlySet<string> | undefined;
+  readonly unconfirmed?: ReadonlySet<string>;
   readonly now: Instant;
 }
 
@@ -36,7 +36,7 @@ export interface NodeUsage {
 
 /** Readings of the site or of a cooling zone. */
 export interface FacilityReading extends FacilityPower {
-  readonly ambient?: Celsius | undefined;
+  readonly ambient?: Celsius;
 }
 
 export interface FacilityReadings {

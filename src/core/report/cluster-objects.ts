@@ -22,9 +22,9 @@ export interface ClusterObjects {
   /** Undefined if they cannot be read, which is not the same as no pods. */
   readonly pods: readonly Pod[] | undefined;
   /** Kinds that are missing, that the reader may not list, or has not listed yet: none of their objects is known. */
-  readonly notListed?: readonly ClusterKind[] | undefined;
+  readonly notListed?: readonly ClusterKind[];
   /** Those of `notListed` that the reader has not listed yet, but may list. */
-  readonly pending?: readonly ClusterKind[] | undefined;
+  readonly pending?: readonly ClusterKind[];
   /** Absent if the reader looked at nodes and pods only. */
   readonly installation?: Installation | undefined;
 }
@@ -54,7 +54,7 @@ export interface Installation {
   /** The Lease of the operator and the time since its renewal; absent if there is none. */
   readonly operatorLease?: { readonly holder: string | undefined; readonly age: Milliseconds | undefined } | undefined;
   /** A demo, whose time passes up to 600 times as fast: between two renewals its Lease looks hours old. */
-  readonly isDemo?: boolean | undefined;
+  readonly isDemo?: boolean;
   /** What could not be read, and why. */
   readonly unreadable: readonly string[];
 }

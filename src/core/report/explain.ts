@@ -40,7 +40,7 @@ export interface ExplainSettings {
   /** Present with SCORING=energy. */
   readonly energy?: EnergySettings | undefined;
   /** False if nothing says how the extender scores: then only what keeps the pod off nodes is explained. */
-  readonly isFormulaKnown?: boolean | undefined;
+  readonly isFormulaKnown?: boolean;
   readonly hardware?: HardwareViewOptions | undefined;
   /** `weight` of the extender in kube-scheduler's configuration. */
   readonly extenderWeight: number;

@@ -40,7 +40,7 @@ export interface ControlReceipt {
 /** A cap of the target, in watts or in percent of the maximum. */
 export interface DeviceCap {
   readonly watts?: Watts | undefined;
-  readonly percent?: Percent | undefined;
+  readonly percent?: Percent;
   /** The limit that it comes from: profile, slowdown, pin; undefined if an older operator wrote it. */
   readonly limit?: string | undefined;
 }

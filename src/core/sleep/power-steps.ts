@@ -47,7 +47,7 @@ interface OperationFacts {
   readonly exists: boolean;
   readonly sinceStep: Milliseconds;
   /** What the switch says; undefined until it was read. */
-  readonly machine?: SwitchState | undefined;
+  readonly machine?: SwitchState;
 }
 
 /** What is known of a node that goes to sleep. */

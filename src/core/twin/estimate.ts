@@ -4,7 +4,7 @@ import { isNonNegative, type Watts, watts } from "../units/index.ts";
 /** The hardware properties that estimates need; a HardwareView has them. */
 export interface LoadEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "defaultWatts"> & {
-    readonly curve?: LoadCurve | undefined;
+    readonly curve?: LoadCurve;
   };
   readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
 }

@@ -8,9 +8,9 @@ export interface PowerReading {
   readonly source: PowerSource;
   readonly at: Instant;
   /** Part of `power`: the boards, estimated because the source does not read them. */
-  readonly estimatedGpus?: Watts | undefined;
+  readonly estimatedGpus?: Watts;
   /** Power of the whole server, read by a meter. */
-  readonly server?: Watts | undefined;
+  readonly server?: Watts;
 }
 
 /** OPERATOR_NODE_POWER_SOURCE. */

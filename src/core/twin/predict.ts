@@ -19,21 +19,21 @@ export interface TwinInput {
   readonly hardware: PowerEnvelope;
   readonly caps: EffectiveCaps;
   /** The node's state as the guard published it. */
-  readonly schedulableClass?: SchedulableClass | undefined;
-  readonly density?: number | undefined;
-  readonly slowdown?: Percent | undefined;
-  readonly ambient?: Celsius | undefined;
+  readonly schedulableClass?: SchedulableClass;
+  readonly density?: number;
+  readonly slowdown?: Percent;
+  readonly ambient?: Celsius;
   /** Total power of all nodes on the node's supply (see `supplyTotals`). */
   readonly supplyTotal?: Watts | undefined;
   readonly pue?: number | undefined;
   /** The node's power, measured or estimated; it reflects the node's workloads. */
   readonly reading?: PowerReading | undefined;
-  readonly trend?: WattsPerMinute | undefined;
+  readonly trend?: WattsPerMinute;
 }
 
 export interface TwinModel {
   readonly cooling: CoolingModel;
-  readonly rackCapacity?: Watts | undefined;
+  readonly rackCapacity?: Watts;
 }
 
 export type TwinOutput = Pick<

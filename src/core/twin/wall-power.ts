@@ -32,7 +32,7 @@ export interface MeterReading extends Omit<PowerReading, "power" | "estimatedGpu
   /** Packages and boards, or packages alone. Absent if the meter reads the whole server only. */
   readonly power?: Watts | undefined;
   /** `power` is that of the packages; boards are not in it. */
-  readonly onlyCpus?: boolean | undefined;
+  readonly onlyCpus?: boolean;
 }
 
 /**

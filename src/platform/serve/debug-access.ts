@@ -11,7 +11,7 @@ export interface TokenCheck {
 export interface DebugAccessOptions {
   /** DEBUG_ENDPOINTS: debug pages are open to every client. */
   readonly open: boolean;
-  readonly tokens?: TokenCheck | undefined;
+  readonly tokens?: TokenCheck;
 }
 
 export interface DebugRequest {

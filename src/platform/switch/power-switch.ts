@@ -25,11 +25,11 @@ export interface MachineFacts {
   /** The UUID in the firmware of the machine, in the spelling of the switch. */
   readonly systemUuid?: string | undefined;
   /** The BareMetalHost of the machine. */
-  readonly host?: HostIdentity | undefined;
+  readonly host?: HostIdentity;
   /** Why the switch will not take power away; undefined if it will. */
   readonly keepsPower?: string | undefined;
   /** Why the switch obeys nothing at present, so that a wake waits. */
-  readonly held?: string | undefined;
+  readonly held?: string;
 }
 
 /** Why a call of a switch failed. Also a value of the metric label `reason`. */

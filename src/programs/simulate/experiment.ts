@@ -22,8 +22,8 @@ export interface ExperimentOptions {
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
-  readonly wallPower?: boolean | undefined;
-  readonly bindBoards?: boolean | undefined;
+  readonly wallPower?: boolean;
+  readonly bindBoards?: boolean;
   readonly performanceShare?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;

@@ -9,7 +9,7 @@ export interface GpuCapBoard extends CapBoard {
   /** The vendor's default limit. */
   readonly defaultLimit?: Watts | undefined;
   /** Supported partitioning modes (`mig`), if known. Power always belongs to the whole board. */
-  readonly slicing?: readonly string[] | undefined;
+  readonly slicing?: readonly string[];
 }
 
 export type GpuBackendVendor = "nvidia" | "amd" | "intel";

@@ -12,7 +12,7 @@ export interface HsmpOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
   /** /dev/hsmp, for kernels before 6.16, which have no hwmon files. Used only if those are absent. */
-  readonly device?: HsmpDevice | undefined;
+  readonly device?: HsmpDevice;
   /** The highest cap of one socket, from the catalogue: the firmware may report a maximum of 2 kW on any part. */
   readonly maxPower?: () => Watts | undefined;
 }

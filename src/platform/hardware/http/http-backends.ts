@@ -19,11 +19,11 @@ export interface HttpDeviceInfo {
   /** The cap range of one package or one GPU. */
   readonly device: CapDevice;
   /** The device's maximum, to set when the limit is removed. */
-  readonly maxPower?: Watts | undefined;
+  readonly maxPower?: Watts;
   /** The number of devices that the cap applies to. */
   readonly count: number;
   /** The last telemetry reading. Its cap may be per device or the total. */
-  readonly seen?: { readonly cap?: Watts | undefined } | undefined;
+  readonly seen?: { readonly cap?: Watts | undefined };
 }
 
 export interface HttpCapBackendOptions {

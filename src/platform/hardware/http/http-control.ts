@@ -162,7 +162,7 @@ interface Answer {
   readonly ordered: boolean;
   /** A gateway has answered instead of the service, which may still carry out the command. */
   readonly isLost: boolean;
-  readonly newest?: number | undefined;
+  readonly newest?: number;
 }
 
 function answerOf(answer: HttpAnswer): Answer {

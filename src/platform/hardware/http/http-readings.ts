@@ -15,7 +15,7 @@ export interface HttpReading {
   /** Why there is no CPU power. */
   readonly missing?: string | undefined;
   /** Why the whole reading failed. */
-  readonly failed?: string | undefined;
+  readonly failed?: string;
 }
 
 const optionalNumber = z.number().min(0).optional().catch(undefined);

@@ -17,7 +17,7 @@ import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.
 
 /** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {
-  readonly ambient?: string | undefined;
+  readonly ambient?: string;
   readonly it?: string | undefined;
   readonly cooling?: string | undefined;
   readonly zoneAmbient?: string | undefined;

@@ -14,7 +14,7 @@ export interface HttpClientOptions {
   /** The maximum size of a response body. */
   readonly maxBodyBytes?: number;
   /** Decides which endpoints may be called and get the token, if users other than the administrator choose endpoints. */
-  readonly access?: EndpointAccess | undefined;
+  readonly access?: EndpointAccess;
   /** A file with a bearer token, read again when it is replaced. Without `access` the token is never sent. */
   readonly tokenFile?: string | undefined;
   /** A file with the CA certificates to trust instead of the system's. */

@@ -34,7 +34,7 @@ export interface PayloadReading {
   /** Absent if the node's endpoint reads the whole server only. */
   readonly power?: Watts | undefined;
   /** Of the whole server, with the node's scope. */
-  readonly server?: Watts | undefined;
+  readonly server?: Watts;
   /** When the endpoint measured it, if it reports that. */
   readonly at?: Instant;
 }

@@ -41,7 +41,7 @@ const BACKOFF = { first: milliseconds(30_000), longest: milliseconds(600_000), j
 export class MetricsApi {
   readonly #options: MetricsApiOptions;
   #failures = 0;
-  #retryAt: MonotonicInstant = monotonicInstant(Number.NEGATIVE_INFINITY);
+  #retryAt: MonotonicInstant = monotonicInstant(-Infinity);
 
   constructor(options: MetricsApiOptions) {
     this.#options = options;

@@ -23,7 +23,7 @@ export interface QueueSetup {
   readonly machines: readonly ClusterMachine[];
   readonly seed: number;
   /** Reports the power of whole servers instead of that of packages and boards. */
-  readonly atWall?: boolean | undefined;
+  readonly atWall?: boolean;
   /** Seconds between which energy per work is measured; absent = not. */
   readonly window?: readonly [from: number, to: number] | undefined;
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */

@@ -35,7 +35,7 @@ const facility = { site: {}, zones: new Map(), racks: new Map() };
 
 interface SimulatedOperatorOptions {
   /** Of the extender beside the operator. */
-  readonly kernel?: ScoringKernel | undefined;
+  readonly kernel?: ScoringKernel;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
   readonly sleep?: SimulatedSleep | undefined;
