@@ -83,8 +83,11 @@ export function amountOf(list: ResourceList | undefined, resource: string): numb
 }
 
 /** JSON may contain anything here, including objects that cannot be converted to text. */
-const textOf = (value: unknown): string =>
-  typeof value === "string" || typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  return value === null ? "null" : typeof value;
+}
 
 /** Quantities are multiples of one billionth, so rounding there gives the exact sum: ten times 100m is exactly one core. */
 export function addQuantities(one: number, other: number): number {

@@ -106,8 +106,9 @@ function sleepNodeOf(
     if (pod.controlPlane === true) runsControlPlane = true;
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
-  const state = isReal ? (twin?.status?.power?.state ?? "on") : "on";
-  const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
+  const power = powerOf(isReal ? twin : undefined);
+  const { state } = power;
+  const wanted = isRecommended && !isReal ? "off" : power.wanted;
   pods += (wanted === "off" ? promised?.certain : promised?.all) ?? 0;
   return {
     name,
@@ -154,9 +155,16 @@ const zoneOf = ({ metadata }: Node): string =>
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
+const powerOf = (twin: NodeTwin | undefined) => ({
+  wanted: twin?.spec.power?.state ?? "on",
+  state: twin?.status?.power?.state ?? "on",
+});
+
 /** Whether the node sleeps, falls asleep or wakes. */
-const isDown = (twin: NodeTwin | undefined): boolean =>
-  (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
+function isDown(twin: NodeTwin | undefined): boolean {
+  const { wanted, state } = powerOf(twin);
+  return wanted === "off" || state !== "on";
+}
 
 function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["settings"]): SleepNode["fit"] {
   const { metadata, spec } = node;

@@ -144,11 +144,16 @@ export function explainPlacement(
     workloadClass,
     cpuCores: scored.demand.cpuCores,
     gpus: Object.fromEntries(scored.demand.gpus),
-    formula: settings.isFormulaKnown === false ? "unknown" : settings.energy === undefined ? "headroom" : "energy",
+    formula: formulaOf(settings),
     batch,
     boundTo: pod.spec?.nodeName || undefined,
     nodes: verdicts.toSorted(settings.isFormulaKnown === false ? byName : byRank),
   };
+}
+
+function formulaOf(settings: ExplainSettings): PlacementExplanation["formula"] {
+  if (settings.isFormulaKnown === false) return "unknown";
+  return settings.energy === undefined ? "headroom" : "energy";
 }
 
 const byName = (one: NodeVerdict, other: NodeVerdict): number =>

@@ -145,7 +145,8 @@ export function summarizeNode(
   const schedulableClass = classOf(twin);
   const isAsleep = schedulableClass === "asleep";
   // The last reading of a machine that is off is history, and so is that of a twin that the operator does not refresh.
-  const drawn = status?.power?.state === "off" ? watts(0) : stale ? undefined : measured?.measuredNodePowerW;
+  let drawn = stale ? undefined : measured?.measuredNodePowerW;
+  if (status?.power?.state === "off") drawn = watts(0);
   const budget = measured?.nodeCappedPowerW;
   const allocation = allocationOf(node, pods);
   return {

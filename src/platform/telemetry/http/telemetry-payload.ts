@@ -100,6 +100,7 @@ const MAX_SECONDS = 1e11;
 
 /** RFC 3339, or a number of seconds or milliseconds since 1970. */
 function instantOf(ts: string | number): Instant | undefined {
-  const at = typeof ts === "string" ? Date.parse(ts) : ts < MAX_SECONDS ? ts * 1000 : ts;
+  let at = typeof ts === "string" ? Date.parse(ts) : ts;
+  if (typeof ts === "number" && ts < MAX_SECONDS) at = ts * 1000;
   return Number.isNaN(at) ? undefined : instant(at);
 }
