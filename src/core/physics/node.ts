@@ -32,7 +32,7 @@ export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "switched"; readonly at: Seconds; readonly power: NodePowerState };
 
 export interface SimulatedNodeStart {
-  readonly at?: Seconds | undefined;
+  readonly at?: Seconds;
   readonly ambient?: Celsius;
 }
 

@@ -29,7 +29,7 @@ interface ModelCaps {
 
 export interface CapHardware {
   readonly cpu: Pick<CpuView, "match" | "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
-  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;
+  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from">;
 }
 
 /** A cap of the CPUs and of the GPUs, before it is written in the unit of the settings. */

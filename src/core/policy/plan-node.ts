@@ -27,7 +27,7 @@ export interface PlannedNode {
   /** Why the node has this profile, one sentence for users. */
   readonly reason: string;
   /** The pod that the node is kept free for, or was a short time ago. */
-  readonly awaitedBy?: AwaitedPod | undefined;
+  readonly awaitedBy?: AwaitedPod;
 }
 
 const unknown: Density = { cpu: 0, gpu: 0, total: 0 };

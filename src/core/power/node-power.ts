@@ -13,7 +13,7 @@ export interface NodePowerModel {
   readonly cpu: DeviceModel;
   readonly boards: number;
   /** One board; absent on a CPU-only node. */
-  readonly gpu?: DeviceModel | undefined;
+  readonly gpu?: DeviceModel;
   /** All packages and boards at idle. */
   readonly idle: Watts;
   /** All packages and boards at full load. */

@@ -41,7 +41,7 @@ export interface ExplainSettings {
   readonly energy?: EnergySettings | undefined;
   /** False if nothing says how the extender scores: then only what keeps the pod off nodes is explained. */
   readonly isFormulaKnown?: boolean;
-  readonly hardware?: HardwareViewOptions | undefined;
+  readonly hardware?: HardwareViewOptions;
   /** `weight` of the extender in kube-scheduler's configuration. */
   readonly extenderWeight: number;
   /** kube-scheduler's own plugins: as by default, or as `joulie scheduler-config --energy` sets them. */

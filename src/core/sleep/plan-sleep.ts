@@ -60,7 +60,7 @@ export interface SleepInput {
   /** Whether pods can be read. */
   readonly current: boolean;
   /** Arrivals of pods of all classes. Without it there is no reserve. */
-  readonly arrivals?: ArrivalHistory | undefined;
+  readonly arrivals?: ArrivalHistory;
   readonly settings: SleepSettings;
   readonly memory: SleepMemory;
   readonly now: Instant;

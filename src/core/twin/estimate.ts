@@ -6,7 +6,7 @@ export interface LoadEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "defaultWatts"> & {
     readonly curve?: LoadCurve;
   };
-  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
+  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts">;
 }
 
 const gpuIdle = ({ gpu }: LoadEnvelope): number => (gpu === undefined ? 0 : gpu.count * gpu.idleWatts);

@@ -25,7 +25,7 @@ export interface TwinInput {
   readonly ambient?: Celsius;
   /** Total power of all nodes on the node's supply (see `supplyTotals`). */
   readonly supplyTotal?: Watts | undefined;
-  readonly pue?: number | undefined;
+  readonly pue?: number;
   /** The node's power, measured or estimated; it reflects the node's workloads. */
   readonly reading?: PowerReading | undefined;
   readonly trend?: WattsPerMinute;

@@ -30,7 +30,7 @@ export const idleAtWall = (model: NodePowerModel): Watts => wallPower(model.idle
 
 export interface MeterReading extends Omit<PowerReading, "power" | "estimatedGpus"> {
   /** Packages and boards, or packages alone. Absent if the meter reads the whole server only. */
-  readonly power?: Watts | undefined;
+  readonly power?: Watts;
   /** `power` is that of the packages; boards are not in it. */
   readonly onlyCpus?: boolean;
 }

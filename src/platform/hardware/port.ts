@@ -41,13 +41,13 @@ export interface CapBoard {
   /** The accepted range. The journal, not this field, holds the original limit. */
   readonly device: CapDevice;
   /** Why the board does not respond. */
-  readonly lost?: string | undefined;
+  readonly lost?: string;
   /** Why the board can be read but not capped: a BIOS lock, a virtual function. */
   readonly locked?: string | undefined;
   /** The time over which the board averages power: a new cap takes effect only after it. */
   readonly averagingWindow?: Milliseconds | undefined;
   /** Findings for the user: an invalid range, a partitioning mode. */
-  readonly warnings?: readonly string[] | undefined;
+  readonly warnings?: readonly string[];
 }
 
 export type LimitReading =
@@ -76,7 +76,7 @@ export interface EnergyZoneSample {
   /** `package-0`. Each physical counter appears once, by its real path. */
   readonly zone: string;
   /** The id of the board that the zone belongs to, if it differs: dies with their own counters share one board. */
-  readonly board?: string | undefined;
+  readonly board?: string;
   readonly counter: EnergyCounter;
   readonly sample: EnergyCounterSample;
 }

@@ -27,7 +27,7 @@ export interface ExperimentOptions {
   readonly performanceShare?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
-  readonly sleep?: SleepOptions | undefined;
+  readonly sleep?: SleepOptions;
 }
 
 /** How nodes sleep and boot in arms with sleep; absent values are the defaults. */

@@ -18,8 +18,8 @@ import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.
 /** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {
   readonly ambient?: string;
-  readonly it?: string | undefined;
-  readonly cooling?: string | undefined;
+  readonly it?: string;
+  readonly cooling?: string;
   readonly zoneAmbient?: string | undefined;
   readonly zoneIt?: string | undefined;
   readonly zoneCooling?: string | undefined;

@@ -32,7 +32,7 @@ export type PowerScope = "node" | "cpu";
 
 export interface PayloadReading {
   /** Absent if the node's endpoint reads the whole server only. */
-  readonly power?: Watts | undefined;
+  readonly power?: Watts;
   /** Of the whole server, with the node's scope. */
   readonly server?: Watts;
   /** When the endpoint measured it, if it reports that. */

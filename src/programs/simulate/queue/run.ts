@@ -25,7 +25,7 @@ export interface QueueSetup {
   /** Reports the power of whole servers instead of that of packages and boards. */
   readonly atWall?: boolean;
   /** Seconds between which energy per work is measured; absent = not. */
-  readonly window?: readonly [from: number, to: number] | undefined;
+  readonly window?: readonly [from: number, to: number];
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
   /** ECO_CLOCK_SHARE of the operator. */
