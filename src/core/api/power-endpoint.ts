@@ -15,7 +15,8 @@ import {
 import { conditions, header } from "./metadata.ts";
 import { namedAfterNode, needsExactlyOneOf, withRules } from "./rules.ts";
 
-const endpointTypes = ["redfish", "metal3", "webhook"] as const;
+export const endpointTypes = ["redfish", "metal3", "webhook"] as const;
+export type EndpointType = (typeof endpointTypes)[number];
 const switchStates = ["on", "off", "unknown"] as const;
 export type SwitchState = (typeof switchStates)[number];
 const powerResults = ["succeeded", "failed"] as const;
