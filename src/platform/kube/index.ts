@@ -9,6 +9,7 @@ export { KubeClient } from "./client/client.ts";
 export { clockSkewOf, ServerTime } from "./client/clock-skew.ts";
 export { ApiError, type ApiErrorKind, isApiError, plainReason } from "./client/errors.ts";
 export { HttpTransport } from "./client/http-transport.ts";
+export type { KubeIo } from "./client/kube-io.ts";
 export { type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
 export {
   missingDefinition,

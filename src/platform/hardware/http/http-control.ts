@@ -66,7 +66,7 @@ export class UnansweredCommands {
     const since = this.#clock.monotonic();
     for (const [key, old] of this.#unanswered)
       if (elapsed(old.since, since) >= LATE_WITHIN) this.#unanswered.delete(key);
-    const before = this.#unanswered.get(nameOf(command, to))?.strictness ?? Number.NEGATIVE_INFINITY;
+    const before = this.#unanswered.get(nameOf(command, to))?.strictness ?? -Infinity;
     this.#unanswered.set(nameOf(command, to), { since, strictness: Math.max(before, strictnessOf(command)) });
   }
 
