@@ -89,7 +89,9 @@ function observe(state: DvfsState, observed: Watts, target: Watts, settings: Dvf
   // An average of NaN would never recover, so it starts over.
   const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;
   const { upper, lower } = dvfsBand(target, settings);
-  return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
+  const above = ema > upper ? state.above + 1 : 0;
+  const below = ema < lower ? state.below + 1 : 0;
+  return { ...state, ema, above, below };
 }
 
 /** A last action in the future means that the clock restarted, for example at a reboot: the cooldown starts over. */

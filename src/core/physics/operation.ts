@@ -71,7 +71,8 @@ export function operate(operation: Operation, model: NodeModel, jobs: readonly P
   powerCpu(operation, model, busy / model.cores, caps);
   // If the jobs need more cores than there are, all of them get proportionally less.
   const cpuClock = operation.cpuClock * Math.min(1, model.cores / busy);
-  powerGpu(operation, model, jobs, caps.gpuWattsPerBoard, cpuClock, asked > 0 ? Math.min(1, model.boards / asked) : 1);
+  const granted = asked > 0 ? Math.min(1, model.boards / asked) : 1;
+  powerGpu(operation, model, jobs, caps.gpuWattsPerBoard, cpuClock, granted);
 }
 
 /** The operating point of a machine that runs no jobs because it is off, shuts down, boots or hangs. */

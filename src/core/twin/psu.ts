@@ -38,6 +38,7 @@ export function supplyTotals(
   return (rack = "") => {
     const reading = rack === "" ? undefined : rackReadings.get(rack);
     const sum = sums.get(rack);
-    return isPositive(reading) ? reading : sum === undefined ? undefined : watts(sum);
+    if (isPositive(reading)) return reading;
+    return sum === undefined ? undefined : watts(sum);
   };
 }

@@ -87,7 +87,9 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { unreadable: this.#unknown(id) };
     const { maxPower, seen } = this.#options.devices();
     // The reported cap may be our own from before the journal was lost, so it is never used alone as the original.
-    const watts = Math.max(isPositive(maxPower) ? maxPower : NO_LIMIT[this.kind], isPositive(seen?.cap) ? seen.cap : 0);
+    const most = isPositive(maxPower) ? maxPower : NO_LIMIT[this.kind];
+    const cap = isPositive(seen?.cap) ? seen.cap : 0;
+    const watts = Math.max(most, cap);
     return { original: JSON.stringify({ ...originalEndpoint(this.#options.control.endpoint), watts }) };
   }
 

@@ -145,8 +145,8 @@ export class FacilityPoller {
             drops.add("unmatched", ofPlace.length);
             continue;
           }
-          const value =
-            is === "power" ? sumPower(ofPlace, this.#judging(drops))?.power : median(ofPlace, this.#judging(drops));
+          const judging = this.#judging(drops);
+          const value = is === "power" ? sumPower(ofPlace, judging)?.power : median(ofPlace, judging);
           if (value !== undefined) this.#values[figure].set(place, value, clock.monotonic());
         }
       } catch (error) {
