@@ -111,7 +111,7 @@ export interface CliEnvironment {
   readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly columns?: number | undefined;
+  readonly columns?: number;
 }
 
 export const exitCodes = {
