@@ -194,7 +194,11 @@ export const chartValues = (configs: ProgramConfigs): Section => {
       kinds: section(
         "Kinds of nodes, in mode daemonset. Each kind gets a DaemonSet of its own, which asks for no more than its nodes have. A node is of the first group in each list of which it has a label, and of none otherwise.",
         {
-          gpus: list(gpuKinds, "Groups of nodes by their GPUs: name, labels, and the values of agent that differ there.", kindSchema),
+          gpus: list(
+            gpuKinds,
+            "Groups of nodes by their GPUs: name, labels, and the values of agent that differ there.",
+            kindSchema,
+          ),
           hosts: list(hostKinds, "Groups of nodes by their host, likewise.", kindSchema),
         },
       ),

@@ -843,7 +843,7 @@ describe("the chart", () => {
       objects(await render(values))
         .filter(({ kind, spec }) => kind === "DaemonSet" && isChosen(spec?.template?.spec as AffinePod, labels))
         .map(({ metadata, spec }) => {
-          const { volumes, containers } = spec?.template?.spec as unknown as MountingPod;
+          const { volumes, containers } = (spec?.template?.spec ?? {}) as unknown as MountingPod;
           const readOnly = new Set(containers[0].volumeMounts.filter((one) => one.readOnly).map(({ name }) => name));
           return {
             kind: metadata.name.replace("joulie-agent", ""),

@@ -49,6 +49,8 @@ export const annotations = {
   pinUntil: "joulie.io/pin-until",
   /** PowerEndpoint, any value: the power program switches the node off and on once, then removes the annotation. */
   testPower: "joulie.io/test-power",
+  /** Node, a time in RFC 3339: `joulie power test` has cordoned it, to move its pods away. */
+  drainedForTest: "joulie.io/drained-for-test",
   /** Secret, hosts separated by commas: the power switches that may receive the content of the Secret. */
   hosts: "joulie.io/hosts",
   /**

@@ -21,6 +21,7 @@ export {
 } from "./node-constraint.ts";
 export {
   isControlPlanePod,
+  isFinished,
   isLostWithNode,
   isOfNode,
   occupiedNodes,

@@ -1,4 +1,4 @@
-export { Metal3Switch, type Metal3SwitchOptions } from "./metal3-switch.ts";
+export { type BareMetalHost, bareMetalHosts, Metal3Switch, type Metal3SwitchOptions } from "./metal3-switch.ts";
 export {
   type ConfirmSwitching,
   type MachineFacts,

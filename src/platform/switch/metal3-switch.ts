@@ -3,7 +3,7 @@ import type { Milliseconds } from "../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource } from "../kube/index.ts";
 import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitchError } from "./power-switch.ts";
 
-const bareMetalHosts: Resource = {
+export const bareMetalHosts: Resource = {
   group: "metal3.io",
   version: "v1alpha1",
   plural: "baremetalhosts",
@@ -11,7 +11,7 @@ const bareMetalHosts: Resource = {
   namespaced: true,
 };
 
-type BareMetalHost = KubeObject & {
+export type BareMetalHost = KubeObject & {
   readonly spec?: {
     readonly online?: boolean;
     readonly disablePowerOff?: boolean;

@@ -431,7 +431,7 @@ describe("the real command", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("joulie wake needs names or --all, and joulie power test a node", async () => {
+  it("joulie wake and joulie power test need names or --all", async () => {
     for (const args of [["wake"], ["wake", "a", "--all"]]) {
       const { code, err } = await command(args);
       expect([code, err]).toEqual([
@@ -439,10 +439,15 @@ describe("the real command", () => {
         "joulie wake: name nodes, or use --all; see joulie wake --help (JOULIE_E_USAGE)\n",
       ]);
     }
-    const missing = await command(["power", "test"]);
-    expect(missing.code).toBe(2);
-    expect(missing.err).toMatch(/^joulie power test: missing required argument 'node'/);
-    expect((await command(["power", "test", "--help"])).out).toContain("switches it off and on");
+    for (const args of [["test"], ["test", "a", "--all"]]) {
+      const { code, err } = await command(["power", ...args]);
+      expect([code, err]).toEqual([
+        2,
+        "joulie power test: name nodes, or use --all; see joulie power test --help (JOULIE_E_USAGE)\n",
+      ]);
+    }
+    expect((await command(["power", "test", "--help"])).out).toContain("switches them off and on");
+    expect((await command(["power", "test", "--all", "--concurrency", "0"])).err).toContain("from 1 to 100");
   });
 
   it("prints the help with the list of programs", async () => {

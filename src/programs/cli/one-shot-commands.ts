@@ -114,8 +114,13 @@ export const oneShotCommands: readonly OneShotCommand[] = [
 export const programSubcommands: Readonly<Record<string, readonly OneShotCommand[]>> = {
   power: [
     {
+      name: "import",
+      summary: "Describes the switches of many machines: from a list, from a pattern, or from BareMetalHosts.",
+      load: async () => (await import("./power-import.ts")).definePowerImport,
+    },
+    {
       name: "test",
-      summary: "Proves that a node can be woken: switches it off and on.",
+      summary: "Proves that nodes can be woken: switches them off and on.",
       load: async () => (await import("./power-commands.ts")).definePowerTest,
     },
   ],

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ErrorCode } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import {
@@ -63,34 +63,77 @@ async function runWake(nodes: readonly string[], options: WakeOptions, world: Cl
 }
 
 const TEST_HELP = `
-Switches the machine of the node off and on again through its PowerEndpoint and measures the time. The node must
-run no pods except those of DaemonSets. A success proves the wake, so that the node may sleep.`;
+Switches the machine of a node off and on again through its PowerEndpoint and measures the time. A success proves
+the wake, so that the node may sleep. The node must run no pods except those of DaemonSets, or --drain moves them.
+With --all or several nodes, a few are tested at the same time, at most a tenth of a zone. Nodes whose wake is proven
+are left out, so the command can be interrupted and repeated. Exits with 1 unless all of them are proven.`;
 
-/** `joulie power test NODE`. */
+/** `joulie power test NODE… | --all`. */
 export function definePowerTest(command: Command, { world, exit }: CommandTools): void {
   command
-    .argument("<node>", "name of the node")
-    .addOption(timeoutOption("how long to wait", "45m"))
+    .argument("[nodes...]", "names of nodes")
+    .addOption(new Option("--all", "every node with a PowerEndpoint").default(false))
+    .addOption(new Option("--again", "also nodes whose wake is proven").default(false))
+    .addOption(new Option("--concurrency <n>", "nodes tested at the same time").argParser(countOf).default(5))
+    .addOption(new Option("--drain", "cordon nodes and evict their pods, as PodDisruptionBudgets allow").default(false))
+    .addOption(timeoutOption("how long to wait for one node", "45m"))
     .addOption(contextOption())
     .addOption(kubeconfigOption())
     .addHelpText("after", TEST_HELP)
-    .action(async (node: string, options: CommandOptions) => exit(await runTest(node, options, world)));
+    .action(async (nodes: readonly string[], options: TestOptions) => exit(await runTest(nodes, options, world)));
 }
 
-async function runTest(node: string, options: CommandOptions, world: CliEnvironment): Promise<number> {
-  const { timeout } = options;
+interface TestOptions extends CommandOptions {
+  readonly all: boolean;
+  readonly again: boolean;
+  readonly concurrency: number;
+  readonly drain: boolean;
+}
+
+const MAX_CONCURRENCY = 100;
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 1 || count > MAX_CONCURRENCY)
+    throw new InvalidArgumentError(`It is not a whole number from 1 to ${MAX_CONCURRENCY}.`);
+  return count;
+}
+
+async function runTest(nodes: readonly string[], options: TestOptions, world: CliEnvironment): Promise<number> {
+  const { all, drain, again, concurrency, timeout } = options;
+  if (all === nodes.length > 0) {
+    world.err("joulie power test: name nodes, or use --all; see joulie power test --help (JOULIE_E_USAGE)\n");
+    return exitCodes.misused;
+  }
   return withCluster("power test", options, world, async ({ client, clock }) => {
-    const { testWake } = await import("../power/index.ts");
-    const { proven, message } = await testWake({
+    const { testWake, testWakes } = await import("../power/index.ts");
+    const [node] = nodes;
+    if (node !== undefined && nodes.length === 1 && !drain) {
+      const onStep = (step: string) => world.out(`${node}: ${step}\n`);
+      const { proven, message } = await testWake({ client, clock, timeout, node, onStep });
+      if (!proven) return `${node}: ${message}`;
+      world.out(`${node}: ${message}; the wake is proven\n`);
+      return undefined;
+    }
+    const [{ systemRandom: random }, { untilInterrupted }, { TestReport }] = await Promise.all([
+      import("../../platform/random/index.ts"),
+      import("../console/index.ts"),
+      import("./power-test-report.ts"),
+    ]);
+    const report = new TestReport(world);
+    const outcomes = await testWakes({
       client,
       clock,
+      random,
+      names: all ? undefined : nodes,
+      again,
+      concurrency,
+      drain,
       timeout,
-      node,
-      onStep: (step) => world.out(`${node}: ${step}\n`),
+      signal: untilInterrupted(),
+      onProgress: report.show,
     });
-    if (!proven) return `${node}: ${message}`;
-    world.out(`${node}: ${message}; the wake is proven\n`);
-    return undefined;
+    return report.end(outcomes);
   });
 }
 

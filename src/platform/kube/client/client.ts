@@ -180,6 +180,14 @@ export class KubeClient {
     await this.#caller.call(post(path, binding), false, options);
   }
 
+  /** Asks for the eviction of a pod. Fails as `tooMany` while a PodDisruptionBudget forbids it. */
+  async evict({ uid, ...at }: ObjectName & { readonly uid?: string }, options?: CallOptions): Promise<void> {
+    const deleteOptions = uid === undefined ? undefined : { preconditions: { uid } };
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: at, deleteOptions };
+    const path = pathOf(resources.pods, { ...at, subresource: "eviction" });
+    await this.#caller.call(post(path, eviction), false, { retries: 0, ...options });
+  }
+
   async delete(resource: Resource, at: ObjectName, options: DeleteOptions = {}): Promise<void> {
     const { preconditions, gracePeriodSeconds } = options;
     const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, gracePeriodSeconds };

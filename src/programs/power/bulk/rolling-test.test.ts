@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { PowerEndpoint } from "../../../core/api/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
+import { type KubeObject, resources } from "../../../platform/kube/index.ts";
+import { seededRandom } from "../../../platform/random/index.ts";
+import { PowerTestHarness } from "../testing/power-test-harness.ts";
+import { type RollingTestOptions, type TestOutcome, testWakes } from "./rolling-test.ts";
+
+let harness: PowerTestHarness;
+let highest: number;
+beforeEach(async () => {
+  harness = await PowerTestHarness.begin();
+  highest = 0;
+});
+afterEach(() => {
+  if (harness.violations.length > 0) throw new Error(harness.violations.join("; "));
+});
+
+const rolling = async (options: Partial<RollingTestOptions> = {}): Promise<readonly TestOutcome[]> =>
+  testWakes({
+    client: harness.user,
+    clock: harness.clock,
+    random: seededRandom(1),
+    names: undefined,
+    again: false,
+    concurrency: 5,
+    drain: false,
+    timeout: milliseconds(45 * 60_000),
+    signal: new AbortController().signal,
+    onProgress: ({ running }) => {
+      highest = Math.max(highest, running.size);
+    },
+    ...options,
+  });
+
+/** Lets time pass until the run ends. */
+async function ended(run: Promise<readonly TestOutcome[]>): Promise<Readonly<Record<string, string>>> {
+  let outcomes: readonly TestOutcome[] | undefined;
+  void run.then((all) => (outcomes = all));
+  await harness.until(() => outcomes !== undefined, "the end of the tests");
+  return Object.fromEntries((outcomes ?? []).map(({ node, result }) => [node, result]));
+}
+const createNodes = async (count: number): Promise<string[]> => {
+  const names = Array.from({ length: count }, (_, index) => `n${index}`);
+  for (const name of names) await harness.createNode(name, { proven: false });
+  return names;
+};
+const isProven = async (name: string) =>
+  (await harness.user.get<KubeObject & PowerEndpoint>(resources.powerEndpoints, { name })).status?.wakeProven === true;
+
+describe("testWakes", () => {
+  it("SLP-82 proves the wakes of all nodes, a few at a time", async () => {
+    const names = await createNodes(25);
+    harness.start();
+    expect(await ended(rolling())).toEqual(Object.fromEntries(names.map((name) => [name, "proven"])));
+    expect(await Promise.all(names.map(isProven))).toEqual(names.map(() => true));
+    expect(highest).toBe(2);
+  });
+
+  it("SLP-83 leaves out what is proven, unless it is to be tested again", async () => {
+    await createNodes(2);
+    await harness.createNode("proven");
+    harness.start();
+    expect(await ended(rolling())).toEqual({ n0: "proven", n1: "proven" });
+    expect(await ended(rolling())).toEqual({});
+    expect(await ended(rolling({ again: true, names: ["proven"] }))).toEqual({ proven: "proven" });
+  });
+
+  it("SLP-82 goes on after a failure, and skips nodes with pods and names without a PowerEndpoint", async () => {
+    await createNodes(8);
+    await harness.createPod("work", "n1");
+    const machine = harness.machines.get("n0");
+    if (machine === undefined) throw new Error("no machine");
+    machine.neverBoots = true;
+    harness.start();
+    expect(await ended(rolling({ names: ["n0", "n1", "n2", "other"] }))).toEqual({
+      n0: "failed",
+      n1: "skipped",
+      n2: "proven",
+      other: "skipped",
+    });
+  });
+
+  it("SLP-82 tests no further node of a zone that would be half down", async () => {
+    await createNodes(3);
+    const machine = harness.machines.get("n0");
+    if (machine === undefined) throw new Error("no machine");
+    machine.neverBoots = true;
+    harness.start();
+    expect(await ended(rolling())).toEqual({ n0: "failed", n1: "skipped", n2: "skipped" });
+  });
+
+  it("SLP-83 begins no test after an interruption, lets those that run end, and says what is left", async () => {
+    await createNodes(4);
+    harness.start();
+    const stop = new AbortController();
+    const run = rolling({ concurrency: 1, signal: stop.signal });
+    await harness.until(async () => isProven("n0"));
+    stop.abort();
+    const outcomes = await ended(run);
+    expect(outcomes["n0"]).toBe("proven");
+    expect(Object.values(outcomes).filter((result) => result === "skipped").length).toBeGreaterThanOrEqual(2);
+    // The next run finishes the work.
+    await ended(rolling());
+    expect(await Promise.all(["n0", "n1", "n2", "n3"].map(isProven))).toEqual([true, true, true, true]);
+  });
+
+  it("SLP-83 uses a node again that an interrupted run has left cordoned", async () => {
+    await createNodes(1);
+    const metadata = { annotations: { "joulie.io/drained-for-test": "2030-01-01T00:00:00Z" } };
+    await harness.user.mergePatch(resources.nodes, { name: "n0" }, { metadata, spec: { unschedulable: true } });
+    harness.start();
+    await ended(rolling());
+    const node = await harness.user.get<KubeObject & { spec?: { unschedulable?: boolean } }>(resources.nodes, {
+      name: "n0",
+    });
+    expect([node.spec?.unschedulable, node.metadata.annotations ?? {}]).toEqual([undefined, {}]);
+  });
+});
