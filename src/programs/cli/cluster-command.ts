@@ -119,6 +119,8 @@ export interface CliEnvironment {
   readonly err: (text: string) => void;
   /** Of the terminal. */
   readonly columns?: number | undefined;
+  /** Asks the user, who may end the input instead of answering; undefined without a terminal. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
 export const exitCodes = {
