@@ -29,8 +29,9 @@ interface NodeKind {
   readonly labels: Labels;
 }
 
+type Value = string | boolean | Values | readonly Value[];
 export interface Values {
-  readonly [name: string]: string | boolean | Values;
+  readonly [name: string]: Value;
 }
 
 export interface ToolCommand {
@@ -42,15 +43,14 @@ export interface ToolCommand {
 
 export interface InstallPlan {
   /** What was found, and what follows from it. */
-  readonly findings: readonly (readonly [about: string, text: string])[];
-  /** Only what differs from the chart's defaults. */
-  readonly values: Values;
+  readonly findings: readonly Finding[];
   readonly commands: readonly ToolCommand[];
   /** What no command of a client can do. */
   readonly byHand: readonly Step[];
   /** Why the commands cannot work. */
   readonly problem?: string | undefined;
 }
+type Finding = readonly [about: string, text: string];
 interface Step {
   readonly why: string;
   /** For a shell. */
@@ -59,45 +59,45 @@ interface Step {
 
 export function planInstallation(facts: ClusterFacts, kinds: NodeKinds, choices: InstallChoices): InstallPlan {
   const distribution = distributionOf(facts);
-  const parts = [
-    installedPart(facts, choices),
+  const release = releasePart(facts, choices);
+  const cluster = [
     clusterPart(facts, distribution),
     schedulerPart(facts, distribution, choices),
-    podSecurityPart(facts, distribution, choices),
+    namespacePart(facts, choices),
+    ...(distribution === "openshift" ? [OPENSHIFT_PART] : []),
+    ...(distribution === "gke" ? [gkePart(choices)] : []),
     gpuPart(facts, kinds),
     hostPart(facts, kinds),
     prometheusPart(facts, distribution),
     machinesPart(facts, choices),
     managedPart(facts),
   ];
-  const ofParts = <Item>(pick: (part: PlanPart) => readonly Item[] | undefined) =>
-    parts.flatMap((part) => pick(part) ?? []);
+  const parts = [release, ...cluster];
   const unread = facts.unread.length === 0 ? undefined : `you may not read ${facts.unread.join(", ")}`;
-  const isUpgrade = facts.installed?.release !== undefined;
-  const found = parts.map((part) => part.values ?? {});
   // An upgrade keeps the values of the release: an administrator may have chosen others.
-  const values = isUpgrade ? (found[0] ?? {}) : found.reduce(merge, {});
+  const valued = facts.installed ? [release] : parts;
+  const helm = helmCommand(facts, choices, valued.map(({ values = {} }) => values).reduce(merge));
+  const commands = [...parts.flatMap(({ before = [] }) => before), helm, ...parts.flatMap(({ after = [] }) => after)];
   return {
     findings: [
-      ...ofParts(({ findings }) => findings),
-      ...(unread === undefined ? [] : [["not known", `${unread}; what depends on it is missing below`] as const]),
+      ...parts.flatMap(({ findings = [] }) => findings),
+      ...(unread === undefined ? [] : [["not known", `${unread}: what depends on it is missing below`] as const]),
     ],
-    values,
-    commands: [
-      ...ofParts(({ before }) => before),
-      helmCommand(facts, choices, values),
-      ...ofParts(({ after }) => after),
-    ].map((command) => onThisCluster(command, choices)),
-    byHand: [...ofParts(({ byHand }) => byHand), { why: "Look at the result.", line: "joulie status" }],
-    problem:
-      facts.installed?.release === undefined && facts.installed
-        ? `Joulie is in ${choices.namespace} already, but Helm did not install it: upgrade it as it was installed`
-        : unread && `${unread}: an administrator of the cluster has to install Joulie`,
+    commands: commands.map((command) => onThisCluster(command, choices)),
+    byHand: [...parts.flatMap(({ byHand = [] }) => byHand), { why: "Look at the result.", line: "joulie status" }],
+    problem: problemOf(facts, choices, unread),
   };
 }
 
+function problemOf({ installed }: ClusterFacts, { namespace }: InstallChoices, unread: string | undefined) {
+  if (unread !== undefined) return `${unread}: an administrator of the cluster has to install Joulie`;
+  if (!installed || installed.release !== undefined) return undefined;
+  return `Helm did not install the Joulie in ${namespace}: upgrade it as it was installed`;
+}
+
 interface PlanPart {
-  readonly findings?: readonly (readonly [about: string, text: string])[];
+  readonly findings?: readonly Finding[];
+  /** Only what differs from the chart's defaults. */
   readonly values?: Values;
   /** Commands before and after Helm's. */
   readonly before?: readonly ToolCommand[];
@@ -128,30 +128,37 @@ function helmCommand({ installed }: ClusterFacts, choices: InstallChoices, value
 }
 
 /** An earlier installation, the preset and the image. */
-function installedPart({ installed }: ClusterFacts, { namespace, preset, image }: InstallChoices): PlanPart {
-  const release = installed?.release;
-  const chosen = preset ?? (release === undefined ? "observe" : (installed?.preset ?? "its own"));
-  const imageFrom = image === undefined ? "that of the release; --image names another" : imageText(image);
+function releasePart({ installed }: ClusterFacts, { namespace, preset, image }: InstallChoices): PlanPart {
+  const findings = (state: string, ownPreset: string, ownImage: string): Finding[] => [
+    ["installed", state],
+    ["preset", preset ?? ownPreset],
+    ["image", image === undefined ? ownImage : imageText(image)],
+  ];
+  const chosen = image === undefined ? {} : { image: { ...image } };
+  if (!installed)
+    return {
+      findings: findings("no", "observe", "none"),
+      values: { ...(preset !== undefined && preset !== "observe" && { preset }), ...chosen },
+    };
+  const { release = "not by Helm", preset: ownPreset = "that of the release" } = installed;
   return {
-    findings: [
-      [
-        "installed",
-        release === undefined ? "no" : `release ${release} in ${namespace}: it is upgraded and keeps its values`,
-      ],
-      ["preset", chosen],
-      ["image", imageFrom],
-    ],
-    values: {
-      ...(preset !== undefined && (preset !== "observe" || release !== undefined) && { preset }),
-      ...(image !== undefined && { image: { ...image } }),
-      // Helm does not upgrade them by itself.
-      ...(release !== undefined && { crds: { upgrade: true } }),
-    },
+    findings: findings(
+      `release ${release} in ${namespace}: an upgrade, which keeps its values`,
+      ownPreset,
+      "that of the release; --image names another",
+    ),
+    // Helm itself does not upgrade CRDs.
+    values: { ...(preset !== undefined && { preset }), ...chosen, crds: { upgrade: true } },
   };
 }
 
 const countText = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
-const areOrIs = (count: number): string => (count === 1 ? "is" : "are");
+
+/** Workers; in a cluster without any the nodes that take pods. */
+function agentNodes(nodes: readonly NodeFacts[]): readonly NodeFacts[] {
+  const workers = nodes.filter((node) => !isControlPlane(node));
+  return workers.length > 0 ? workers : nodes.filter(({ hasNoScheduleTaint }) => !hasNoScheduleTaint);
+}
 
 const isControlPlane = ({ labels }: NodeFacts): boolean => hasControlPlaneRole(labels);
 
@@ -163,7 +170,7 @@ function clusterPart({ version, nodes }: ClusterFacts, distribution: Distributio
   return { findings: [["cluster", [`${distributions[distribution].name} ${version}`, ...counted].join(", ")]] };
 }
 
-/** Asks kube-scheduler, or a second one where the first cannot be configured. */
+/** Lets kube-scheduler ask, or a second one where the first cannot be configured. */
 function schedulerPart(facts: ClusterFacts, distribution: Distribution, choices: InstallChoices): PlanPart {
   const { isManaged, scheduler } = distributions[distribution];
   const { nodes, installed } = facts;
@@ -171,20 +178,20 @@ function schedulerPart(facts: ClusterFacts, distribution: Distribution, choices:
   if (isManaged || !nodes?.some(isControlPlane)) {
     const why = isManaged ? "cannot be configured here" : "is on no node of this cluster";
     return {
-      findings: [["kube-scheduler", `${why}: a second one runs, and pods name it: schedulerName: joulie-scheduler`]],
+      findings: [["kube-scheduler", `${why}: scheduler.enabled runs a second one, which pods name in schedulerName`]],
       values: { scheduler: { enabled: true } },
     };
   }
-  const { namespace } = choices;
-  const preset = choices.preset ?? installed?.preset ?? "observe";
-  const address = `"$(kubectl --namespace ${namespace} get service joulie-scheduler-extender --output jsonpath={.spec.clusterIP})"`;
+  const { namespace, preset = installed?.preset ?? "observe" } = choices;
+  const address = `$(kubectl --namespace ${namespace} get service joulie-scheduler-extender --output jsonpath={.spec.clusterIP})`;
   const client = scheduler === undefined ? "" : ` --client-kubeconfig ${scheduler.kubeconfig}`;
+  const step = scheduler?.step ?? "give it this file with its flag --config";
   return {
     findings: [["kube-scheduler", "can ask Joulie: see By hand"]],
     byHand: [
       {
-        why: `Let kube-scheduler ask Joulie: ${scheduler?.step ?? "give it this file with its flag --config"} (docs/guides/scheduler.md).`,
-        line: `joulie scheduler-config --preset ${preset} --namespace ${namespace}${client} --host ${address} > joulie-scheduler.yaml`,
+        why: `Let kube-scheduler ask Joulie: ${step} (docs/guides/scheduler.md, Register it).`,
+        line: `joulie scheduler-config --preset ${preset} --namespace ${namespace}${client} --host "${address}" > joulie-scheduler.yaml`,
       },
     ],
   };
@@ -192,69 +199,50 @@ function schedulerPart(facts: ClusterFacts, distribution: Distribution, choices:
 
 const ENFORCE = "pod-security.kubernetes.io/enforce";
 
-/** What the namespace needs before pods of agents are admitted. */
-function podSecurityPart(facts: ClusterFacts, distribution: Distribution, { namespace }: InstallChoices): PlanPart {
-  const { namespaceLabels, groups } = facts;
-  const isOpenShift = groups.has("security.openshift.io");
+/** Agents mount folders of the host, which the namespace has to admit. */
+function namespacePart({ namespaceLabels }: ClusterFacts, { namespace }: InstallChoices): PlanPart {
   const level = namespaceLabels?.[ENFORCE];
-  const state = namespaceLabels === null ? "is created, with" : level === undefined ? "gets" : `has ${level} and gets`;
+  if (level === "privileged") return { findings: [["Pod Security", `${namespace} admits agents: privileged`]] };
+  const state = namespaceLabels === null ? `${namespace} is missing` : `${namespace} has ${level ?? "no level"}`;
   return {
-    findings: [
-      ...(namespaceLabels === undefined
-        ? []
-        : [
-            [
-              "Pod Security",
-              `${namespace} ${level === "privileged" ? "has" : state} the level privileged: agents mount folders of the host`,
-            ] as const,
-          ]),
-      ...(isOpenShift
-        ? [["OpenShift", "agents get a SecurityContextConstraints object (openshift.scc)"] as const]
-        : []),
-      ...(distribution === "gke"
-        ? [["GKE", "a ResourceQuota admits the priority classes of Joulie's pods"] as const]
-        : []),
-    ],
-    values: isOpenShift ? { openshift: { scc: true } } : {},
+    findings: [["Pod Security", `${namespaceLabels === undefined ? "not known" : state}; agents need privileged`]],
     before: [
       ...(namespaceLabels === null ? [kubectl("create", "namespace", namespace)] : []),
-      ...(level === "privileged"
-        ? []
-        : [kubectl("label", "namespace", namespace, `${ENFORCE}=privileged`, "--overwrite")]),
-      ...(distribution === "gke"
-        ? [{ tool: "kubectl", args: ["apply", "--filename", "-"], input: criticalPodsQuota(namespace) } as const]
-        : []),
+      kubectl("label", "namespace", namespace, `${ENFORCE}=privileged`, "--overwrite"),
     ],
-    byHand: isOpenShift
-      ? [
-          {
-            why: "Label the state folder on each node, as root or by a MachineConfig (docs/guides/install.md, SELinux).",
-            line: "semanage fcontext -a -t container_file_t '/var/lib/joulie(/.*)?' && restorecon -R /var/lib/joulie",
-          },
-        ]
-      : [],
   };
 }
 
-/** GKE rejects these priority classes outside of kube-system without it. */
-const criticalPodsQuota = (namespace: string) =>
-  ({
-    apiVersion: "v1",
-    kind: "ResourceQuota",
-    metadata: { name: "joulie-critical-pods", namespace },
-    spec: {
-      hard: { pods: "10000" },
-      scopeSelector: {
-        matchExpressions: [
-          {
-            scopeName: "PriorityClass",
-            operator: "In",
-            values: ["system-node-critical", "system-cluster-critical"],
-          },
-        ],
-      },
+const OPENSHIFT_PART: PlanPart = {
+  findings: [["OpenShift", "openshift.scc gives agents a SecurityContextConstraints object"]],
+  values: { openshift: { scc: true } },
+  byHand: [
+    {
+      why: "Label the state folder on each node, as root or by a MachineConfig (docs/guides/install.md, SELinux).",
+      line: "mkdir -p /var/lib/joulie && semanage fcontext -a -t container_file_t '/var/lib/joulie(/.*)?' && restorecon -R /var/lib/joulie",
     },
-  }) as unknown as Values;
+  ],
+};
+
+/** GKE rejects the priority classes of the chart outside of kube-system. */
+const gkePart = ({ namespace }: InstallChoices): PlanPart => ({
+  findings: [["GKE", "a ResourceQuota has to admit the priority classes of Joulie's pods"]],
+  before: [{ tool: "kubectl", args: ["apply", "--filename", "-"], input: criticalPodsQuota(namespace) }],
+});
+
+const criticalPodsQuota = (namespace: string): Values => ({
+  apiVersion: "v1",
+  kind: "ResourceQuota",
+  metadata: { name: "joulie-critical-pods", namespace },
+  spec: {
+    hard: { pods: "10000" },
+    scopeSelector: {
+      matchExpressions: [
+        { scopeName: "PriorityClass", operator: "In", values: ["system-node-critical", "system-cluster-critical"] },
+      ],
+    },
+  },
+});
 
 const hasOneOf = (node: NodeFacts, wanted: Labels): boolean =>
   Object.entries(wanted).some(([name, value]) => node.labels[name] === value);
@@ -262,44 +250,37 @@ const kindOf = (node: NodeFacts, kinds: readonly NodeKind[]): string | undefined
   kinds.find(({ labels }) => hasOneOf(node, labels))?.name;
 const namesOf = (nodes: readonly NodeFacts[]): string[] => nodes.map(({ name }) => name);
 
-/** GPUs that a device plugin offers, and the label that says so to the chart. */
-const GPU_RESOURCES = [
-  { resource: /^nvidia\.com\/(gpu|mig-)/, label: "nvidia.com/gpu.present=true" },
-  { resource: /^amd\.com\/gpu/, label: "feature.node.kubernetes.io/amd-gpu=true" },
-  { resource: /^gpu\.intel\.com\//, label: "intel.feature.node.kubernetes.io/gpu=true" },
+/** GPUs that a device plugin offers, the kind of their nodes in the chart, and a label that says so. */
+const OFFERED_GPUS = [
+  { resource: /^nvidia\.com\/(gpu|mig-)/, kind: "nvidia", label: "nvidia.com/gpu.present=true" },
+  { resource: /^amd\.com\/gpu/, kind: "drm", label: "feature.node.kubernetes.io/amd-gpu=true" },
+  { resource: /^gpu\.intel\.com\//, kind: "drm", label: "intel.feature.node.kubernetes.io/gpu=true" },
 ] as const;
-const NVIDIA = "nvidia";
 
 function gpuPart({ nodes, groups, runtimeClasses }: ClusterFacts, kinds: NodeKinds): PlanPart {
   if (nodes === undefined) return {};
-  const unlabelled = GPU_RESOURCES.map(({ resource, label }) => ({
-    label,
-    nodes: nodes.filter(
-      (node) => node.resources.some((name) => resource.test(name)) && kindOf(node, kinds.gpus) === undefined,
-    ),
-  })).filter((group) => group.nodes.length > 0);
-  const [nvidiaLabel] = GPU_RESOURCES;
-  const nvidia =
-    nodes.filter((node) => kindOf(node, kinds.gpus) === NVIDIA).length +
-    (unlabelled.find(({ label }) => label === nvidiaLabel.label)?.nodes.length ?? 0);
-  const others =
-    nodes.filter((node) => ![undefined, NVIDIA].includes(kindOf(node, kinds.gpus))).length +
-    unlabelled.filter(({ label }) => label !== nvidiaLabel.label).flatMap((group) => group.nodes).length;
-  const lacksClass = nvidia > 0 && runtimeClasses?.includes("nvidia") === false;
-  const counts = [
-    ...(nvidia > 0 ? [`NVIDIA on ${countText(nvidia, "node")}`] : []),
-    ...(others > 0 ? [`AMD or Intel on ${countText(others, "node")}`] : []),
-  ];
+  const rest = nodes.filter((node) => kindOf(node, kinds.gpus) === undefined);
+  const unlabelled = OFFERED_GPUS.map(({ resource, kind, label }) => {
+    const names = namesOf(rest.filter(({ resources }) => resources.some((name) => resource.test(name))));
+    return { kind, label, names };
+  }).filter(({ names }) => names.length > 0);
+  const counts = kinds.gpus.map(({ name }) => {
+    const offered = unlabelled.filter(({ kind }) => kind === name).flatMap(({ names }) => names);
+    return [name, nodes.filter((node) => kindOf(node, kinds.gpus) === name).length + offered.length] as const;
+  });
+  const hasNvidia = counts.some(([name, count]) => name === "nvidia" && count > 0);
+  const lacksClass = hasNvidia && runtimeClasses?.includes("nvidia") === false;
+  const found = counts.filter(([, count]) => count > 0).map(([name, count]) => `${countText(count, "node")} (${name})`);
   const notes = [
-    ...(groups.has("nvidia.com") ? ["NVIDIA's GPU operator"] : []),
-    ...(lacksClass ? ["no RuntimeClass nvidia, so the default runtime has to be NVIDIA's"] : []),
-    ...unlabelled.map((group) => `${group.nodes.length} without a label, which a command below sets`),
+    found.join(", ") || "none: no node has a label for them or offers one",
+    ...(groups.has("nvidia.com") ? ["NVIDIA's GPU operator is installed"] : []),
+    ...(lacksClass ? ["there is no RuntimeClass nvidia, so NVIDIA's runtime has to be the default there"] : []),
+    ...unlabelled.map(({ names, label }) => `${countText(names.length, "node")} without the label ${label}`),
   ];
-  const seen = counts.length === 0 ? "no node offers or is labelled with one" : counts.join(", ");
   return {
-    findings: [["GPUs", [seen, ...notes].join("; ")]],
+    findings: [["GPUs", notes.join("; ")]],
     values: lacksClass ? { agent: { gpu: { nvidia: { runtimeClassName: "" } } } } : {},
-    before: unlabelled.map((group) => kubectl("label", "nodes", ...namesOf(group.nodes), group.label)),
+    before: unlabelled.map(({ names, label }) => kubectl("label", "nodes", ...names, label)),
   };
 }
 
@@ -312,28 +293,29 @@ const isVirtual = ({ providerId, labels }: NodeFacts): boolean =>
 /** An agent that mounts the folder of RAPL does not start on a machine without it. */
 function hostPart({ nodes, groups }: ClusterFacts, kinds: NodeKinds): PlanPart {
   if (nodes === undefined) return {};
-  const unlabelled = nodes.filter((node) => kindOf(node, kinds.hosts) === undefined);
-  const virtual = unlabelled.filter(isVirtual);
-  const unknown = unlabelled.filter(
-    (node) => !isVirtual(node) && !Object.keys(node.labels).some((name) => name.startsWith(NFD_PREFIX)),
-  );
-  const isAllVirtual = nodes.length > 0 && nodes.every(isVirtual);
-  const installed = groups.has("nfd.k8s-sigs.io") ? "is installed" : "is not installed";
-  const findings: (readonly [string, string])[] = [
-    [
-      "node features",
-      unknown.length === 0
-        ? "every node's kind is known"
-        : `Node Feature Discovery ${installed}, and ${countText(unknown.length, "node")} ${areOrIs(unknown.length)} without its labels: label AMD EPYC CPUs and machines without RAPL as docs/guides/install.md says under Mixed clusters`,
-    ],
+  const hasFeatures = ({ labels }: NodeFacts) => Object.keys(labels).some((name) => name.startsWith(NFD_PREFIX));
+  const hosts = agentNodes(nodes);
+  const rest = hosts.filter((node) => kindOf(node, kinds.hosts) === undefined);
+  const virtual = rest.filter(isVirtual);
+  const unknown = rest.filter((node) => !isVirtual(node) && !hasFeatures(node)).length;
+  const isInstalled = groups.has("nfd.k8s-sigs.io");
+  const features = [
+    `Node Feature Discovery is ${isInstalled ? "" : "not "}installed`,
+    ...(unknown === 0
+      ? []
+      : [
+          `${countText(unknown, "node")} without its labels: label AMD EPYC CPUs and machines without RAPL yourself (docs/guides/install.md, Mixed clusters)`,
+        ]),
   ];
-  if (virtual.length > 0)
-    findings.push(["no RAPL", `${countText(virtual.length, "node")} ${areOrIs(virtual.length)} virtual: no CPU caps`]);
-  return {
-    findings,
-    values: virtual.length > 0 && isAllVirtual ? { agent: { host: { powercap: false } } } : {},
-    before: virtual.length > 0 && !isAllVirtual ? [kubectl("label", "nodes", ...namesOf(virtual), NO_RAPL_LABEL)] : [],
-  };
+  const noRapl: Finding = ["no RAPL", `${countText(virtual.length, "virtual machine")} of a cloud: no CPU caps there`];
+  const findings: readonly Finding[] = [["node features", features.join("; ")]];
+  if (virtual.length === 0) return { findings };
+  return hosts.every(isVirtual)
+    ? { findings: [...findings, noRapl], values: { agent: { host: { powercap: false } } } }
+    : {
+        findings: [...findings, noRapl],
+        before: [kubectl("label", "nodes", ...namesOf(virtual), NO_RAPL_LABEL)],
+      };
 }
 
 function prometheusPart({ prometheus, groups }: ClusterFacts, distribution: Distribution): PlanPart {
@@ -344,7 +326,7 @@ function prometheusPart({ prometheus, groups }: ClusterFacts, distribution: Dist
   const more = others.length === 0 ? "" : `, the first of ${others.length + 1}`;
   const texts = [
     ...(address === undefined ? [] : [`${address}${more}`]),
-    ...(isOperated ? ["the Prometheus Operator reads Joulie's metrics (monitoring.enabled)"] : []),
+    ...(isOperated ? ["monitoring.enabled lets the Prometheus Operator read Joulie's metrics"] : []),
   ];
   return {
     findings: prometheus === undefined ? [] : [["Prometheus", texts.join("; ") || "none found"]],
@@ -364,7 +346,8 @@ const byAddress = (a: { readonly address: string }, b: { readonly address: strin
 function machinesPart({ bareMetalHosts, installed }: ClusterFacts, { preset }: InstallChoices): PlanPart {
   const namespaces = Array.from(new Set(bareMetalHosts)).toSorted();
   const counts = namespaces.map(
-    (namespace) => `${bareMetalHosts?.filter((other) => other === namespace).length ?? 0} hosts in ${namespace}`,
+    (namespace) =>
+      `${countText(bareMetalHosts?.filter((other) => other === namespace).length ?? 0, "host")} in ${namespace}`,
   );
   const sleeps = (preset ?? installed?.preset) === "energy-sleep";
   const sources = namespaces.length === 0 ? ["hosts.csv"] : namespaces.map((namespace) => `--metal3 ${namespace}`);
@@ -388,8 +371,7 @@ function managedPart({ nodes }: ClusterFacts): PlanPart {
   if (nodes === undefined) return {};
   const label = `${joulieLabels.managed}=true`;
   const managed = nodes.filter(({ labels }) => labels[joulieLabels.managed] === "true");
-  const workers = nodes.filter((node) => !isControlPlane(node));
-  const chosen = workers.length > 0 ? workers : nodes.filter(({ hasNoScheduleTaint }) => !hasNoScheduleTaint);
+  const chosen = agentNodes(nodes);
   if (managed.length > 0 || chosen.length === 0)
     return { findings: [["managed", `${countText(managed.length, "node")} with the label ${label}`]] };
   const which = chosen.length === nodes.length ? ["--all"] : namesOf(chosen);
@@ -401,10 +383,12 @@ function managedPart({ nodes }: ClusterFacts): PlanPart {
 
 /** Both, with the second one's where they differ. */
 function merge(first: Values, second: Values): Values {
-  const merged: Record<string, string | boolean | Values> = { ...first };
+  const merged: Record<string, Value> = { ...first };
   for (const [name, value] of Object.entries(second)) {
     const before = merged[name];
-    merged[name] = typeof before === "object" && typeof value === "object" ? merge(before, value) : value;
+    merged[name] = isValues(before) && isValues(value) ? merge(before, value) : value;
   }
   return merged;
 }
+
+const isValues = (value: Value | undefined): value is Values => typeof value === "object" && !Array.isArray(value);
