@@ -56,9 +56,16 @@ export function commandLines({ tool, args, input }: ToolCommand, width: number):
 const quoted = (word: string): string =>
   /^[\w./:=@,+-]+$/.test(word) ? word : `'${printable(word).replaceAll("'", "'\\''")}'`;
 
-/** Words on lines that fit, each longer command with backslashes. */
+/** A command on lines that fit, with backslashes; a flag stays with its value. */
 function broken(words: readonly string[], width: number): string[] {
-  const lines = packed(words, width - " <<'EOF'".length);
+  const parts: string[] = [];
+  for (const word of words) {
+    const last = parts.at(-1);
+    if (last !== undefined && /^--[\w-]+$/.test(last) && !word.startsWith("-"))
+      parts[parts.length - 1] = `${last} ${word}`;
+    else parts.push(word);
+  }
+  const lines = packed(parts, width - " <<'EOF'".length);
   return lines.map((line, index) => `${index === 0 ? "" : "  "}${line}${index < lines.length - 1 ? " \\" : ""}`);
 }
 
@@ -104,7 +111,10 @@ async function runTool({ tool, args, input }: ToolCommand, { env, out, err }: To
   // A tool that ends early reads no more.
   child.stdin.on("error", () => undefined).end(input === undefined ? "" : stringify(input));
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  child.once("error", (error) => resolve(`cannot run ${tool}: ${error.message}`));
+  child.once("error", (error) => {
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    resolve(isMissing ? `${tool} is not in the PATH` : `cannot run ${tool}: ${error.message}`);
+  });
   child.once("close", (code, signal) => {
     if (code === 0) resolve(undefined);
     else if (signal === null) resolve(`${tool} ended with ${code}`);
