@@ -8,5 +8,6 @@ export async function ask(question: string): Promise<string | undefined> {
   terminal.question(question, resolve);
   const answer = await promise;
   terminal.close();
+  if (answer === undefined) process.stdout.write("\n");
   return answer;
 }

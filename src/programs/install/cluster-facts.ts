@@ -1,4 +1,5 @@
 import type { Labels } from "../../core/api/index.ts";
+import { isPresetName, type PresetName } from "../../core/presets/index.ts";
 import { isApiError, type KubeClient, type KubeObject, type Resource, resources } from "../../platform/kube/index.ts";
 import { listWorkloads, variablesOf } from "../console/index.ts";
 
@@ -38,10 +39,10 @@ export interface NodeFacts {
 interface InstalledRelease {
   /** Undefined = the objects are there, but not from Helm. */
   readonly release: string | undefined;
-  readonly preset: string | undefined;
+  readonly preset: PresetName | undefined;
 }
 
-export interface PrometheusServer {
+interface PrometheusServer {
   readonly address: string;
   /** By which labels it finds PodMonitors and ServiceMonitors; undefined without the Prometheus Operator. */
   readonly monitorLabels?: Labels | undefined;
@@ -145,10 +146,10 @@ async function releaseIn(client: KubeClient, namespace: string): Promise<Install
   const deployments = await listWorkloads(client, namespace, "Deployment");
   if (deployments.length === 0) return null;
   const releases = deployments.map(({ metadata }) => metadata.annotations?.[RELEASE_NAME] ?? "");
-  const presets = deployments.map((deployment) => variablesOf(deployment)["PRESET"]);
+  const presets = deployments.map((deployment) => variablesOf(deployment)["PRESET"] ?? "");
   return {
     release: releases.find((name) => NAME.test(name)),
-    preset: presets.find((preset) => preset !== undefined),
+    preset: presets.find(isPresetName),
   };
 }
 

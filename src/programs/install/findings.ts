@@ -30,7 +30,7 @@ interface NodeKind {
 }
 
 type Value = string | boolean | Values | readonly Value[];
-export interface Values {
+interface Values {
   readonly [name: string]: Value;
 }
 
@@ -321,7 +321,7 @@ function hostPart({ nodes, groups }: ClusterFacts, kinds: NodeKinds): PlanPart {
 function prometheusPart({ prometheus, groups }: ClusterFacts, distribution: Distribution): PlanPart {
   const isOperated = groups.has("monitoring.coreos.com");
   // OpenShift's own answers only with a token.
-  const [server, ...others] = (distribution === "openshift" ? [] : (prometheus ?? [])).toSorted(byAddress);
+  const [server, ...others] = distribution === "openshift" ? [] : (prometheus ?? []);
   const { address, monitorLabels = {} } = server ?? {};
   const more = others.length === 0 ? "" : `, the first of ${others.length + 1}`;
   const texts = [
@@ -338,9 +338,6 @@ function prometheusPart({ prometheus, groups }: ClusterFacts, distribution: Dist
     },
   };
 }
-
-const byAddress = (a: { readonly address: string }, b: { readonly address: string }): number =>
-  a.address < b.address ? -1 : 1;
 
 /** Switches of machines, for the preset that lets nodes sleep. */
 function machinesPart({ bareMetalHosts, installed }: ClusterFacts, { preset }: InstallChoices): PlanPart {

@@ -72,8 +72,8 @@ export const mixed: ClusterFacts = {
     node("plain", { labels: {} }),
   ],
   prometheus: [
-    { address: "http://prometheus-server.web" },
     { address: "http://prometheus-operated.monitoring:9090", monitorLabels: { release: "stack" } },
+    { address: "http://prometheus-server.web" },
   ],
   bareMetalHosts: ["metal3-system", "metal3-system", "edge"],
 };
