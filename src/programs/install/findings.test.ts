@@ -165,7 +165,7 @@ describe("planInstallation", () => {
   });
 
   it("INS-06 upgrades a release, which keeps its values, with the CRDs", () => {
-    const facts = { ...mixed, installed: { release: "green", preset: "energy-sleep" } };
+    const facts = { ...mixed, installed: { release: "green", preset: "energy-sleep" } } as const;
     const helm = helmOf(planOf(facts));
     expect(helm?.args.join(" ")).toBe(
       "upgrade green ./charts/joulie --reset-then-reuse-values --namespace joulie-system --values - --wait",
