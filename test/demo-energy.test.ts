@@ -60,7 +60,7 @@ async function startPrograms(): Promise<string> {
   const serving = Promise.withResolvers<string>();
   running = [
     runAgent(agentConfig, { ...world(), openHost, journalFiles: files }, stop.signal),
-    runOperator(operatorSettings(config, { embedded: true }, ports, url), world(), stop.signal),
+    runOperator(operatorSettings(config, ports, url), world(), stop.signal),
     // It samples once a second of the clock for calls.
     runDashboard(
       dashboardSettings(ports, 0),

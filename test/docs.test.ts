@@ -56,6 +56,15 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--key-file",
   "--whole-nodes",
   "--energy",
+  "--yes", // of joulie power import, which reads no variables
+  "--pattern",
+  "--secret",
+  "--metal3",
+  "--type",
+  "--no-labels",
+  "--concurrency", // of joulie power test
+  "--drain",
+  "--all",
   "--sort-by", // of the console's commands, which read no variables
   "--filter",
   "--once",

@@ -241,7 +241,7 @@ const contract: Record<string, Record<string, unknown>> = {
     SHUTDOWN_TIME: 60_000,
     FAILED_BOOTS: 0.01,
   },
-  // Not KUBECONFIG from the environment: a person's own cluster is no stage. Nor what only makes sense in a pod.
+  // Nothing of what only makes sense in a pod.
   demo: {
     NODES: 40,
     PRESET: "energy-sleep",
@@ -251,8 +251,6 @@ const contract: Record<string, Record<string, unknown>> = {
     DASHBOARD_PORT: 8090,
     JSON: false,
     SEED: 1,
-    KUBECONFIG: unset,
-    ALLOW_INSECURE_TOKEN: false,
     LOG_LEVEL: unset,
   },
 };

@@ -90,11 +90,11 @@ describe("what others have written is shown to a person and not obeyed", () => {
   });
 
   it("in the demo's introduction and summary", () => {
-    const plane = { embedded: false, server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
+    const plane = { server: HOSTILE, kubeconfig: HOSTILE } as unknown as DemoCluster;
     const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
     const pages = { ports, simulator: { url: HOSTILE, metricsUrl: HOSTILE }, dashboard: HOSTILE };
     const listed = pagesOf(plane, pages, HOSTILE);
-    expect(harmIn(welcomeText(configured(demoConfig, {}), plane, listed))).toEqual([]);
+    expect(harmIn(welcomeText(configured(demoConfig, {}), listed))).toEqual([]);
     const explained = topFrame({ ...emptyTop, state: initialTop({ help: true }), help: explanationOf(listed) });
     for (const line of explained) expect(line).not.toContain("\n");
     expect(harmIn(explained.join("\n"))).toEqual([]);
@@ -123,15 +123,33 @@ describe("what others have written is shown to a person and not obeyed", () => {
   });
 
   it("in a probe: models, boards, what drivers say", () => {
-    const board = { id: HOSTILE, model: HOSTILE, wouldSet: HOSTILE, problem: HOSTILE, warnings: [HOSTILE] };
+    const board = {
+      id: HOSTILE,
+      model: HOSTILE,
+      wouldSet: HOSTILE,
+      problem: HOSTILE,
+      warnings: [HOSTILE],
+      min: undefined,
+      max: undefined,
+      limit: undefined,
+      watts: undefined,
+    };
     const probe = {
-      cpu: { model: HOSTILE, vendor: HOSTILE, driver: HOSTILE, catalogue: HOSTILE },
+      cpu: {
+        model: HOSTILE,
+        vendor: HOSTILE,
+        driver: HOSTILE,
+        catalogue: HOSTILE,
+        sockets: undefined,
+        cores: undefined,
+      },
+      memoryBytes: undefined,
       backends: [
         { name: HOSTILE, kind: "gpu" as const, boards: [board] },
         { name: "x", kind: "cpu" as const, absent: HOSTILE, boards: [] },
       ],
       throttle: { name: HOSTILE, absent: HOSTILE, policies: 0, lowestKHz: 1_500_000 },
-      energy: { zones: [{ zone: HOSTILE }], missing: HOSTILE },
+      energy: { zones: [{ zone: HOSTILE, watts: undefined }], missing: HOSTILE },
       warnings: [`own ${HOSTILE}.`],
     };
     expect(harmIn(probeText(probe, { CPU_PCT: percent(60), GPU_PCT: percent(60) }, new Ansis(0)))).toEqual([]);

@@ -8,18 +8,14 @@ export interface Program<Config extends ConfigSchema = ConfigSchema> {
   readonly summary: string;
   /** The variables that it reads. Imported on demand, like everything in `start`, to keep `--help` fast. */
   config(): Promise<Config>;
-  /** Its metrics, in addition to those of every program. */
   metrics?(): Promise<Readonly<Record<string, MetricDefinition>>>;
-  /** Its subcommands, such as `joulie agent probe`. */
   readonly actions?: readonly Program[];
-  /** Runs until a stop signal and returns the exit code. `sources` says where each value comes from. */
   start(config: z.output<Config>, sources: ParsedConfig<unknown>["sources"]): Promise<number>;
 }
 
 /** Checks a definition without losing the type of its configuration. */
 const program = <Config extends ConfigSchema>(definition: Program<Config>): Program<Config> => definition;
 
-/** The list of all programs. */
 export const programs: readonly Program[] = [
   program({
     name: "operator",

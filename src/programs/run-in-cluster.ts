@@ -8,14 +8,18 @@ import type { Logger } from "../platform/log/index.ts";
 import { systemRandom } from "../platform/random/index.ts";
 import { untilStopped } from "../platform/serve/index.ts";
 
-/** The environment of a program that runs against a cluster. */
-export interface ClusterEnvironment {
+/** What a program works with; the demo and tests give each program another world. */
+export interface ProgramWorld {
   readonly transport: Transport;
+  /** For decisions and ticks; may be virtual or scaled. */
   readonly clock: Clock;
+  /** Real time: for calls, leases, timeouts and clients. */
   readonly ioClock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** The address of the API server. */
+}
+
+interface ClusterWorld extends ProgramWorld {
   readonly server: string;
 }
 
@@ -23,7 +27,7 @@ export interface ClusterEnvironment {
 export async function runInCluster(
   program: string,
   config: EveryProgram,
-  run: (world: ClusterEnvironment, signal: AbortSignal) => Promise<void>,
+  run: (world: ClusterWorld, signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const log = loggerOf(program, config);
   const clock = systemClock;

@@ -10,7 +10,6 @@ export interface Service {
   start?(): unknown;
   /** Works until the signal aborts. If it fails, the program ends. */
   run?(signal: AbortSignal): Promise<void>;
-  /** Called after `run` has ended. */
   stop?(): unknown;
 }
 
@@ -49,7 +48,6 @@ export async function runServices(services: readonly Service[], signal: AbortSig
   if (failures.length > 0) throw failures[0];
 }
 
-/** Serves metrics, health and debug pages. `onServing` gets the address. */
 export function pageService(options: ServeOptions, onServing: (url: string) => void): Service {
   let served: Served | undefined;
   return {

@@ -8,10 +8,7 @@ export interface StartOptions {
 /** Each thread of the C library keeps a heap of its own; one is enough, and its peak is kept once. */
 const oneMallocArena = { MALLOC_ARENA_MAX: "1" } as const;
 
-/**
- * Start options that the benches measured. `bench/NAME.ts` starts the program with the same options, and a test compares them
- * with the guides. Without them every program works the same and takes more memory.
- */
+/** What the benches measured. Without these options every program works the same and takes more memory. */
 export const startOptions = {
   /** `npm run bench -- operator`; see docs/guides/operator.md for larger clusters. */
   operator: { node: ["--max-semi-space-size=8", "--max-old-space-size=256"], environment: {} },
@@ -38,7 +35,6 @@ export const startOptions = {
   dashboard: { node: ["--max-semi-space-size=8", "--max-old-space-size=256"], environment: {} },
 } as const satisfies Readonly<Record<string, StartOptions>>;
 
-/** The start command as the guides show it. */
 export const startCommand = (program: string, { node, environment }: StartOptions): string =>
   [
     ...Object.entries(environment).map(([name, value]) => `${name}=${value}`),

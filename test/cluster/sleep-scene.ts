@@ -64,6 +64,7 @@ export class SleepScene {
   #fleet: { readonly running: RunningFleet; stop(): Promise<void> } | undefined;
   readonly #programs = new Set<Program>();
   #power: Program | undefined;
+  #agent: Program | undefined;
   #reports: LateReports | undefined;
   readonly #folder = mkdtempSync(join(tmpdir(), "joulie-sleep-"));
 
@@ -152,12 +153,18 @@ export class SleepScene {
     };
   }
 
-  #startAgent(): void {
-    const config = configured(agentConfig, agentVariables(this.fleet.url, this.#folder), "env");
+  /** Replaces the agent, as a rollout does. */
+  async restartAgent(variables: Readonly<Record<string, string>>): Promise<void> {
+    await this.#agent?.stop();
+    this.#startAgent(variables);
+  }
+
+  #startAgent(variables: Readonly<Record<string, string>> = {}): void {
+    const config = configured(agentConfig, { ...agentVariables(this.fleet.url, this.#folder), ...variables }, "env");
     const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
     const files = journalFiles(config.STATE_DIR);
     this.#reports = new LateReports(transportOf(this.identity("agent")));
-    this.#start("agent", this.#reports, async (world, signal) =>
+    this.#agent = this.#start("agent", this.#reports, async (world, signal) =>
       runAgent(config, { ...world, openHost, journalFiles: files }, signal),
     );
   }

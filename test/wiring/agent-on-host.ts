@@ -21,7 +21,7 @@ import { KubeClient, resources } from "../../src/platform/kube/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
 import { probeConfig } from "../../src/programs/agent/config.ts";
 import { probe } from "../../src/programs/agent/probe/probe.ts";
-import type { Probe } from "../../src/programs/agent/probe/probe-text.ts";
+import type { Probe } from "../../src/programs/agent/probe/probe-machine.ts";
 import { runJoulie, withApi } from "./started-program.ts";
 import { configured } from "./variable-table.ts";
 

@@ -1,11 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { flagOf, type RawValues } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { freePorts } from "../../src/platform/serve/listen.ts";
 import { demoConfig } from "../../src/programs/demo/config.ts";
-import type { DemoCluster } from "../../src/programs/demo/demo-cluster.ts";
 import { runDemo } from "../../src/programs/demo/run.ts";
 import {
   agentSettings,
@@ -19,22 +18,14 @@ import type { DemoSummary } from "../../src/programs/demo/summary.ts";
 import { runJoulie } from "./started-program.ts";
 import { configured, describeVariables, type VariableTable } from "./variable-table.ts";
 
-/** Placeholder in the table's values; the observation replaces it with a folder that has a `kubeconfig`. */
-const FOLDER = "/folder.test";
-
 const SHOWN_DURATION = / of \d+:\d\d/;
 
 /** Runs the demo as a process with three nodes for one second; returns its messages and its summary. */
 async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-wiring-"));
   try {
-    const [name, server] = ["elsewhere", "http://cluster.invalid"];
-    const contexts = [{ name, context: { cluster: name, user: name } }];
-    const clusters = [{ name, cluster: { server } }];
-    const users = [{ name, user: { token: "s3cret" } }];
-    await writeFile(join(folder, "kubeconfig"), JSON.stringify({ "current-context": name, clusters, users, contexts }));
     const flags = { NODES: "3", DURATION: "1s", JSON: "true", ...variables };
-    const args = Object.entries(flags).map(([flag, text]) => `${flagOf(flag)}=${text.replace(FOLDER, folder)}`);
+    const args = Object.entries(flags).map(([flag, text]) => `${flagOf(flag)}=${text}`);
     const { stdout, stderr } = await runJoulie(["demo", ...args], { TMPDIR: folder, LOG_LEVEL });
     const json = stdout.startsWith("{") ? (JSON.parse(stdout) as DemoSummary) : undefined;
     const people = flags.JSON === "true" ? stderr : stdout;
@@ -44,7 +35,6 @@ async function played({ LOG_LEVEL, ...variables }: RawValues): Promise<unknown> 
         json && `${json.nodes} nodes, ${json.preset}, ${json.policy}, seed ${json.seed}, speed ${json.speed.asked}`,
       starting: /^starting .*(?= …)/m.exec(people)?.[0],
       introduced: people.match(/^\d+ simulated nodes|\([\w-]+\)(?=, scheduler)|up to \d+ times/gm)?.join(" "),
-      refused: people.includes("ALLOW_INSECURE_TOKEN"),
       logFile: people.includes("log of programs"),
       lines: stderr.includes('"level":"info"'),
     };
@@ -89,11 +79,10 @@ async function servesOnPort(variables: RawValues): Promise<unknown> {
 /** The settings that the demo passes to its programs. */
 async function reported(variables: RawValues): Promise<unknown> {
   const config = configured(demoConfig, variables);
-  const plane = { embedded: true, workload: { namespace: "default", scheduler: "s" } } as DemoCluster;
   const ports = { operator: 1, agent: 2, extender: 3, extenderMetrics: 4, power: 5 };
-  const { NODES, SEED } = fleetSettings(config, plane);
-  const operator = operatorSettings(config, plane, ports, "http://simulator");
-  const extender = extenderSettings(config, plane, ports);
+  const { NODES, SEED } = fleetSettings(config);
+  const operator = operatorSettings(config, ports, "http://simulator");
+  const extender = extenderSettings(config, ports);
   const agent = agentSettings(config, ports, "http://simulator", "/folder");
   return {
     nodes: NODES,
@@ -205,18 +194,6 @@ const table: VariableTable = {
     { ...play, value: "7", changed: { summary: "3 nodes, energy-sleep, fit_aware_v1, seed 7, speed 60" } },
     { ...programs, value: "7", changed: { seed: 7 } },
   ],
-  KUBECONFIG: {
-    ...play,
-    value: "/dev/null/kubeconfig",
-    changed: { starting: "starting 3 simulated nodes by /dev/null/kubeconfig" },
-  },
-  ALLOW_INSECURE_TOKEN: {
-    ...play,
-    value: "true",
-    beside: { KUBECONFIG: `${FOLDER}/kubeconfig` },
-    byDefault: { refused: true },
-    changed: { refused: false },
-  },
   LOG_LEVEL: { ...play, value: "error", changed: { logFile: false, lines: false } },
 };
 

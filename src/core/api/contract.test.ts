@@ -219,6 +219,7 @@ describe("the names of the contract", () => {
         hosts: "joulie.io/hosts",
         pinUntil: "joulie.io/pin-until",
         testPower: "joulie.io/test-power",
+        drainedForTest: "joulie.io/drained-for-test",
         wake: "joulie.io/wake",
       },
       declaredHardwareLabels: {

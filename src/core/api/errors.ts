@@ -28,3 +28,5 @@ export function errorCodeOf(error: unknown): ErrorCode {
   if (knownCodes.has(code)) return code as ErrorCode;
   return CONNECTION_FAILURE.test(code) ? "JOULIE_E_CONNECTION" : "JOULIE_E_INTERNAL";
 }
+
+export const errorMessageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -134,7 +134,7 @@ function examineJson(value: unknown, path: string, findings: ProblemCollector, d
 /** Retains the usable items: the first of each key, and at most as many as the list may hold. */
 function examineList(schema: z.ZodArray, value: readonly unknown[], path: string, findings: ProblemCollector) {
   const element = schema.element as z.ZodType;
-  const { longest = Number.POSITIVE_INFINITY, distinct } = listBounds.get(schema) ?? {};
+  const { longest = Infinity, distinct } = listBounds.get(schema) ?? {};
   if (value.length > longest) findings.add(path, value, schema);
   const usable: unknown[] = [];
   const keys = new Set<unknown>();

@@ -41,6 +41,18 @@ describe("RAPL first", () => {
     });
   });
 
+  it.each(["auto", "rapl"] as const)(
+    "X-123 leaves a cap to RAPL that an earlier command may still lower, in mode %s",
+    (mode) => {
+      const raplWrite = { ...broken, isUnsettled: true } as const;
+      expect(planCpu(control({ mode, raplWrite }))).toEqual({
+        backend: "rapl",
+        actions: [],
+        report: { result: "error", message: "240 W per package; a write failed; EIO" },
+      });
+    },
+  );
+
   it("verifies a cap that should be in force and rewrites it only if it is missing", () => {
     expect(planCpu(control(throttled(0, 240)))).toEqual({
       backend: "rapl",

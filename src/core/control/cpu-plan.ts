@@ -165,7 +165,8 @@ function limitByRapl(control: CpuPlanInput, caps: readonly PackageCap[]): CpuPla
   }
   const releases = [releaseThrottle(control)];
   const clamped = describeClamping(caps);
-  if (raplWrite?.result === "applied" || (raplAvailable && mode === "rapl")) {
+  // A cap that an earlier command may still lower is set. DVFS could not raise it again.
+  if (raplWrite?.result === "applied" || raplWrite?.isUnsettled === true || (raplAvailable && mode === "rapl")) {
     return settle(
       control,
       { backend: "rapl", releases, result: "applied" },

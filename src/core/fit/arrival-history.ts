@@ -44,7 +44,7 @@ export class ArrivalHistory {
   readonly #slot: Milliseconds;
   readonly #slots: Readonly<Record<PodPool, Slots>> = { cpu: new Map(), gpu: new Map() };
   /** Pods of earlier slots came from storage. */
-  #restoredBefore = Number.NEGATIVE_INFINITY;
+  #restoredBefore = -Infinity;
 
   constructor(slot: Milliseconds = PROMOTION_TIME) {
     this.#slot = slot;

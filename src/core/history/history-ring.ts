@@ -80,9 +80,7 @@ export class HistoryRing<const Series extends string> {
       series: this.#series,
       tiers: this.#tiers.map((tier) => ({
         step: tier.step,
-        buckets: tier
-          .between(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
-          .map(({ number, values }) => [number, ...values]),
+        buckets: tier.between(-Infinity, Infinity).map(({ number, values }) => [number, ...values]),
       })),
     };
   }

@@ -43,7 +43,7 @@ export function timeToReach(
   const ahead = rising ? mark - now : now - mark;
   if (ahead <= 0) return seconds(0);
   const beyond = rising ? settled - mark : mark - settled;
-  if (!(beyond > 0)) return seconds(Number.POSITIVE_INFINITY);
+  if (!(beyond > 0)) return seconds(Infinity);
   return seconds(model.timeConstant * Math.log1p(ahead / beyond));
 }
 

@@ -313,7 +313,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     const mark = this.#hot ? resumeAt : throttleAt;
     const turn = timeToReach(model.thermal, this.#temperature, this.#settled, mark, !this.#hot);
     const done = firstDone(this.#running);
-    const doneAfter = done === undefined ? Number.POSITIVE_INFINITY : timeLeft(done);
+    const doneAfter = done === undefined ? Infinity : timeLeft(done);
     this.#ending = done !== undefined && doneAfter <= turn ? done : "temperature";
     this.#endsAt = seconds(this.#since + Math.min(doneAfter, turn));
     if (this.#powerNextAt >= this.#endsAt) return;

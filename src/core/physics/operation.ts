@@ -170,7 +170,7 @@ export const timeLeft = ({ left, rate }: JobInProgress<SimulatedJob>): Seconds =
 /** The job that completes first; on a tie, the one that started first. Absent if none completes. */
 export function firstDone<J extends SimulatedJob>(jobs: readonly JobInProgress<J>[]): JobInProgress<J> | undefined {
   let first: JobInProgress<J> | undefined;
-  let soonest = Number.POSITIVE_INFINITY;
+  let soonest = Infinity;
   for (const running of jobs) {
     const time = timeLeft(running);
     if (time < soonest) [first, soonest] = [running, time];

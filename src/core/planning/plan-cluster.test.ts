@@ -21,6 +21,7 @@ import { type ClusterPlan, planCluster } from "./plan-cluster.ts";
 import type { Telemetry } from "./planning-input.ts";
 import { emptyPlanningMemory, type PlanningMemory } from "./planning-memory.ts";
 import type { PlanningSettings } from "./settings.ts";
+import { isNodeOccupied } from "./sleep.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
 const NOW = instant(Date.UTC(2030, 0, 1, 12));
@@ -398,22 +399,37 @@ describe("sleep in a plan", () => {
     expect(plan.nodes.get(off(plan)[0] ?? "")?.status.schedulableClass).toBe("asleep");
   });
 
-  it.each<[string, Pod]>([
-    ["a nomination", { metadata: { name: "p" }, spec: {}, status: { phase: "Pending", nominatedNodeName: "a" } }],
+  describe.each<[string, (node: string) => Pod]>([
+    [
+      "a nomination",
+      (node) => ({ metadata: { name: "p" }, spec: {}, status: { phase: "Pending", nominatedNodeName: node } }),
+    ],
     [
       "the claim of a volume",
-      {
+      () => ({
         metadata: { name: "p", namespace: "shop" },
         spec: { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }] },
-      },
+      }),
     ],
-  ])("X-131 keeps a node on that is promised to a pod by %s", (_, pod) => {
-    const snapshot = cluster();
-    snapshot.addOther(pod);
-    const selectedNode = (claim: string) => (claim === "shop/data" ? { node: "a", hasVolume: false } : undefined);
-    const plan = plannedLater(snapshot, { settings: sleeping("on"), sleep: observations({ selectedNode }) });
-    expect(off(plan)).toHaveLength(2);
-    expect(off(plan)).not.toContain("a");
+  ])("a pod that is promised to a node by %s", (_, podFor) => {
+    const promisedTo = (node: string) => {
+      const snapshot = cluster();
+      snapshot.addOther(podFor(node));
+      const selectedNode = (claim: string) => (claim === "shop/data" ? { node, hasVolume: false } : undefined);
+      return { snapshot, sleep: observations({ selectedNode }) };
+    };
+
+    it.each(NAMES)("X-131 keeps node %s on", (node) => {
+      const { snapshot, sleep } = promisedTo(node);
+      const plan = plannedLater(snapshot, { settings: sleeping("on"), sleep });
+      expect(off(plan)).toHaveLength(2);
+      expect(off(plan)).not.toContain(node);
+    });
+
+    it("X-131 occupies that node, and no other, when the operator is about to let it sleep", () => {
+      const { snapshot, sleep } = promisedTo("c");
+      expect(NAMES.filter((name) => isNodeOccupied(name, snapshot, sleep))).toEqual(["c"]);
+    });
   });
 
   it("X-132 keeps nodes on with the role etcd or controlplane, or a static pod of the control plane", () => {

@@ -68,7 +68,7 @@ function lowest(limits: readonly CapLimit[], wattsOf: (caps: CapIntents) => Watt
 
 const OPEN = percent(100);
 /** The maximum of a device that is not known. */
-const UNKNOWN = watts(Number.POSITIVE_INFINITY);
+const UNKNOWN = watts(Infinity);
 
 /** Watts take precedence over a percentage, as in the agent. */
 const cpuWatts = (cap: CpuCap, { cpu }: CapHardware): Watts =>

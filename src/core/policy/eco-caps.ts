@@ -70,7 +70,7 @@ function ecoFigures(
     const share = shareOf(Math.max(cap, packageCapFloor(cpu)), cpu.maxWattsPerSocket);
     // Watts of an unknown maximum would be a guess, so such a package stays open.
     const isKnown = cpu.from.maxWatts !== "fallback";
-    const capWatts = isKnown ? percentOf(share, cpu.maxWattsPerSocket) : watts(Number.POSITIVE_INFINITY);
+    const capWatts = isKnown ? percentOf(share, cpu.maxWattsPerSocket) : watts(Infinity);
     return { cpu: { percent: share, watts: capWatts }, gpu: OPEN };
   }
   // All packages idle at least for as long as the boards work.

@@ -17,4 +17,4 @@ export {
 export { DEFAULT_ZONE_SHARE, type Need, type SleepMode, type SleepSettings, sleepModes } from "./settings.ts";
 export { emptySleepMemory, type SleepMemory, withArrivalsSince, withClockSet, withNewTerm } from "./sleep-memory.ts";
 export type { SleepNode } from "./sleep-node.ts";
-export { hasControlPlaneRole, sleepBarrierOf } from "./sleep-node.ts";
+export { controlPlaneRoleLabels, hasControlPlaneRole, sleepBarrierOf } from "./sleep-node.ts";

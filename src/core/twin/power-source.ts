@@ -63,7 +63,7 @@ export function agentReading(
 ): PowerReading | undefined {
   const reports = hasGpu ? [status?.cpu, status?.gpu] : [status?.cpu];
   let power = 0;
-  let oldest = Number.POSITIVE_INFINITY;
+  let oldest = Infinity;
   for (const report of reports) {
     const at = freshSince(report, now);
     const part = report?.observedPowerWatts;

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { type ErrorCode, JoulieError } from "../../core/api/index.ts";
+import { type ErrorCode, errorMessageOf, JoulieError } from "../../core/api/index.ts";
 import { buildCatalogue, builtinCatalogue, type Catalogue } from "../../core/inventory/index.ts";
 import type { Logger } from "../log/index.ts";
 
@@ -14,7 +14,7 @@ export async function loadCatalogue(path: string, log: Logger): Promise<Catalogu
   try {
     additions = parse(await readFile(path, "utf8"));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorMessageOf(cause);
     throw new JoulieError("JOULIE_E_CONFIG_VALUE", `HARDWARE_CATALOG_PATH=${path} cannot be read: ${why}`, { cause });
   }
   const { catalogue, problems } = buildCatalogue(additions);

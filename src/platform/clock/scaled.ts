@@ -28,7 +28,7 @@ export class ScaledClock implements Clock {
   #anchor: MonotonicInstant;
   #passed = 0;
   /** When the other clock reaches this time, this one stands still. */
-  #grantEnds = Number.POSITIVE_INFINITY;
+  #grantEnds = Infinity;
   /** Timers of the other clock that fired while this one stood still. */
   readonly #held = new Set<Waiting>();
 
@@ -119,7 +119,7 @@ export class ScaledClock implements Clock {
   #arm(waiting: Waiting): void {
     const rest = milliseconds((waiting.due - this.monotonic()) / this.#speed);
     const wake = () => {
-      const isEarly = this.#grantEnds < Number.POSITIVE_INFINITY && waiting.due - this.monotonic() > this.#speed;
+      const isEarly = this.#grantEnds < Infinity && waiting.due - this.monotonic() > this.#speed;
       if (isEarly && this.#base.monotonic() >= this.#grantEnds) return void this.#held.add(waiting);
       if (isEarly) return this.#arm(waiting);
       this.#waiting.delete(waiting);
@@ -130,6 +130,6 @@ export class ScaledClock implements Clock {
 }
 
 function checked(speed: number): number {
-  if (speed > 0 && speed < Number.POSITIVE_INFINITY) return speed;
+  if (speed > 0 && speed < Infinity) return speed;
   throw new RangeError(`clock speed must be a number above 0, got ${speed}`);
 }

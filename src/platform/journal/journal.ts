@@ -1,11 +1,11 @@
-import { CodedError } from "../../core/api/index.ts";
+import { CodedError, errorMessageOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { backoffDelay } from "../backoff/index.ts";
 import type { Clock, Timer } from "../clock/index.ts";
 import { checkEntry, type JournalEntry, type JournalKey, keyText } from "./entry.ts";
 import type { JournalFiles } from "./files.ts";
 import { formatGeneration } from "./generation.ts";
-import { CURRENT, type LoadedJournal, loadJournal, messageOf, NEXT, PREVIOUS } from "./load.ts";
+import { CURRENT, type LoadedJournal, loadJournal, NEXT, PREVIOUS } from "./load.ts";
 
 export interface JournalOptions {
   readonly files: JournalFiles;
@@ -108,7 +108,7 @@ export class Journal {
       this.#delete(entry);
       throw new CodedError(
         "JOULIE_E_JOURNAL",
-        `cannot store the original limit in ${files.directory}: ${messageOf(error)}`,
+        `cannot store the original limit in ${files.directory}: ${errorMessageOf(error)}`,
         { cause: error },
       );
     }
@@ -208,7 +208,7 @@ export class Journal {
       await this.#write();
     } catch (error) {
       this.#failures++;
-      const problem = messageOf(error);
+      const problem = errorMessageOf(error);
       if (problem !== this.#toldProblem) this.#options.onProblem(problem);
       this.#toldProblem = problem;
       this.#soon();

@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../clock/index.ts";
 import type { JournalFiles } from "./files.ts";
@@ -93,7 +94,7 @@ function reportUnusable({ path, state }: JournalFile, onProblem: (problem: strin
 }
 
 async function setAside(files: JournalFiles, onProblem: (problem: string) => void): Promise<void> {
-  await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(messageOf(error)));
+  await files.rename(CURRENT, DAMAGED).catch((error: unknown) => onProblem(errorMessageOf(error)));
 }
 
 /** A damaged file that was set aside counts until an administrator has removed it. */
@@ -109,7 +110,7 @@ async function readJournalFile(files: JournalFiles, name: string, clock: Clock):
     try {
       return { path, state: stateOf(await files.read(name)) };
     } catch (error) {
-      if (tried === READ_TRIES) return { path, state: { kind: "unreadable", reason: messageOf(error) } };
+      if (tried === READ_TRIES) return { path, state: { kind: "unreadable", reason: errorMessageOf(error) } };
       await clock.sleep(READ_PAUSE);
     }
   }
@@ -121,5 +122,3 @@ function stateOf(text: string | undefined): FileState {
   if (read.good !== undefined) return { kind: "valid", generation: read.good };
   return { kind: read.newer === true ? "newerVersion" : "damaged", reason: read.damage };
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -21,6 +21,7 @@ export { KubeClient, type KubeClientOptions } from "./client/client.ts";
 export { clockSkewOf, ServerTime } from "./client/clock-skew.ts";
 export { ApiError, type ApiErrorKind, isApiError, plainReason } from "./client/errors.ts";
 export { HttpTransport, type HttpTransportOptions } from "./client/http-transport.ts";
+export type { KubeIo } from "./client/kube-io.ts";
 export { type KubeMetadata, type KubeObject, keyOf, type ObjectName } from "./client/object.ts";
 export type { ListPage } from "./client/pages.ts";
 export {

@@ -10,4 +10,5 @@ export {
   logFormats,
   logLevels,
 } from "./logger.ts";
+export { onceEach } from "./once-each.ts";
 export { HIDDEN, redactText } from "./redact.ts";

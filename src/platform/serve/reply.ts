@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
+import { errorMessageOf } from "../../core/api/index.ts";
 import { printable, redactText } from "../log/index.ts";
 
 /** A response before it is sent. A streamed body is produced while it is sent, and not produced if the client has gone. */
@@ -74,7 +75,7 @@ function reasonOf(check: HealthCheck): string | undefined {
   try {
     reason = check();
   } catch (error) {
-    reason = `the check threw an error: ${error instanceof Error ? error.message : String(error)}`;
+    reason = `the check threw an error: ${errorMessageOf(error)}`;
   }
   return reason === undefined ? undefined : printable(redactText(reason));
 }

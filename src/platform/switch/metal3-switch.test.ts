@@ -107,6 +107,19 @@ it("X-134 notices an annotation that comes between reading and writing", async (
   expect(await online()).toBe(true);
 });
 
+it("X-130 asks for confirmation again before it repeats a change that met a conflict", async () => {
+  await create({ online: true });
+  await report({ poweredOn: true });
+  await machine.state(never);
+  let asked = 0;
+  const confirm = async () => {
+    if (++asked > 1) throw new Error("a pod has been bound");
+    await report({ operationalStatus: "OK" });
+  };
+  await expect(machine.shutdown(never, confirm)).rejects.toThrow("a pod has been bound");
+  expect([asked, await online()]).toEqual([2, true]);
+});
+
 it("X-134 a change that an admission policy rejects is refused", async () => {
   await create({ online: true });
   await report({ poweredOn: true });

@@ -81,6 +81,21 @@ describe("a faulty Redfish service", () => {
     expect(redfish.resets).toEqual(["ForceOff"]);
   });
 
+  it.each<[string, () => void]>([
+    ["with an ETag", () => void (redfish.needsIfMatch = '"abc"')],
+    ["after a log-in", () => void (redfish.sessionsOnly = true)],
+  ])("X-130 asks for confirmation again before it repeats a reset %s", async (_, change) => {
+    const machine = open();
+    redfish.etag = '"abc"';
+    await machine.state(never);
+    change();
+    const order: string[] = [];
+    redfish.fault = ({ path }) => void (path.endsWith("/ComputerSystem.Reset") && order.push("reset"));
+    await machine.forceOff(never, async () => void order.push("confirm"));
+    expect(order).toEqual(["confirm", "reset", "confirm", "reset"]);
+    expect(redfish.resets).toEqual(["ForceOff"]);
+  });
+
   it("SLP-26 reads the UUID of the system, and no other text", async () => {
     const machine = open();
     for (const [given, expected] of [

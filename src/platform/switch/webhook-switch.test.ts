@@ -27,6 +27,17 @@ it("SLP-05 posts the node and the action, with the token", async () => {
   expect(post?.headers.authorization).toBe("Bearer t0ken");
 });
 
+it("X-130 asks for confirmation again once a new connection is open, and sends nothing if that is refused", async () => {
+  server.handler = () => ({ json: { state: "on" }, headers: { connection: "close" } });
+  await machine.state(never);
+  let asked = 0;
+  const confirm = async () => {
+    if (++asked > 1) throw new Error("a pod has been bound");
+  };
+  await expect(machine.shutdown(never, confirm)).rejects.toThrow("a pod has been bound");
+  expect(server.received.map(({ method }) => method)).toEqual(["GET"]);
+});
+
 it("SLP-07 reports a rejected token, another status and an unusable state", async () => {
   server.handler = () => ({ status: 403, text: "secret-of-the-body" });
   await expect(machine.state(never)).rejects.toMatchObject({ kind: "credentials" });

@@ -5,7 +5,6 @@ import { type AgentConfig, endpointVariables } from "./config.ts";
 import type { LeaseSettings } from "./loop/target.ts";
 import type { ControlRoute, RoutingSettings, SourceRoute } from "./routing/routing.ts";
 
-/** The configuration in the units and structure that the loop uses. */
 export interface AgentSettings {
   readonly interval: Milliseconds;
   readonly dvfs: DvfsSettings;
@@ -65,7 +64,6 @@ function routingSettings(config: AgentConfig): RoutingSettings {
   };
 }
 
-/** The endpoints that variables allow; for the agent and for `joulie agent restore`. */
 export const endpointAccess = (
   config: Pick<
     AgentConfig,

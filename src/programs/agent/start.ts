@@ -3,9 +3,9 @@ import { type ErrorCode, fieldManagers, JoulieError } from "../../core/api/index
 import { maxSafeGap } from "../../core/control/index.ts";
 import { type Catalogue, hardwareView } from "../../core/inventory/index.ts";
 import { agentReadingFreshFor } from "../../core/twin/index.ts";
-import { formatDuration, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { formatDuration, milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import { type Clock, endsWithin } from "../../platform/clock/index.ts";
+import { endsWithin } from "../../platform/clock/index.ts";
 import { Journal, type JournalFiles, journalFiles } from "../../platform/journal/index.ts";
 import {
   CallLimit,
@@ -14,13 +14,12 @@ import {
   OperatorStateWatch,
   StopSwitch,
   TokenAuthorizer,
-  type Transport,
 } from "../../platform/kube/index.ts";
 import { ChangeLog, type Logger } from "../../platform/log/index.ts";
 import { measureProcess, ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, runServices, type Service } from "../services.ts";
 import type { AgentConfig } from "./config.ts";
 import { hostDiscovery } from "./discovery/host-discovery.ts";
@@ -45,26 +44,14 @@ import { agentSettingsOf } from "./settings.ts";
 import { PrometheusClients } from "./telemetry/node-power.ts";
 import { SingleNodeWatch, type WatchOptions } from "./watch/single-node-watch.ts";
 
-/** The agent's dependencies on the outside world; tests replace them. */
-export interface AgentWorld {
-  readonly transport: Transport;
-  /** For decisions and ticks; may be virtual or scaled. */
-  readonly clock: Clock;
-  /** For API calls, HTTP requests and timeouts. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
-  /** Opens the host's hardware; only daemonset mode calls it. */
+export interface AgentWorld extends ProgramWorld {
   readonly openHost: (catalogue: Catalogue) => Promise<HostMachine>;
   readonly journalFiles: JournalFiles;
 }
 
 /** Sized for a pool of thousands of nodes: one report per node and minute, and all of them at once at a cold start. */
 const CALLS = { perSecond: 500, burst: 500, queue: 20_000 };
-/**
- * At a cold start the first NodeHardware of a pool's nodes comes after targets and reports, which nodes wait for. What a pool
- * publishes the operator knows from the same labels.
- */
+/** At a cold start the first NodeHardware of a pool can wait: the operator knows the same labels. */
 const FIRST_HARDWARE = { perSecond: 8, burst: 100, queue: 0 };
 /** One HTTP service may serve all nodes; unresponsive nodes must not use up its connections. */
 const CONNECTIONS = 2048;
@@ -72,7 +59,6 @@ const CONNECTIONS = 2048;
 const LONG_LEASE = 270_000;
 type Work = (runner: NodeRunner) => Promise<void>;
 
-/** Runs `joulie agent` until a signal stops it. Returns the exit code. */
 export async function start(config: AgentConfig): Promise<number> {
   // Fails before anything else if NODE_NAME is missing.
   nodeNameOf(config);
@@ -322,7 +308,6 @@ function nodeNameOf(config: AgentConfig): string {
   throw new JoulieError("JOULIE_E_CONFIG_VALUE", `NODE_NAME is not set, and AGENT_MODE=daemonset needs it: ${how}`);
 }
 
-/** An energy counter that may wrap around between two ticks gives no reading. */
 function warnOfCounterWraps({ energy }: HostMachine, { RECONCILE_INTERVAL }: AgentConfig, log: Logger): void {
   for (const { zone, counter } of energy.sample().zones) {
     const safe = maxSafeGap(counter);

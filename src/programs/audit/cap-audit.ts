@@ -6,7 +6,6 @@ import { formatWatts, type Percent, percent, type Watts } from "../../core/units
 import type { RunningFleet } from "../fleet/index.ts";
 
 type Machine = NonNullable<ReturnType<RunningFleet["datacenter"]["machine"]>>;
-/** The fields of a simulated node that the audit reads. */
 export interface CappedMachine {
   readonly spec: Pick<Machine["spec"], "hardware">;
   readonly physics: Pick<Machine["physics"], "caps">;
@@ -14,9 +13,7 @@ export interface CappedMachine {
 }
 
 export interface CapAuditResult {
-  /** Comparisons made so far, over all rounds. Only nodes with settled caps are compared. */
   readonly compared: number;
-  /** Comparisons in which the published caps were below the hardware maximum. */
   readonly eco: number;
   readonly different: number;
   readonly examples: readonly string[];
@@ -92,7 +89,6 @@ const UNCAPPED = { cpuPct: percent(100), gpuPct: percent(100) };
 /** In watts: caps are computed as percentages and sent in watts. */
 const TOLERANCE = 0.5;
 
-/** Describes how enforced caps differ from published caps; undefined if they match. */
 function capDifference(
   { cpuPct, gpuPct }: Pick<ReturnType<typeof effectiveCaps>, "cpuPct" | "gpuPct">,
   { spec, physics }: CappedMachine,
@@ -107,7 +103,6 @@ function capDifference(
   return differences.length === 0 ? undefined : differences.join(", ");
 }
 
-/** A device without a cap runs at its maximum. A published cap below the device minimum counts as the minimum. */
 function differs(
   device: string,
   pct: Percent,

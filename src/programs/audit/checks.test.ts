@@ -7,7 +7,7 @@ const good: CheckInputs = {
   twins: { nodes: 40, twins: 40, fresh: 40, oldest: milliseconds(90_000) },
   drains: { deferred: 3, completed: 1, takenBack: 2 },
   sleeps: { sleeps: 9, wakes: 4, failedWakes: 0 },
-  wakeWaits: { pods: 3, performancePods: 1, longest: 400, longestPerformance: 350, late: 0, examples: [] },
+  wakeWaits: { pods: 3, longest: 400, longestPerformance: 350, late: 0, examples: [] },
   bindings: { pods: 200, performancePods: 50, toMachinesOff: 0, examples: [] },
   offences: { pods: 0, podSeconds: 0, examples: [] },
   caps: { compared: 400, eco: 150, different: 0, examples: [] },

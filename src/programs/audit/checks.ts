@@ -21,13 +21,10 @@ export interface TwinCounts {
   readonly oldest: Milliseconds | undefined;
 }
 
-/** Pods that were bound to a node so far. */
 interface BindingCounts {
   readonly pods: number;
   readonly performancePods: number;
-  /** Bound to a machine that was off. */
   readonly toMachinesOff: number;
-  /** The first of them. */
   readonly examples: readonly string[];
 }
 
@@ -40,7 +37,6 @@ export interface CheckInputs {
     readonly figures: boolean;
     /** At least one observation of each kind; false if the user ended the run. */
     readonly any: boolean;
-    /** Undefined: no node may sleep. */
     readonly sleep: boolean | undefined;
   };
   readonly twins: TwinCounts;

@@ -224,7 +224,7 @@ describe("ClusterObserver", () => {
     await settle();
     await clock.advanceAsync(milliseconds(4 * MINUTE));
     look();
-    expect(observer.wakeWaits.figures).toMatchObject({ pods: 1, performancePods: 1, late: 0 });
+    expect(observer.wakeWaits.figures).toMatchObject({ pods: 1, late: 0 });
     await clock.advanceAsync(milliseconds(2 * MINUTE));
     look();
     expect(observer.wakeWaits.figures.late).toBe(1);

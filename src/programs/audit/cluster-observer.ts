@@ -1,33 +1,28 @@
 import { type NodeTwin, type Pod, type SchedulableClass, schedulableClasses } from "../../core/api/index.ts";
 import { workloadClassOf } from "../../core/demand/index.ts";
-import { type Milliseconds, type MonotonicInstant, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, type MonotonicInstant, milliseconds } from "../../core/units/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   resources,
   StopSwitch,
 } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
 import { type RunningFleet, SIMULATED } from "../fleet/index.ts";
 import { CapAudit } from "./cap-audit.ts";
 import { type CheckInputs, type ClusterCheck, evaluateChecks, type TwinCounts } from "./checks.ts";
 import { DrainHistory, SleepHistory } from "./state-history.ts";
 import { statedWait, WakeWaits } from "./wake-waits.ts";
 
-export interface ClusterObserverOptions {
-  readonly client: KubeClient;
+export interface ClusterObserverOptions extends KubeIo {
   /** Simulated time. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly datacenter: RunningFleet["datacenter"];
   /** Of the programs, with the stop switch. */
   readonly namespace: string;
-  /** Age from which a NodeTwin is stale, in simulated time: the extender's setting. */
   readonly stale: Milliseconds;
   /** Maximum time from publishing a cap to enforcing it, in simulated time. */
   readonly settling: Milliseconds;
@@ -45,28 +40,21 @@ export interface PodCounts {
 }
 
 export interface SleepFigures {
-  /** Nodes that are asleep now. */
   readonly asleep: number;
   /** Since the first jobs. */
   readonly sleeps: number;
   readonly wakes: number;
   readonly failedWakes: number;
-  /** Pods for which the operator woke a node. */
   readonly podsThatWaited: number;
-  /** In simulated time, until the pod was bound; undefined if none waited. */
   readonly longestWaitSeconds: number | undefined;
   readonly longestPerformanceWaitSeconds: number | undefined;
 }
 
-/** Pods that a failed check names. */
 const EXAMPLES = 5;
 /** Caps are sent over real sockets, so this minimum applies in real time at any speed. */
 const SETTLING_AT_LEAST = milliseconds(10_000);
 
-/**
- * Watches the cluster from outside and verifies the programs. It reads only API objects and the records of the
- * simulated datacenter.
- */
+/** Verifies the programs from outside, by API objects and the records of the simulated datacenter. */
 export class ClusterObserver {
   readonly drains = new DrainHistory();
   readonly sleeps = new SleepHistory();
@@ -121,7 +109,6 @@ export class ClusterObserver {
     await Promise.all(this.#watches.map(async (watch) => watch.stop()));
   }
 
-  /** Runs the checks that poll: caps and waits. */
   runPeriodicChecks(): void {
     const { clock, ioClock, settling } = this.#options;
     const now = { real: ioClock.monotonic(), simulated: clock.monotonic() };
@@ -152,7 +139,6 @@ export class ClusterObserver {
     return counts;
   }
 
-  /** Nodes that shut down or boot. Their class is asleep. */
   get betweenStates(): number {
     let count = 0;
     for (const { status } of this.#twins.store.values())
@@ -197,7 +183,6 @@ export class ClusterObserver {
     };
   }
 
-  /** The verdict of every check. */
   checks(expected: CheckInputs["expected"]): readonly ClusterCheck[] {
     const { pods, podSeconds, first } = this.#options.datacenter.offences;
     const examples = first.slice(0, EXAMPLES).map(({ pod, node, at }) => `${pod} on ${node} after ${at.toFixed(1)} s`);
@@ -214,7 +199,6 @@ export class ClusterObserver {
     });
   }
 
-  /** Longest time a job has been waiting for its first scheduling attempt, in real time. */
   get unseen(): Milliseconds {
     const [first] = this.#unseen.values();
     return milliseconds(first === undefined ? 0 : this.#options.ioClock.monotonic() - first);
@@ -283,11 +267,9 @@ interface ObservedPod {
   readonly node: string | undefined;
   readonly phase: string;
   readonly performance: boolean;
-  /** Whether the scheduler has tried to place it. */
   readonly judged: boolean;
 }
 
-/** An Event of the operator on a pod that waits for a node. */
 interface ObservedEvent {
   readonly pod: string;
   readonly reason: string;
@@ -308,13 +290,9 @@ function podOf(object: KubeObject): ObservedPod {
     node: pod.spec.nodeName,
     phase: pod.status?.phase ?? "Pending",
     performance: workloadClassOf(pod).workloadClass === "performance",
-    judged: conditionsOf(object).some(({ type }) => type === "PodScheduled"),
+    judged: pod.status?.conditions?.some(({ type }) => type === "PodScheduled") === true,
   };
 }
-
-const conditionsOf = (object: KubeObject): readonly { readonly type?: string }[] =>
-  (object as unknown as { readonly status?: { readonly conditions?: readonly { readonly type?: string }[] } }).status
-    ?.conditions ?? [];
 
 /** Returns undefined for other objects and other reporters. */
 function eventOf(object: KubeObject): ObservedEvent | undefined {

@@ -1,15 +1,11 @@
 import type { NodePowerState, SchedulableClass } from "../../core/api/index.ts";
 
 export interface DrainCounts {
-  /** Nodes whose change to eco was deferred because performance pods were running. */
   readonly deferred: number;
-  /** Deferred nodes that became eco after their last performance pod ended. */
   readonly completed: number;
-  /** Deferred nodes that became performance again before that. */
   readonly takenBack: number;
 }
 
-/** Counts drains from the classes that were published for each node. */
 export class DrainHistory {
   readonly #classes = new Map<string, SchedulableClass | undefined>();
   readonly #counts = { deferred: 0, completed: 0, takenBack: 0 };
@@ -33,13 +29,11 @@ export class DrainHistory {
 }
 
 export interface SleepCounts {
-  /** Machines that were switched off, and those that came back. */
   readonly sleeps: number;
   readonly wakes: number;
   readonly failedWakes: number;
 }
 
-/** Counts sleeps and wakes from the power states that were published for each node. */
 export class SleepHistory {
   readonly #states = new Map<string, NodePowerState>();
   readonly #counts = { sleeps: 0, wakes: 0, failedWakes: 0 };

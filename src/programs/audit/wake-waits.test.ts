@@ -27,7 +27,6 @@ describe("WakeWaits", () => {
     all.bound("never stated", at(99));
     expect(all.figures).toEqual({
       pods: 2,
-      performancePods: 1,
       longest: 480,
       longestPerformance: 240,
       late: 0,

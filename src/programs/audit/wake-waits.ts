@@ -1,15 +1,12 @@
 import { type Instant, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
 export interface WakeWaitFigures {
-  /** Pods for which the operator woke a node, and those of them that are performance pods. */
   readonly pods: number;
-  readonly performancePods: number;
   /** In simulated seconds, from the operator's Event to the binding; undefined if no pod waited. */
   readonly longest: number | undefined;
   readonly longestPerformance: number | undefined;
   /** Performance pods that waited longer than the Event said, and the margin. */
   readonly late: number;
-  /** The first of them. */
   readonly examples: readonly string[];
 }
 
@@ -24,18 +21,15 @@ const EXAMPLES = 5;
 const STATED = /^waking node (\S+), about (\d+) min$/;
 const MINUTE = 60_000;
 
-/** The wait that an Event on a pod states; undefined for other Events. */
 export function statedWait(reason: string, note: string): Milliseconds | undefined {
   const minutes = reason === "WaitsForNode" ? STATED.exec(note)?.[2] : undefined;
   return minutes === undefined ? undefined : milliseconds(Number(minutes) * MINUTE);
 }
 
-/** How long pods wait for nodes that wake for them, against what the operator stated in its first Event. */
 export class WakeWaits {
   readonly #margin: () => Milliseconds;
   readonly #waiting = new Map<string, Wait>();
   #pods = 0;
-  #performancePods = 0;
   #longest: number | undefined;
   #longestPerformance: number | undefined;
   #late = 0;
@@ -50,7 +44,6 @@ export class WakeWaits {
     if (this.#waiting.has(pod)) return;
     this.#waiting.set(pod, { since: at, stated, performance, isLate: false });
     this.#pods++;
-    if (performance) this.#performancePods++;
   }
 
   bound(pod: string, at: Instant): void {
@@ -72,7 +65,6 @@ export class WakeWaits {
   get figures(): WakeWaitFigures {
     return {
       pods: this.#pods,
-      performancePods: this.#performancePods,
       longest: this.#longest,
       longestPerformance: this.#longestPerformance,
       late: this.#late,

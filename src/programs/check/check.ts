@@ -23,16 +23,12 @@ export interface CheckOptions extends ExaminedCluster {
   /** The chart's name for its objects: ServiceAccounts are called NAME-agent, NAME-operator, NAME-extender. */
   readonly name: string;
   readonly programs: readonly InstalledProgram[];
-  /** Labels of the nodes that Joulie manages. */
   readonly nodeSelector: string;
-  /** How long to wait until nothing is missing. */
   readonly timeout: Milliseconds;
 }
 
 export interface CheckResult {
-  /** What is missing, each with a remedy where there is one. */
   readonly missing: readonly string[];
-  /** Number of nodes that Joulie manages. */
   readonly nodes: number;
 }
 
@@ -40,7 +36,6 @@ const POLL = milliseconds(1000);
 /** Operator and agents refresh an unchanged status at least twice in this time. */
 const FRESH = milliseconds(300_000);
 
-/** Looks for what an installation needs, until nothing is missing or the time is over. Changes nothing. */
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { clock, timeout } = options;
   const started = clock.monotonic();
@@ -51,7 +46,6 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   }
 }
 
-/** The result in one line. */
 export function summarize(
   { missing, nodes }: CheckResult,
   { nodeSelector }: Pick<CheckOptions, "nodeSelector">,

@@ -21,20 +21,17 @@ export interface ExaminedCluster {
   readonly namespace: string;
   /** The extender's Service. */
   readonly service: string;
-  /** The address of the extender, where a demo names it: there it has no Service. */
   readonly extenderUrl?: string | undefined;
 }
 
 export interface MissingPart {
   readonly severity: Severity;
-  /** A sentence. */
   readonly what: string;
   readonly fix: string;
   /** The same for a list of missing parts in one line. */
   readonly inOneLine: string;
 }
 
-/** A program and the ServiceAccount that it runs as. */
 export interface ProgramAccount {
   readonly program: InstalledProgram;
   readonly account: string;
@@ -43,7 +40,6 @@ export interface ProgramAccount {
 export const CALL_TIMEOUT = milliseconds(5000);
 const MAX_NAMES = 3;
 
-/** The custom resources that the API server does not serve. */
 export async function missingDefinitions({
   client,
 }: Pick<ExaminedCluster, "client">): Promise<MissingPart | undefined> {
@@ -161,7 +157,6 @@ export async function missingExtender(cluster: ExaminedCluster): Promise<Missing
   };
 }
 
-/** A page of a Service or pod of the installation, through the API server's proxy. */
 export async function pageThroughApi(
   { transport, clock, namespace }: Pick<ExaminedCluster, "transport" | "clock" | "namespace">,
   path: string,

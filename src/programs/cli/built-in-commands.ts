@@ -27,7 +27,6 @@ export function defineCompletion(command: Command, { world, commandAt }: Command
     );
 }
 
-/** Version information for bug reports. */
 export function versionText(json: boolean): string {
   const { platform, arch } = process;
   const facts = { version: packageJson.version, node: process.versions.node, platform, arch };

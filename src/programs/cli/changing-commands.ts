@@ -45,7 +45,6 @@ export function defineUnpin(command: Command, tools: CommandTools): void {
     );
 }
 
-/** `joulie stop` and `joulie resume`. */
 const defineStopSwitch =
   (name: string, stopped: boolean) =>
   (command: Command, tools: CommandTools): void => {

@@ -360,12 +360,6 @@ describe("the real command", () => {
     },
   );
 
-  it("demo reports a missing kubeconfig in one line and leaves no files", async () => {
-    const { code, err } = await command(["demo", "--kubeconfig", "/nowhere/kubeconfig"]);
-    expect([code, err.split("\n").length]).toEqual([2, 2]);
-    expect(err).toMatch(/^joulie demo: kubeconfig \/nowhere\/kubeconfig: no such file;/);
-  });
-
   it("version prints the versions of Joulie, Node and the platform, as text and as JSON", async () => {
     const facts = { version: packageJson.version, node: process.versions.node };
     const text = await command(["version"]);

@@ -95,12 +95,10 @@ export async function run(
 
 const USAGE: ErrorCode = "JOULIE_E_USAGE";
 
-/** A program or a command that ends, with what is below it. */
 interface LazyCommand {
   readonly name: string;
   readonly summary: string;
   readonly children: readonly LazyCommand[];
-  /** Adds flags, arguments and the action. `name` is the whole one, `joulie agent probe`. */
   readonly define: (command: Command, name: string) => Promise<void>;
 }
 

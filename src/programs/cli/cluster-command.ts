@@ -10,7 +10,6 @@ export interface Cluster {
   readonly client: KubeClient;
   readonly transport: Transport;
   readonly clock: Clock;
-  /** That of the kubeconfig's context, if it names one. */
   readonly contextNamespace: string | undefined;
 }
 
@@ -26,9 +25,7 @@ interface ClusterCommand {
   readonly name: string;
   readonly fieldManager: string;
   readonly kubeconfig: string | undefined;
-  /** Of the kubeconfig; the current one by default. */
   readonly context?: string | undefined;
-  /** Calls per second; few by default. */
   readonly callsPerSecond?: number;
 }
 
@@ -100,24 +97,20 @@ export function positiveDurationOf(text: string): Milliseconds {
 
 const SHORTEST = 1000;
 
-/** What a command gets to define itself. */
 export interface CommandTools {
   readonly world: CliEnvironment;
   readonly programs: readonly Program[];
   readonly exit: (code: number) => void;
   /** Applies the rules of all commands to a subcommand. */
   readonly prepare: (command: Command, name: string) => Command;
-  /** The command that these words name, `agent probe`, with its flags. */
   readonly commandAt: (names: readonly string[]) => Promise<Command | undefined>;
 }
 
-/** Dependencies of the command line on the process. */
 export interface CliEnvironment {
   readonly env: RawValues;
   readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Of the terminal. */
   readonly columns?: number | undefined;
   /** Asks the user, who may end the input instead of answering; undefined without a terminal. */
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;

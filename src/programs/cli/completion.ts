@@ -33,7 +33,6 @@ interface Candidate {
   readonly about: string;
 }
 
-/** What may stand in place of the last word, one per line with its description after a tab. */
 export async function completedWords(commandAt: CommandAt, words: readonly string[]): Promise<string> {
   const candidates = await candidatesFor(commandAt, words);
   return candidates.map(({ name, about }) => (about === "" ? `${name}\n` : `${name}\t${about}\n`)).join("");

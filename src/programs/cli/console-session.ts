@@ -23,13 +23,11 @@ import { type CommandTools, contextOption, kubeconfigOption, onCluster, serverTi
 export interface ClusterOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
-  /** Of the installation; found if absent. */
   readonly namespace?: string | undefined;
 }
 
 export interface PrintOptions extends ClusterOptions {
   readonly output?: string;
-  /** False with --no-headers. */
   readonly headers: boolean;
 }
 
@@ -71,12 +69,9 @@ function sortKeyOf(text: string): string {
   return text;
 }
 
-/** The context of a command, and the namespace of the installation. */
 export interface InstallationContext extends ConsoleContext {
   readonly namespace: string;
-  /** Compares this machine's clock with the API server's again. */
   readonly measureTime: () => Promise<void>;
-  /** That of the kubeconfig's context, if it names one. */
   readonly contextNamespace: string | undefined;
 }
 

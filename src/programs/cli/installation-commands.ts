@@ -35,7 +35,6 @@ Sets the annotation joulie.io/stop on the namespace, waits until every sleeping 
 reports that the original limits are restored, and removes the operator's node labels and objects. The chart
 runs it before it is uninstalled. If a node or an agent does not follow, it removes nothing and exits with 1.`;
 
-/** `joulie uninstall`. */
 export function defineUninstall(command: Command, { world, exit }: CommandTools): void {
   const defaultLabels = [labels.powerProfile, labels.draining].join(",");
   command
@@ -85,7 +84,6 @@ const CRDS_HELP = `
 Helm installs the CustomResourceDefinitions of a chart, but never upgrades them. This applies those of this
 version by server-side apply. Existing objects stay. The chart runs it before an upgrade with crds.upgrade=true.`;
 
-/** `joulie crds apply`. */
 export function defineCrds(command: Command, { prepare, world, exit }: CommandTools): void {
   prepare(command.command("apply").helpCommand(false), "joulie crds apply")
     .description("Applies the CustomResourceDefinitions of this version.")
@@ -138,7 +136,6 @@ Looks for CRDs, the permissions of each program, an extender that answers, and c
 and agents about every labelled node. It waits for them, prints one line and changes nothing. The chart runs
 it after it was installed or upgraded. Exits with 1 if something is missing.`;
 
-/** `joulie check`. */
 export function defineCheck(command: Command, { world, exit }: CommandTools): void {
   command
     .addOption(new Option("--namespace <name>", "namespace of the installation; found if not given"))

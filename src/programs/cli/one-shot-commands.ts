@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import type { CommandTools } from "./cluster-command.ts";
 
-/** Adds arguments, options and the action. */
 type Define = (command: Command, tools: CommandTools) => void;
 
-/** A command that does one thing and ends, unlike the programs, which run until they are stopped. */
 export interface OneShotCommand {
   readonly name: string;
   readonly summary: string;

@@ -19,7 +19,6 @@ const WAKE_HELP = `
 Sets the annotation joulie.io/keep-awake on PowerEndpoints and waits until their nodes are on. They stay awake
 until --release. The power program does the work, so it has to run.`;
 
-/** `joulie wake NODE… | --all`. */
 export function defineWake(command: Command, { world, exit }: CommandTools): void {
   command
     .argument("[nodes...]", "names of nodes")
@@ -68,7 +67,6 @@ the wake, so that the node may sleep. The node must run no pods except those of 
 With --all or several nodes, a few are tested at the same time, at most a tenth of a zone. Nodes whose wake is proven
 are left out, so the command can be interrupted and repeated. Exits with 1 unless all of them are proven.`;
 
-/** `joulie power test NODE… | --all`. */
 export function definePowerTest(command: Command, { world, exit }: CommandTools): void {
   command
     .argument("[nodes...]", "names of nodes")
@@ -137,7 +135,6 @@ async function runTest(nodes: readonly string[], options: TestOptions, world: Cl
   });
 }
 
-/** Runs `work`, which returns what failed. */
 const withCluster = async (
   name: string,
   { kubeconfig, context }: CommandOptions,

@@ -16,7 +16,6 @@ import { printableLine } from "../../platform/log/index.ts";
 import type { Program } from "../index.ts";
 import { type CliEnvironment, exitCodes } from "./cluster-command.ts";
 
-/** Adds every variable as a flag, grouped by heading. */
 export function addFlags(command: Command, config: ConfigSchema): void {
   command.option("--print-config", "print every value in effect and its source, then exit");
   if (!Object.hasOwn(config.shape, "JSON")) command.option("--json", "with --print-config: print JSON for programs");
@@ -33,7 +32,6 @@ function flagOption(name: string, facts: VariableFacts): Option {
   return new Option(`${flagOf(name)} ${value}`, about);
 }
 
-/** The given flags by variable name. */
 function flagTexts(command: Command, config: ConfigSchema): RawValues {
   const values = command.opts<Record<string, unknown>>();
   const texts: Record<string, string> = {};
@@ -98,7 +96,6 @@ const misconfigured: ReadonlySet<ErrorCode> = new Set([
 const warningsOf = (parsed: ReturnType<typeof parseConfig>): readonly string[] =>
   (parsed.ok ? parsed.value : parsed.error).warnings;
 
-/** Renders the effective values as three aligned columns, in the order of the configuration. */
 function configTable({ sources, printable }: ParsedConfig<unknown>): string {
   const rows = Object.entries(sources).map(([name, source]) => [name, printable[name] ?? "(unset)", source]);
   return renderTable([["NAME", "VALUE", "SOURCE"], ...rows]);

@@ -83,7 +83,6 @@ export function defineNode(command: Command, tools: CommandTools): void {
 }
 
 interface WhyOptions extends PrintOptions {
-  /** Of the pod. */
   readonly namespace?: string;
   readonly installation?: string;
   readonly extender?: string;
@@ -117,7 +116,6 @@ export function defineWhy(command: Command, tools: CommandTools): void {
     });
 }
 
-/** As kube-scheduler accepts it. */
 function weightOf(text: string): number {
   const weight = Number(text);
   if (!(Number.isSafeInteger(weight) && weight > 0))

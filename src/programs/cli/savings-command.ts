@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { JoulieError } from "../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../core/api/index.ts";
 import type { Milliseconds } from "../../core/units/index.ts";
 import { PrometheusClient } from "../../platform/telemetry/index.ts";
 import {
@@ -116,7 +116,7 @@ async function savingsOf(
   } catch (error) {
     // A user who names a time or a dashboard gets that, or an error.
     if (since !== undefined || dashboard !== undefined) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessageOf(error);
     const watched = await watch(DEFAULT_WINDOW);
     const note = `There is no history: ${why}. This is what was seen now. For the past install the dashboard (dashboard.enabled=true), or name it with --dashboard or --prometheus.`;
     return { ...watched, notes: [note, ...watched.notes] };

@@ -24,7 +24,6 @@ const HELP = `
 The answer goes into a file that kube-scheduler reads with its flag for a configuration.
 Pods name a second scheduler in spec.schedulerName.`;
 
-/** `joulie scheduler-config`. */
 export function defineSchedulerConfig(command: Command, { world }: CommandTools): void {
   command
     .addOption(new Option("--namespace <name>", "namespace of the extender's Service").default("joulie-system"))
@@ -52,10 +51,7 @@ interface SchedulerConfigFlags extends SchedulerConfigOptions {
 
 const scoringOf = (preset: PresetName): string | undefined => presetVariables(preset, "extender")["SCORING"];
 
-/**
- * kube-scheduler takes a sample of a large cluster before it asks the extender. With fit_aware_v1 only a few nodes are performance,
- * and a sample can miss all of them.
- */
+/** With fit_aware_v1 few nodes are performance, and kube-scheduler's sample of a large cluster can miss all of them. */
 const ALL_NODES = "percentageOfNodesToScore: 100\n";
 
 /** kube-scheduler's own plugins break ties towards full nodes instead of working against the score. */
@@ -75,7 +71,6 @@ const ENERGY_PROFILE = `    pluginConfig:
           - name: NodeResourcesBalancedAllocation
 `;
 
-/** The configuration as YAML. */
 export function schedulerConfigText(options: SchedulerConfigOptions): string {
   const { host = `${options.service}.${options.namespace}.svc.cluster.local`, caFile, certFile, keyFile } = options;
   const address = `${host.includes(":") ? `[${host}]` : host}:${options.port}`;

@@ -4,17 +4,13 @@ import type { Clock } from "../../platform/clock/index.ts";
 import type { PortForwarder } from "../../platform/forward/index.ts";
 import type { KubeClient, Transport } from "../../platform/kube/index.ts";
 
-/** What a command of the console works with. */
 export interface ConsoleContext {
   readonly client: KubeClient;
   readonly transport: Transport;
-  /** In the API server's time, where that is known. */
   readonly clock: Clock;
-  /** How far the API server's clock is ahead of this machine's; undefined if unknown. */
   readonly skew?: Milliseconds | undefined;
   /** Opens a way to the pages of programs in pods; absent: only pages with a known address are read. */
   readonly forward?: PortForwarder | undefined;
-  /** Addresses that the user names instead. */
   readonly urls?: Readonly<Partial<Record<PagedProgram, string | undefined>>> | undefined;
   /** The cluster that the user named on the command line: commands that the console advises name it as well. */
   readonly target?: { readonly context?: string | undefined; readonly kubeconfig?: string | undefined } | undefined;
@@ -32,10 +28,8 @@ export interface Screen {
   readonly colour: boolean;
 }
 
-/** The command line asks for something that does not exist, such as an unknown output format. */
 export const usageError = (message: string): JoulieError => new JoulieError("JOULIE_E_USAGE", message);
 
-/** A command failed for a reason that the user can act on; the text says what to do. */
 export class ConsoleError extends CodedError {
   override readonly name = "ConsoleError";
 
@@ -44,7 +38,6 @@ export class ConsoleError extends CodedError {
   }
 }
 
-/** What a report needs that advises commands. */
 export type AdvisingContext = Pick<ConsoleContext, "screen" | "target">;
 
 /** A command for the cluster that the user named: without these flags it would act on the current context's. */

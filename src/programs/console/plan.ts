@@ -22,10 +22,7 @@ export interface SourcedPlan {
   readonly source: string;
 }
 
-/**
- * The changes that the operator makes next: from the leading operator itself, with its memory of arrivals, trends and sleep. If it
- * cannot be asked, they are recomputed from the API by its own code, without that memory.
- */
+/** What changes next: by the leading operator, else recomputed from the API without its memory of arrivals, trends and sleep. */
 export async function planOf(
   context: ConsoleContext,
   objects: ClusterObjects,
@@ -80,7 +77,6 @@ function changesTable(
   return `${[...head, ...below].join("\n")}\n`;
 }
 
-/** `joulie plan`. */
 export function planText(
   { report, source }: SourcedPlan,
   { screen, headers }: { readonly screen: Screen; readonly headers: boolean },

@@ -16,7 +16,6 @@ import { type AdvisingContext, advised, type Screen } from "./context.ts";
 import type { Printable } from "./output/output.ts";
 import { bar, cut, paintFor, powerText, wrap } from "./output/screen.ts";
 
-/** `joulie status`: one screen, problems first. */
 export function statusReport(objects: ClusterObjects, { screen, target }: AdvisingContext): Printable {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).map((problem) => ({
@@ -31,7 +30,6 @@ export function statusReport(objects: ClusterObjects, { screen, target }: Advisi
   };
 }
 
-/** More problems would push the figures off the screen. */
 const PROBLEMS_LIMIT = 8;
 const INDENT = 2;
 

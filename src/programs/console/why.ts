@@ -18,17 +18,13 @@ import type { Printable } from "./output/output.ts";
 import { paintFor, wrap } from "./output/screen.ts";
 
 export interface WhyOptions {
-  /** `NAME`, `NAMESPACE/NAME` or `pod/NAME`. */
   readonly pod: string;
   readonly node?: string | undefined;
-  /** Of the pod. */
   readonly namespace: string;
-  /** Of the installation. */
   readonly installation: string;
   readonly extenderWeight?: number | undefined;
 }
 
-/** The pod that the user means. */
 function podNamed(objects: ClusterObjectsWithPods, text: string, defaultNamespace: string): Pod {
   const [namespace, name] = namespacedName(text, defaultNamespace);
   const found = objects.pods.find(
@@ -47,13 +43,9 @@ function namespacedName(text: string, defaultNamespace: string): [string, string
 
 export interface Why {
   readonly explanation: PlacementExplanation;
-  /** Where the extender's settings come from, in words. */
   readonly source: string;
-  /** Why the extender scored the pod by headroom although its settings say energy. */
   readonly fallback: string | undefined;
-  /** The extender's own record of the decision, if it could be read. */
   readonly record: readonly RecordedDecision[] | undefined;
-  /** Why there is none. */
   readonly noRecord: string | undefined;
 }
 
@@ -106,7 +98,6 @@ async function extenderSettings(
   return { values, source: `${silence}; ${source}`, isFormulaKnown: false };
 }
 
-/** An entry of the extender's page /debug/decisions?pod=. */
 interface RecordedDecision {
   readonly at: string;
   readonly verb: "filter" | "prioritize";
@@ -132,10 +123,8 @@ function recordIn({ answers, why }: PageAnswers): Pick<Why, "record" | "noRecord
   return { record: undefined, noRecord };
 }
 
-/** More nodes are only in -o wide and -o json. */
 const NODES_LIMIT = 5;
 
-/** `joulie why POD [NODE]`. */
 export function whyText(
   { explanation, source, fallback, record, noRecord }: Why,
   node: string | undefined,
@@ -195,7 +184,6 @@ export function whyText(
   };
 }
 
-/** The node of the pod, and the best others. */
 function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): readonly NodeVerdict[] {
   if (wide) return nodes;
   const best = nodes.filter(({ feasible }) => feasible).slice(0, NODES_LIMIT);
@@ -204,7 +192,6 @@ function listedNodes({ nodes, boundTo }: PlacementExplanation, wide: boolean): r
   return bound === undefined || listed.includes(bound) ? listed : [...listed, bound];
 }
 
-/** Nodes that are not listed, counted by their first reason. */
 function groupedRest({ nodes, formula }: PlacementExplanation, listed: readonly NodeVerdict[]): string[] {
   const counts = new Map<string, number>();
   for (const verdict of nodes) {

@@ -1,10 +1,7 @@
 import { crdOf, kinds } from "../../core/api/index.ts";
 import { type KubeClient, resources } from "../../platform/kube/index.ts";
 
-/**
- * Applies the CustomResourceDefinitions of this version, because Helm installs those of a chart but never upgrades them.
- * Returns their names. Objects of these kinds stay.
- */
+/** Helm installs the CustomResourceDefinitions of a chart but never upgrades them. Returns their names. */
 export async function applyCrds(client: KubeClient): Promise<string[]> {
   const names: string[] = [];
   for (const kind of kinds) {

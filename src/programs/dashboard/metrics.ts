@@ -1,18 +1,10 @@
 import type { EnergyTotals } from "../../core/report/index.ts";
-import { counter, gauge, type ProgramMetrics } from "../../platform/metrics/index.ts";
+import { counter, type ProgramMetrics } from "../../platform/metrics/index.ts";
 
 export const definitions = {
-  clients: gauge("joulie_dashboard_clients", "Pages that receive live changes now.", []),
-  refused: counter("joulie_dashboard_refused_clients_total", "Pages that were refused because 64 pages were open.", []),
-  resyncs: counter(
-    "joulie_dashboard_resyncs_total",
-    "Times that a page had to read everything again because it was too slow or away for too long.",
-    [],
-  ),
-  denied: counter("joulie_dashboard_denied_requests_total", "Requests without sufficient rights.", []),
   energy: counter(
     "joulie_dashboard_energy_joules_total",
-    "Energy that the managed nodes used at the wall, in joules, by the class of the pods that used it, or idle.",
+    "Energy that the managed nodes used at the wall, in joules, by class of pods or idle.",
     ["class"],
   ),
   used: counter(
@@ -22,12 +14,12 @@ export const definitions = {
   ),
   counterfactual: counter(
     "joulie_dashboard_counterfactual_energy_joules_total",
-    "Model: energy at the wall that the same pods would have used on uncapped nodes that are always on, in joules, as an estimate and its bounds.",
+    "Model: energy of the same pods on uncapped nodes that are always on, in joules.",
     ["bound"],
   ),
   asleep: counter(
     "joulie_dashboard_asleep_energy_joules_total",
-    "Model: energy at the wall that sleeping nodes would have used more if they had been on and idle, in joules.",
+    "Model: energy that sleeping nodes would have used on and idle, in joules.",
     [],
   ),
 } as const;
@@ -35,12 +27,7 @@ export const definitions = {
 const classes = ["performance", "standard", "idle"] as const;
 const bounds = ["estimate", "low", "high"] as const;
 
-/**
- * Counts the energy account for Prometheus, from one sample to the next. The account may continue an earlier one; counters start at
- * zero with the process, as Prometheus expects. What would have been used grows always, whereas what was not used can shrink: so the
- * counterfactual is counted, and readers subtract what was used. Both are single series that grow together: `increase` extrapolates
- * each series on its own, and a sum over classes would be extrapolated differently.
- */
+/** Counts the account for Prometheus. What was not used can shrink, so the counterfactual is counted instead. */
 export function countEnergy(metrics: ProgramMetrics): (totals: EnergyTotals) => void {
   const energy = metrics.counter(definitions.energy);
   const used = metrics.counter(definitions.used);

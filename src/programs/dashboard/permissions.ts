@@ -3,10 +3,7 @@ import { type PermissionRule, tokenReviewRules } from "../../platform/kube/index
 
 const WATCHED = ["list", "watch"] as const;
 
-/**
- * The dashboard only reads: no Secrets, no writes. `create` of the two reviews changes nothing in the cluster. `namespace` is that of
- * the installation.
- */
+/** The dashboard only reads: no Secrets, no writes. `create` of the two reviews changes nothing in the cluster. */
 export const dashboardPermissions = (namespace: string): readonly PermissionRule[] => [
   { apiGroups: [""], resources: ["nodes"], verbs: WATCHED },
   { apiGroups: [""], resources: ["pods"], verbs: WATCHED },

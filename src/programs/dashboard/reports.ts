@@ -19,7 +19,6 @@ import type { ClusterWatch } from "./state/cluster-watch.ts";
 import type { ProblemEntry } from "./wire.ts";
 
 const severities = { critical: "error", warning: "warning", notice: "info" } as const;
-/** A page lists some; the map shows all. */
 const NODES_PER_PROBLEM = 50;
 
 export interface ReportsOptions {
@@ -27,9 +26,7 @@ export interface ReportsOptions {
   readonly installation: () => Installation | undefined;
   readonly catalogue: Catalogue;
   readonly staleAfter: Milliseconds;
-  /** Of money and carbon. */
   readonly factors: EnergyFactors;
-  /** Called with the whole account after each sample. */
   readonly onSample: (totals: EnergyTotals) => void;
 }
 
@@ -58,17 +55,14 @@ export class Reports {
     return this.#account;
   }
 
-  /** The same by hours, for the last day. */
   get hours(): EnergyHistory {
     return this.#hours;
   }
 
-  /** Increases with each sample: until then the accounts stay as they are. */
   get samples(): number {
     return this.#samples;
   }
 
-  /** Continues accounts; before the first sample. */
   restore(account: StoredEnergyAccount | undefined, hours: StoredEnergyHistory | undefined): void {
     this.#account = new EnergyAccount(account);
     this.#hours = new EnergyHistory(hours);
@@ -85,10 +79,7 @@ export class Reports {
     return findProblems({ ...this.#cluster.objects(now), installation }, this.settings).map(problemOf);
   }
 
-  /**
-   * Adds the moment to the account, and returns the watts that packages and boards would draw more with the same pods on uncapped
-   * nodes that are always on. Null if the pods or all readings are unknown.
-   */
+  /** Adds the moment to the account. Returns the watts that the model adds, or null if the pods or all readings are unknown. */
   savedWatts(now: Instant): number | null {
     const { pods, ...objects } = this.#cluster.objects(now);
     if (pods === undefined) return null;

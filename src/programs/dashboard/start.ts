@@ -1,21 +1,20 @@
 import packageJson from "../../../package.json" with { type: "json" };
 import type { EnergyFactors } from "../../core/report/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock } from "../../platform/clock/index.ts";
 import { parseConfig } from "../../platform/config/index.ts";
-import { FileValue, KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { FileValue, KubeClient, TokenAuthorizer } from "../../platform/kube/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 
 import { HttpClient, PrometheusClient } from "../../platform/telemetry/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../extender/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import type { DashboardConfig } from "./config.ts";
 import { LiveFeed } from "./live/live-feed.ts";
 import { Publisher } from "./live/publisher.ts";
-import { countEnergy, definitions } from "./metrics.ts";
+import { countEnergy } from "./metrics.ts";
 import { dataPages, PAST_HOURS, RING_HOURS } from "./pages/pages.ts";
 import { ClusterHistory } from "./past/cluster-history.ts";
 import { HistoryFile, type SavedState } from "./past/history-file.ts";
@@ -29,24 +28,12 @@ import { type ExtenderSettings, InstallationWatch } from "./sources/installation
 import { ProgramPages, planReasons } from "./sources/program-pages.ts";
 import { ClusterWatch } from "./state/cluster-watch.ts";
 
-/** The environment of the dashboard. */
-export interface DashboardWorld {
-  readonly transport: Transport;
-  /** The time of the cluster; may be virtual or accelerated. */
-  readonly clock: Clock;
-  /** For calls and clients. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
-  /** How much faster `clock` runs than the API server's; 1 by default. */
-  readonly speed?: () => number;
-  /** What the page calls the cluster. */
+export interface DashboardWorld extends ProgramWorld {
   readonly cluster?: string;
   /** Set by a program that runs the extender itself, in the same process: no Deployment has its settings. */
   readonly extender?: ExtenderConfig;
   /** How many pages may be open at the same time. */
   readonly clients?: number;
-  /** Called with the address of the page once it is served. */
   readonly onServing?: (url: string) => void;
 }
 
@@ -56,7 +43,6 @@ const SAVE_EVERY = milliseconds(60_000);
 const CALL = milliseconds(2000);
 const LONG_CALL = milliseconds(15_000);
 
-/** Runs `joulie dashboard` until a signal. Returns the exit code. */
 export const start = async (config: DashboardConfig): Promise<number> =>
   runInCluster("dashboard", config, async (world, signal) =>
     runDashboard(config, { ...world, cluster: world.server }, signal),
@@ -68,14 +54,8 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   const catalogue = await loadCatalogue(config.HARDWARE_CATALOG_PATH, log);
   const client = new KubeClient({ transport, clock: ioClock, random, fieldManager: NAME, userAgent: NAME });
   const metrics = new ProgramMetrics(ioClock);
-  const counters = {
-    refused: metrics.counter(definitions.refused),
-    resyncs: metrics.counter(definitions.resyncs),
-    denied: metrics.counter(definitions.denied),
-  };
   const staleAfter = config.TWIN_STALENESS_THRESHOLD;
-  const speed = world.speed ?? (() => 1);
-  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, speed, staleAfter });
+  const cluster = new ClusterWatch({ client, clock, ioClock, random, log, staleAfter });
   const history = new ClusterHistory();
   const file = config.HISTORY_FILE === undefined ? undefined : new HistoryFile(config.HISTORY_FILE, log);
   const installed = new InstallationWatch({
@@ -104,8 +84,7 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
     hours: reports.hours.stored,
   });
   const epoch = Math.floor(random.next() * 2 ** 48).toString(36);
-  const feed = new LiveFeed({ epoch, clients, onResync: () => counters.resyncs.inc() });
-  metrics.reading(definitions.clients, () => feed.size);
+  const feed = new LiveFeed({ epoch, clients });
   const http = new HttpClient({ clock: ioClock, timeout: CALL, maxBodyBytes: 16 * 2 ** 20 });
   const prometheus =
     config.PROMETHEUS_ADDRESS === undefined
@@ -170,8 +149,6 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
           catalogue,
           now: () => clock.now(),
         }),
-        onRefused: () => counters.refused.inc(),
-        onDenied: () => counters.denied.inc(),
         log,
         clock: ioClock,
       },
@@ -202,7 +179,6 @@ export async function runDashboard(config: DashboardConfig, world: DashboardWorl
   await runServices([connections, saved, figures, pages, cluster, installed, ...decisions, page, publisher], signal);
 }
 
-/** Where no Deployment of the extender can be read. */
 function assumedExtender({ SCORING, TWIN_STALENESS_THRESHOLD }: DashboardConfig): ExtenderSettings {
   const parsed = parseConfig(extenderConfig, {
     env: {},

@@ -8,10 +8,7 @@ export const stateNames = ["on", "stopping", "off", "waking", "failed"] as const
 /** The index is the code in the column `control`: the worse of CPU and GPU. */
 export const controlNames = ["none", "applied", "blocked", "error"] as const;
 
-/**
- * One number or null per node and column. Times are milliseconds since 1970; null means unknown, never 0. `measured` is 1 if a meter
- * or sensor is the source of the power, 0 for an estimate.
- */
+/** One number or null per node and column. Times are milliseconds since 1970; null means unknown, never 0. */
 export const columnNames = [
   "class",
   "power",

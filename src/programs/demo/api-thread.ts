@@ -1,13 +1,11 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { crdOf, kinds } from "../../core/api/index.ts";
+import { crdOf, errorMessageOf, kinds } from "../../core/api/index.ts";
 import { type Instant, instant, type Milliseconds } from "../../core/units/index.ts";
 import { type Clock, clockWithCalendar, ScaledClock, systemClock } from "../../platform/clock/index.ts";
 import { EmbeddedApi } from "../../platform/embedded/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 
-/** Addresses and credentials of the API served by the worker thread. */
 interface Serving {
-  /** HTTPS address for kubectl, which sends its token over TLS only. */
   readonly url: string;
   readonly kubeconfig: string;
   /** Kubeconfig for plain HTTP on loopback, used by the programs of this process. */
@@ -17,12 +15,10 @@ interface Serving {
 export interface ApiThread extends Serving {
   /** Rejects when the thread ends unexpectedly. */
   readonly failed: Promise<never>;
-  /** Objects get timestamps of this time from now on. */
   setTime(time: SimulatedTime): void;
   close(): Promise<void>;
 }
 
-/** A point of simulated time, how fast it passes, and for how much real time it does. */
 interface SimulatedTime {
   readonly now: Instant;
   readonly speed: number;
@@ -31,18 +27,14 @@ interface SimulatedTime {
 
 const ROLE = "joulie-api";
 
-/**
- * Starts a Kubernetes API in a worker thread. The API server does half of all work in a large cluster; in the main
- * thread it would delay every program. The worker runs the file that contains this function, as source or in the
- * bundle.
- */
+/** In a worker thread, because the API server does half of the work. The worker runs this file. */
 export async function startApiThread(): Promise<ApiThread> {
   const worker = new Worker(new URL(import.meta.url), { name: ROLE, workerData: ROLE });
   const serving = Promise.withResolvers<Serving>();
   const failed = Promise.withResolvers<never>();
   const fail = (why: string) => failed.reject(new Error(`the Kubernetes API failed: ${why}`));
   worker.once("message", serving.resolve);
-  worker.once("error", (error) => fail(error instanceof Error ? error.message : String(error)));
+  worker.once("error", (error) => fail(errorMessageOf(error)));
   worker.once("exit", () => fail("its thread exited"));
   // Avoids an unhandled rejection when no caller awaits `failed`.
   failed.promise.catch(() => undefined);

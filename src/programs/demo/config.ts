@@ -1,17 +1,7 @@
 import type * as z from "zod";
 import { policyTypes } from "../../core/policy/index.ts";
 import { DEFAULT_PRESET, presetNames, presetVariables } from "../../core/presets/index.ts";
-import {
-  choice,
-  configOf,
-  duration,
-  flag,
-  flagsOnly,
-  group,
-  integer,
-  number,
-  path,
-} from "../../platform/config/index.ts";
+import { choice, configOf, duration, flag, flagsOnly, group, integer, number } from "../../platform/config/index.ts";
 import { logLevels } from "../../platform/log/index.ts";
 
 /** Nodes times speed that 2 cores serve with some reserve: the load grows with both. */
@@ -48,17 +38,6 @@ export const demoConfig = configOf({
       max: Number.MAX_SAFE_INTEGER,
       default: "1",
       about: "The same seed gives the same nodes and jobs.",
-    }),
-  }),
-  ...flagsOnly("A real cluster", {
-    // Read from the flag only. With KUBECONFIG from the environment a plain `joulie demo` would add simulated nodes
-    // to the user's real cluster.
-    KUBECONFIG: path({
-      about: "Uses this cluster instead of the embedded one: adds simulated nodes and removes them at the end.",
-    }),
-    ALLOW_INSECURE_TOKEN: flag({
-      default: "false",
-      about: "Allows sending the kubeconfig's token or password over http://; loopback is always allowed.",
     }),
   }),
   ...group("Log lines", {

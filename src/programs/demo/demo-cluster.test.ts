@@ -32,7 +32,7 @@ describe("embeddedCluster", () => {
     const client = new KubeClient(options);
     expect((await client.get(resources.namespaces, { name: DEMO_NAMESPACE })).metadata.name).toBe(DEMO_NAMESPACE);
     expect((await client.listAll(resources.nodeTwins, {})).items).toEqual([]);
-    plane.setTime?.({ now: instant(Date.UTC(2040, 0, 1)), speed: 60, granted: milliseconds(60_000) });
+    plane.setTime({ now: instant(Date.UTC(2040, 0, 1)), speed: 60, granted: milliseconds(60_000) });
     const stamped = async (name: string) => {
       const { metadata } = await client.create(resources.namespaces, { metadata: { name } });
       return Date.parse(String(metadata.creationTimestamp));
@@ -43,13 +43,13 @@ describe("embeddedCluster", () => {
     // Time stamps have whole seconds: one of them passes in 17 ms.
     let name = 0;
     await eventually(async () => (await stamped(`other-${++name}`)) - began >= 5000);
-    plane.setTime?.({ now: instant(Date.UTC(2041, 0, 1)), speed: 60, granted: milliseconds(0) });
+    plane.setTime({ now: instant(Date.UTC(2041, 0, 1)), speed: 60, granted: milliseconds(0) });
     await stamped("between");
     const still = await stamped("third");
     await watchFor(100);
     expect(await stamped("fourth")).toBe(still);
     await transport.close();
-    await plane.close(new AbortController().signal);
+    await plane.close();
     await expect(plane.failed).rejects.toThrow("the Kubernetes API failed: its thread exited");
   });
 

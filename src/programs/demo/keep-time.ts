@@ -7,20 +7,16 @@ const PAUSE = milliseconds(50);
 const RETRY = milliseconds(1000);
 /** A connection that is gone without a word must not stop the time for ever. */
 const ANSWER = milliseconds(10_000);
-const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = milliseconds(Infinity);
 
 export interface KeepTimeOptions {
   readonly clock: ScaledClock;
   readonly ioClock: Clock;
-  /** One call of the API on the way that the calls of programs take. */
   readonly call: (signal: AbortSignal) => Promise<void>;
   readonly onGranted: () => void;
 }
 
-/**
- * Lets simulated time pass only as fast as the programs keep up, until the signal. This loop shares their threads and their way
- * to the API: if it is late, so are their ticks, watches and calls. Then time waits, instead of running away from them.
- */
+/** Lets simulated time pass only as fast as the API answers, which is late if the programs are. */
 export async function keepTime(options: KeepTimeOptions, signal: AbortSignal): Promise<void> {
   const { clock, ioClock, call, onGranted } = options;
   try {

@@ -22,7 +22,7 @@ import { ClusterObserver } from "../audit/index.ts";
 import { type DemoConfig, policyOf, wantedSpeed } from "./config.ts";
 import { clientOf, DEMO_NAMESPACE } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
-import { observes } from "./settings.ts";
+import { observes, sleeps } from "./settings.ts";
 import { SpeedLimiter } from "./speed-limiter.ts";
 import { type DemoStatus, SavingsPage } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
@@ -33,8 +33,6 @@ export interface DemoMonitorOptions extends Pick<RunningPrograms, "simulator" | 
   readonly clock: ScaledClock;
   readonly log: Logger;
   readonly began: MonotonicInstant;
-  /** Whether nodes may sleep. */
-  readonly sleeps: boolean;
   readonly onNotice: (text: string) => void;
 }
 
@@ -43,10 +41,7 @@ const POLL_INTERVAL = milliseconds(1000);
 const LONG = 1800;
 /** In smaller clusters the number of performance nodes hardly changes. */
 const MANY = 20;
-/**
- * All initial jobs arrive at once, so their scheduling delay says nothing about the speed. Limits how long that is
- * ignored.
- */
+/** All initial jobs arrive at once, so their scheduling delay says nothing about the speed for this long. */
 const FIRST_JOBS = { least: milliseconds(3000), perNode: milliseconds(50) };
 /** Jobs younger than this do not count as waiting. */
 const JUST_COME = milliseconds(1000);
@@ -57,7 +52,6 @@ const WAKE_MARGIN = milliseconds(3000);
 /** Agent reconcile intervals after which a new cap must be enforced. */
 const AGENT_TICKS = 3;
 
-/** Monitors the running demo: collects data for the status line, the summary and the checks. */
 export class DemoMonitor {
   readonly observer: ClusterObserver;
   readonly #options: DemoMonitorOptions;
@@ -75,7 +69,6 @@ export class DemoMonitor {
   #begun: MonotonicInstant | undefined;
   /** When every initial job had its first scheduling attempt, and the CPU usage until then. */
   #placed: { readonly at: MonotonicInstant; readonly cpu: NodeJS.CpuUsage; readonly seconds: Seconds } | undefined;
-  /** One entry per second. */
   readonly #delays: EventLoopDelayStats[] = [];
 
   constructor(options: DemoMonitorOptions) {
@@ -114,7 +107,6 @@ export class DemoMonitor {
     await repeatEvery(POLL_INTERVAL, systemClock, signal, () => this.#observePace());
   }
 
-  /** Monitors the cluster until the signal aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     this.#eventLoop.reset();
     this.#begun = systemClock.monotonic();
@@ -142,7 +134,7 @@ export class DemoMonitor {
       pue: simulator.datacenter.facility().pue,
       classes: observer.classes,
       betweenStates: observer.betweenStates,
-      sleep: this.#options.sleeps ? observer.sleepFigures : undefined,
+      sleep: sleeps(config) ? observer.sleepFigures : undefined,
       drains: policyOf(config) === "fit_aware_v1" ? undefined : observer.drains.counts,
       pods: observer.pods,
       energy: this.#savings.latest,
@@ -164,7 +156,7 @@ export class DemoMonitor {
       drains: policy === "fit_aware_v1" ? undefined : long && many && policy === "queue_aware_v1",
       figures: long && many,
       any: !interrupted,
-      sleep: this.#options.sleeps ? long && many : undefined,
+      sleep: sleeps(config) ? long && many : undefined,
     });
     return {
       ok: checks.every(({ ok }) => ok),
@@ -177,7 +169,7 @@ export class DemoMonitor {
       speed: { asked: this.#pace.requestedSpeed, last: clock.speed },
       classes: observer.classes,
       drains: observer.drains.counts,
-      ...(this.#options.sleeps && { sleep: observer.sleepFigures }),
+      ...(sleeps(config) && { sleep: observer.sleepFigures }),
       pods: observer.pods,
       power: { watts, cappedWatts: capped, uncappedWatts: uncapped },
       energy: {
@@ -197,13 +189,11 @@ export class DemoMonitor {
     };
   }
 
-  /** Simulated time since the initial jobs had their first scheduling attempt. */
   get #worked(): Seconds {
     if (this.#placed === undefined) return seconds(0);
     return seconds(this.#options.simulator.datacenter.now - this.#placed.seconds);
   }
 
-  /** Seconds from the start of the demo to a point in time. */
   #since(at: MonotonicInstant | undefined): number | undefined {
     return at === undefined ? undefined : inSeconds(elapsed(this.#options.began, at));
   }
@@ -244,7 +234,6 @@ export class DemoMonitor {
     this.#fastest = Math.max(this.#fastest, clock.speed);
   }
 
-  /** Which share of the clock's speed was reached since the last reading. */
   #readSpeed(): void {
     const { clock } = this.#options;
     const before = this.#read;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { CodedError, errorCodeOf } from "../../core/api/index.ts";
+import { CodedError, errorCodeOf, errorMessageOf } from "../../core/api/index.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/units/index.ts";
 import {
   type Clock,
@@ -22,6 +22,7 @@ import { runExtender } from "../extender/index.ts";
 import { lastDayArrivals, type RunningFleet, recordWakeProofs, runFleet } from "../fleet/index.ts";
 import { runOperator } from "../operator/index.ts";
 import { runPower } from "../power/index.ts";
+import type { ProgramWorld } from "../run-in-cluster.ts";
 import type { DemoConfig } from "./config.ts";
 import { CALLS, clientOf, DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
 import {
@@ -41,27 +42,22 @@ import {
 
 export interface DemoProgramsOptions {
   readonly config: DemoConfig;
-  readonly plane: DemoCluster;
+  readonly cluster: DemoCluster;
   readonly clock: ScaledClock;
   readonly folder: string;
   readonly log: (program: string) => Logger;
 }
 
-/** The programs after startup and their addresses. */
 export interface RunningPrograms {
   readonly simulator: RunningFleet;
   readonly dashboard: string;
   readonly ports: ProgramPorts;
-  /** In simulated time, from the programs' configuration. */
   readonly intervals: { readonly agent: Milliseconds; readonly heartbeat: Milliseconds; readonly stale: Milliseconds };
 }
 
 type ProgramName = "simulator" | "power" | "agent" | "operator" | "extender" | "scheduler" | "dashboard";
 
-/**
- * The operator pauses before it lowers caps, so that it sees bindings in flight. Bindings take real time: at 100
- * times speed an unscaled pause of one second would be shorter than a binding.
- */
+/** Bindings take real time: at 100 times speed the operator's pause before it lowers caps would be shorter than one. */
 const OPERATOR_PAUSE = milliseconds(500);
 /** Time of day of the simulated site at the start, in seconds: the load falls, so nodes become empty. */
 const EVENING = seconds(18 * 3600);
@@ -82,41 +78,36 @@ export class DemoPrograms {
     this.#failed.promise.catch(() => undefined);
   }
 
-  /** Rejects when a program ends unexpectedly. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
 
   /** Starts fleet, agent, operator, extender and dashboard. Jobs stay pending until `startScheduler`. */
   async start(): Promise<RunningPrograms> {
-    const { config, plane, clock, folder } = this.#options;
+    const { config, clock, folder } = this.#options;
     const [operator = 0, agent = 0, extender = 0, extenderMetrics = 0, power = 0] = await freePorts(5);
     const ports = { operator, agent, extender, extenderMetrics, power };
     const serving = Promise.withResolvers<RunningFleet>();
     await this.#run("simulator", async (world, signal) =>
-      runFleet(
-        fleetSettings(config, plane),
-        { ...world, clock, timeOfDay: EVENING, onServing: serving.resolve },
-        signal,
-      ),
+      runFleet(fleetSettings(config), { ...world, timeOfDay: EVENING, onServing: serving.resolve }, signal),
     );
     const simulator = await Promise.race([serving.promise, this.failed]);
     const settings = {
       agent: agentSettings(config, ports, simulator.url, join(folder, "agent")),
-      operator: operatorSettings(config, plane, ports, simulator.url),
-      extender: extenderSettings(config, plane, ports),
+      operator: operatorSettings(config, ports, simulator.url),
+      extender: extenderSettings(config, ports),
     };
     await this.#run("agent", async (world, signal) => {
       const openHost = async () => Promise.reject(new Error("a pool agent has no host"));
       const files = journalFiles(settings.agent.STATE_DIR);
-      await runAgent(settings.agent, { ...world, clock, openHost, journalFiles: files }, signal);
+      await runAgent(settings.agent, { ...world, openHost, journalFiles: files }, signal);
     });
-    if (sleeps(config, plane)) await this.#storeArrivals(simulator);
+    if (sleeps(config)) await this.#storeArrivals(simulator);
     await this.#run("operator", async (world, signal) =>
       runOperator(settings.operator, { ...world, clock: clock.patient(OPERATOR_PAUSE) }, signal),
     );
-    await this.#run("extender", async (world, signal) => runExtender(settings.extender, { ...world, clock }, signal));
-    if (sleeps(config, plane)) {
+    await this.#run("extender", async (world, signal) => runExtender(settings.extender, world, signal));
+    if (sleeps(config)) {
       await this.#run("power", async (world, signal) =>
         runPower(
           powerSettings(ports),
@@ -132,10 +123,7 @@ export class DemoPrograms {
           dashboardSettings(ports, port),
           {
             ...world,
-            clock,
             cluster: "demo",
-            // Objects of the embedded cluster have timestamps in simulated time.
-            ...(!plane.embedded && { speed: () => clock.speed }),
             extender: settings.extender,
             onServing: page.resolve,
           },
@@ -177,7 +165,6 @@ export class DemoPrograms {
     );
   }
 
-  /** Before the operator starts, which reads them. */
   async #storeArrivals({ datacenter }: RunningFleet): Promise<void> {
     const { config, clock } = this.#options;
     const fleet = Array.from(datacenter.machines(), ({ spec }) => spec);
@@ -208,7 +195,7 @@ export class DemoPrograms {
 
   /** Waits for the extender first: without it every pod would fail and back off. */
   async startScheduler({ extender }: ProgramPorts, signal: AbortSignal): Promise<void> {
-    const { config, plane } = this.#options;
+    const { config } = this.#options;
     const urlPrefix = `http://127.0.0.1:${extender}`;
     await ready(`${urlPrefix}/readyz`, signal);
     const verbs = { filterVerb: "filter", prioritizeVerb: "prioritize" };
@@ -221,29 +208,28 @@ export class DemoPrograms {
         client: new KubeClient({ ...io, transport, fieldManager: "joulie-demo-scheduler", limit: CALLS }),
         log,
         extenders: [new ExtenderClient(extenderConfig)],
-        schedulerName: plane.workload.scheduler,
         ...schedulerSettings(config),
       }).run(stopped);
     });
   }
 
-  /** Shuts down all programs and closes their connections after `limit` at the latest. */
   async stop(limit: Milliseconds): Promise<void> {
     this.#stop.abort(new Error("the demo is shutting down"));
     await endsWithin(systemClock, limit, Promise.allSettled(this.#running));
     await Promise.allSettled(this.#transports.map(async (transport) => transport.close()));
   }
 
-  async #run(name: ProgramName, run: (world: ProgramEnvironment, signal: AbortSignal) => Promise<void>): Promise<void> {
+  async #run(name: ProgramName, run: (world: DemoWorld, signal: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
-    const { plane, clock } = this.#options;
+    const { clock, log } = this.#options;
     const world = {
       transport: await this.connect(),
-      // Calls take real time. Time stamps are in the time of the cluster that carries them.
-      ioClock: plane.embedded ? clockWithCalendar(systemClock, clock) : systemClock,
+      clock,
+      // Calls take real time. Time stamps are in simulated time.
+      ioClock: clockWithCalendar(systemClock, clock),
       leaderClock: systemClock,
       random: systemRandom,
-      log: this.#options.log(name),
+      log: log(name),
     };
     const running = run(world, signal)
       .then(() => {
@@ -251,27 +237,20 @@ export class DemoPrograms {
       })
       .catch((cause: unknown) => {
         if (signal.aborted) return;
-        const message = cause instanceof Error ? cause.message : String(cause);
+        const message = errorMessageOf(cause);
         this.#failed.reject(new CodedError(errorCodeOf(cause), `the ${name} failed: ${message}`, { cause }));
       });
     this.#running.add(running);
   }
 
-  /** Opens an API connection that `stop` closes. */
   async connect(): Promise<Transport> {
-    const transport = await this.#options.plane.connect();
+    const transport = await this.#options.cluster.connect();
     this.#transports.push(transport);
     return transport;
   }
 }
 
-interface ProgramEnvironment {
-  readonly transport: Transport;
-  readonly ioClock: Clock;
-  readonly leaderClock: Clock;
-  readonly random: typeof systemRandom;
-  readonly log: Logger;
-}
+type DemoWorld = ProgramWorld & { readonly leaderClock: Clock };
 
 async function ready(url: string, signal: AbortSignal): Promise<void> {
   const http = new HttpClient({ clock: systemClock, timeout: milliseconds(2000) });

@@ -6,14 +6,13 @@ import {
   systemClock,
   type Timer,
   waitUntil,
-  withTimeLimit,
 } from "../../platform/clock/index.ts";
 import type { Transport } from "../../platform/kube/index.ts";
-import { createLogger, type Logger, printable, printableLine } from "../../platform/log/index.ts";
+import { createLogger, type Logger, printableLine } from "../../platform/log/index.ts";
 import { systemRandom } from "../../platform/random/index.ts";
 import { runTop, type Screen, type Terminal, WatchedCluster } from "../console/index.ts";
 import { type DemoConfig, firstSpeed } from "./config.ts";
-import { clientOf, type DemoCluster, embeddedCluster, realCluster } from "./demo-cluster.ts";
+import { clientOf, type DemoCluster, embeddedCluster } from "./demo-cluster.ts";
 import { GRANT, keepTime } from "./keep-time.ts";
 import { DemoMonitor } from "./monitor.ts";
 import { DemoPrograms, type RunningPrograms } from "./programs.ts";
@@ -22,48 +21,36 @@ import { plainLine, statusLine } from "./status-line.ts";
 import type { DemoSummary } from "./summary.ts";
 import { type DemoPage, explanationOf, pagesOf, welcomeText } from "./welcome-text.ts";
 
-/** Dependencies of the demo on the process and the terminal. */
 export interface DemoEnvironment {
-  /** Private temporary folder. */
   readonly folder: string;
   readonly log: (program: string) => Logger;
-  /** Path of the log file; undefined if log lines go to standard error. */
   readonly logFile: string | undefined;
-  /** Prints text for the user. */
   readonly say: (text: string) => void;
-  /** Terminal for the live view; undefined = plain lines. */
   readonly terminal: Terminal | undefined;
   readonly screen: Screen;
 }
 
 const PLAIN_LINE = milliseconds(5000);
 const POLL_INTERVAL = milliseconds(100);
-/** Maximum number of initial jobs still being submitted when scheduling starts. */
 const MAX_JOBS_BEHIND = 10;
-/** Time for the operator to plan for the waiting jobs, so that most are placed on the first attempt. */
 const PLANNING = milliseconds(1000);
-/** Time for the scheduler to place the initial jobs. */
 const SETTLING = milliseconds(2000);
-/** Shutdown limit for the embedded cluster, where nothing needs cleanup. */
+/** Nothing needs cleanup. */
 const SHUTDOWN_LIMIT = milliseconds(500);
-/** Shutdown limit for a real cluster, where simulated nodes and pods are deleted. */
-const CLEANUP_LIMIT = milliseconds(30_000);
-const FOR_EVER = milliseconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = milliseconds(Infinity);
 
-/**
- * Runs the demo until its duration has passed, a signal arrives or the user presses `q`: cluster, programs, monitor,
- * shutdown.
- */
+/** Runs the demo until its duration has passed, a signal arrives or the user presses `q`. */
 export async function runDemo(config: DemoConfig, world: DemoEnvironment, stopped: AbortSignal): Promise<DemoSummary> {
-  const { say, log, terminal } = world;
+  const { say, log, terminal, folder } = world;
   const quit = new AbortController();
   const ended = new AbortController();
   let timer: Timer | undefined;
   const interrupted = AbortSignal.any([stopped, quit.signal]);
   const over = AbortSignal.any([interrupted, ended.signal]);
-  const cluster = await clusterOf(config, world, over);
+  say(`starting ${config.NODES} simulated nodes in an embedded cluster …\n\n`);
+  const cluster = await embeddedCluster(folder);
   const clock = new ScaledClock(systemClock, firstSpeed(config));
-  const programs = new DemoPrograms({ config, plane: cluster, clock, folder: world.folder, log });
+  const programs = new DemoPrograms({ config, cluster, clock, folder, log });
   let monitor: DemoMonitor | undefined;
   let showing: Promise<void> | undefined;
   try {
@@ -73,7 +60,7 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
         clock,
         ioClock: systemClock,
         call: async (signal) => answered(pulse, signal),
-        onGranted: () => cluster.setTime?.({ now: clock.now(), speed: clock.speed, granted: GRANT }),
+        onGranted: () => cluster.setTime({ now: clock.now(), speed: clock.speed, granted: GRANT }),
       },
       over,
     );
@@ -82,7 +69,7 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
     const began = systemClock.monotonic();
     if (config.DURATION !== undefined) timer = systemClock.after(config.DURATION, () => ended.abort());
     const pages = pagesOf(cluster, started, world.logFile);
-    say(welcomeText(config, cluster, pages));
+    say(welcomeText(config, pages));
     const running = new DemoMonitor({
       ...started,
       config,
@@ -90,7 +77,6 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
       clock,
       log: log("demo"),
       began,
-      sleeps: sleeps(config, cluster),
       onNotice: (text) => terminal ?? say(printableLine(`${text}\n`)),
     });
     monitor = running;
@@ -104,8 +90,8 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
           ).then(() => quit.abort());
     await Promise.race([
       programs.failed,
-      ...(cluster.failed === undefined ? [] : [cluster.failed]),
-      Promise.all([time, play(running, programs, { ...started, sleeps: sleeps(config, cluster) }, over), showing]),
+      cluster.failed,
+      Promise.all([time, play(running, programs, { ...started, sleeps: sleeps(config) }, over), showing]),
     ]);
     return running.summary(interrupted.aborted && !ended.signal.aborted);
   } finally {
@@ -113,33 +99,19 @@ export async function runDemo(config: DemoConfig, world: DemoEnvironment, stoppe
     ended.abort();
     // The terminal is restored before an error message is printed.
     await showing?.catch(() => undefined);
-    if (!cluster.embedded) say("removing the simulated nodes …\n");
     try {
-      await Promise.all([programs.stop(cluster.embedded ? SHUTDOWN_LIMIT : CLEANUP_LIMIT), monitor?.close()]);
+      await Promise.all([programs.stop(SHUTDOWN_LIMIT), monitor?.close()]);
     } finally {
-      await withTimeLimit(systemClock, CLEANUP_LIMIT, async (limit) => cluster.close(limit));
+      await cluster.close();
     }
   }
 }
 
-/** One small call of the API, on the way that the calls of all programs take. */
 async function answered(transport: Transport, signal: AbortSignal): Promise<void> {
   const { body } = await transport.request({ method: "GET", path: "/version", signal });
   for await (const _ of body); // A connection is free for others once the body has been read.
 }
 
-async function clusterOf(
-  { KUBECONFIG, ALLOW_INSECURE_TOKEN: allowInsecureToken, NODES }: DemoConfig,
-  { say, folder }: DemoEnvironment,
-  signal: AbortSignal,
-): Promise<DemoCluster> {
-  say(
-    `starting ${NODES} simulated nodes ${KUBECONFIG === undefined ? "in an embedded cluster" : `by ${printable(KUBECONFIG)}`} …\n\n`,
-  );
-  return KUBECONFIG === undefined ? embeddedCluster(folder) : realCluster(KUBECONFIG, allowInsecureToken, signal);
-}
-
-/** Waits for nodes, twins and initial jobs, then starts the scheduler and monitors until the signal aborts. */
 async function play(
   monitor: DemoMonitor,
   programs: DemoPrograms,
@@ -189,7 +161,7 @@ async function showTop(
   { terminal, screen, pages, cluster, clock: time, transport }: ShownDemo,
   signal: AbortSignal,
 ): Promise<void> {
-  const clock = cluster.embedded ? clockWithCalendar(systemClock, time) : systemClock;
+  const clock = clockWithCalendar(systemClock, time);
   const client = clientOf(transport);
   // What fails is shown.
   const log = createLogger({ level: "silent", program: "demo" });

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { JoulieError } from "../../core/api/index.ts";
-import { type PresetName, presetVariables } from "../../core/presets/index.ts";
+import { presetVariables } from "../../core/presets/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { type ConfigSchema, parseConfig, type RawValues } from "../../platform/config/index.ts";
 import type { SchedulerOptions } from "../../platform/embedded/index.ts";
@@ -11,12 +11,11 @@ import { fleetConfig } from "../fleet/index.ts";
 import { operatorConfig } from "../operator/index.ts";
 import { type PowerTimes, powerConfig } from "../power/index.ts";
 import { type DemoConfig, wantedSpeed } from "./config.ts";
-import { DEMO_NAMESPACE, type DemoCluster } from "./demo-cluster.ts";
+import { DEMO_NAMESPACE } from "./demo-cluster.ts";
 
 /** kube-scheduler's minimum percentage for the largest clusters; up to 100 nodes all are scored. */
 const SCORED_PCT = 5;
 
-/** TCP ports of the programs. */
 export interface ProgramPorts {
   readonly operator: number;
   readonly agent: number;
@@ -29,18 +28,9 @@ export interface ProgramPorts {
 export const LOADS = { usual: 0.5, sleep: 0.25 };
 /** No boot fails: a test that hangs would take most of a short run. */
 const SLEEPING_FLEET = { SLEEP: "true", FAILED_BOOTS: "0", BATCH_SHARE: "0.35" };
-type Embedded = Pick<DemoCluster, "embedded">;
-
-/**
- * Nodes of a real cluster do not sleep: pods there have timestamps in real time, from which the operator could not learn how many
- * arrive in simulated time.
- */
-const presetOf = ({ PRESET }: DemoConfig, { embedded }: Embedded): PresetName =>
-  PRESET === "energy-sleep" && !embedded ? "energy" : PRESET;
 
 /** Whether nodes sleep. */
-export const sleeps = (config: DemoConfig, plane: Embedded): boolean =>
-  presetVariables(presetOf(config, plane), "operator")["SLEEP_MODE"] === "on";
+export const sleeps = ({ PRESET }: DemoConfig): boolean => presetVariables(PRESET, "operator")["SLEEP_MODE"] === "on";
 
 /** Whether agents set no cap. */
 export const observes = ({ PRESET }: DemoConfig): boolean =>
@@ -48,10 +38,8 @@ export const observes = ({ PRESET }: DemoConfig): boolean =>
 
 const placesByJoules = ({ PRESET }: DemoConfig): boolean => presetVariables(PRESET, "extender")["SCORING"] === "energy";
 
-/** How much the extender's score counts in kube-scheduler: with energy it decides. */
 export const extenderWeight = (config: DemoConfig): number => (placesByJoules(config) ? 10 : 1);
 
-/** kube-scheduler's settings: with energy those of docs/guides/kube-scheduler-energy.yaml. */
 export const schedulerSettings = (
   config: DemoConfig,
 ): Pick<SchedulerOptions, "percentageOfNodesToScore" | "scoringStrategy"> =>
@@ -59,27 +47,24 @@ export const schedulerSettings = (
     ? { percentageOfNodesToScore: 100, scoringStrategy: "MostAllocated" }
     : { percentageOfNodesToScore: SCORED_PCT };
 
-export const fleetSettings = (config: DemoConfig, plane: DemoCluster) =>
+export const fleetSettings = (config: DemoConfig) =>
   configured(fleetConfig, {
     SIMULATOR_ADDR: "127.0.0.1:0",
     METRICS_ADDR: "127.0.0.1:0",
     NODES: String(config.NODES),
     SEED: String(config.SEED),
-    LOAD: String(sleeps(config, plane) ? LOADS.sleep : LOADS.usual),
-    WORKLOAD_NAMESPACE: plane.workload.namespace,
-    SCHEDULER_NAME: plane.workload.scheduler,
-    // The embedded cluster disappears with the demo.
-    KEEP_OBJECTS: String(plane.embedded),
-    // In the embedded cluster all pods are simulated; a real cluster has pods that need real nodes.
-    TAINT_NODES: String(!plane.embedded),
-    ...(sleeps(config, plane) && SLEEPING_FLEET),
+    LOAD: String(sleeps(config) ? LOADS.sleep : LOADS.usual),
+    // The cluster disappears with the demo.
+    KEEP_OBJECTS: "true",
+    TAINT_NODES: "false",
+    ...(sleeps(config) && SLEEPING_FLEET),
   });
 
-export const operatorSettings = (config: DemoConfig, plane: Embedded, { operator }: ProgramPorts, simulator: string) =>
+export const operatorSettings = (config: DemoConfig, { operator }: ProgramPorts, simulator: string) =>
   configured(operatorConfig, {
-    PRESET: presetOf(config, plane),
+    PRESET: config.PRESET,
     POLICY_TYPE: config.POLICY,
-    ...(sleeps(config, plane) && { SLEEP_AFTER: "5m" }),
+    ...(sleeps(config) && { SLEEP_AFTER: "5m" }),
     // Small base and share per node, so that the number of performance nodes follows the load closely.
     QUEUE_HP_BASE_FRAC: "0.15",
     QUEUE_PERF_PER_HP_NODE: "2",
@@ -124,9 +109,9 @@ export function powerTimes(config: DemoConfig): PowerTimes {
   };
 }
 
-export const extenderSettings = (config: DemoConfig, plane: Embedded, { extender, extenderMetrics }: ProgramPorts) =>
+export const extenderSettings = (config: DemoConfig, { extender, extenderMetrics }: ProgramPorts) =>
   configured(extenderConfig, {
-    PRESET: presetOf(config, plane),
+    PRESET: config.PRESET,
     EXTENDER_ADDR: `127.0.0.1:${extender}`,
     METRICS_ADDR: `127.0.0.1:${extenderMetrics}`,
     ENABLE_FACILITY_METRICS: "true",

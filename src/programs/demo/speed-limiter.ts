@@ -1,6 +1,5 @@
 import type { ScaledClock } from "../../platform/clock/index.ts";
 
-/** Load of the process over about the last second. */
 export interface LoadSample {
   /** Median event-loop delay in milliseconds. */
   readonly delay: number;
@@ -10,7 +9,6 @@ export interface LoadSample {
   readonly lateness: number | undefined;
   /** The first jobs are not placed yet: nothing is measured, so the next second already shows the new speed. */
   readonly isStarting?: boolean;
-  /** Share of the clock's speed that was reached: the rest was lost to late programs. */
   readonly reached?: number;
 }
 
@@ -43,7 +41,7 @@ export class SpeedLimiter {
   #strained = 0;
   #calm = 0;
   #calmNeeded = CALM_SECONDS;
-  #sinceRaised = Number.POSITIVE_INFINITY;
+  #sinceRaised = Infinity;
   #tooSlow = false;
 
   constructor(clock: ScaledClock, say: (text: string) => void, asked: number = clock.speed) {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { errorCodeOf, JoulieError } from "../../core/api/index.ts";
+import { errorCodeOf, errorMessageOf, JoulieError } from "../../core/api/index.ts";
 import { milliseconds } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { createLogger, printableLine } from "../../platform/log/index.ts";
@@ -13,10 +13,8 @@ import type { DemoConfig } from "./config.ts";
 import { runDemo } from "./run.ts";
 import { summaryText } from "./summary.ts";
 
-/** Forces exit when something still runs after the summary. */
 const LINGERING = milliseconds(300);
 
-/** Runs `joulie demo` until its duration has passed or a signal arrives. Returns the exit code. */
 export async function start(config: DemoConfig): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "joulie-demo-"));
   const logFile = config.LOG_LEVEL === undefined ? join(folder, "programs.log") : undefined;
@@ -49,7 +47,7 @@ export async function start(config: DemoConfig): Promise<number> {
   } catch (error) {
     if (error instanceof JoulieError) throw error;
     keep = true;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessageOf(error);
     process.stderr.write(printableLine(`joulie demo: ${message} (${errorCodeOf(error)})\n`));
     return 1;
   } finally {
@@ -62,14 +60,12 @@ export async function start(config: DemoConfig): Promise<number> {
   }
 }
 
-/** The keys of the process, and the view on this output. */
 const terminalOn = (output: NodeJS.WriteStream): Terminal => ({
   ...processTerminal,
   size: () => ({ columns: output.columns || 80, rows: output.rows || 24 }),
   write: (text) => output.write(text),
 });
 
-/** Waits until the log file is flushed or has failed. */
 const ended = async (file: WriteStream): Promise<void> =>
   new Promise((resolve) => {
     file.once("close", resolve);

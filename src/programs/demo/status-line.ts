@@ -1,15 +1,14 @@
 import type { SchedulableClass } from "../../core/api/index.ts";
-import { type Instant, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
+import { counted } from "../../core/report/index.ts";
+import { type Instant, isoTime, type Milliseconds, milliseconds, type Watts } from "../../core/units/index.ts";
 import { systemClock } from "../../platform/clock/index.ts";
 import { HttpClient } from "../../platform/telemetry/index.ts";
 import type { DrainCounts, PodCounts, SleepFigures } from "../audit/index.ts";
 import type { SavingsAnswer } from "../dashboard/index.ts";
 
-/** What the demo knows of a run that is in progress. */
 export interface DemoStatus {
   /** Simulated time. */
   readonly time: Instant;
-  /** Simulated seconds per real second: now, and what the demo tries to reach. */
   readonly speed: { readonly reached: number; readonly wanted: number };
   /** Real time. */
   readonly running: Milliseconds;
@@ -18,16 +17,11 @@ export interface DemoStatus {
   readonly power: { readonly drawn: Watts; readonly capped: number };
   readonly pue: number | undefined;
   readonly classes: Readonly<Record<SchedulableClass, number>>;
-  /** Nodes of the class asleep that shut down or boot. */
   readonly betweenStates: number;
-  /** Undefined if no node may sleep. */
   readonly sleep: SleepFigures | undefined;
-  /** Undefined if the policy plans no drains. */
   readonly drains: DrainCounts | undefined;
   readonly pods: PodCounts;
-  /** Undefined until the dashboard has counted. */
   readonly energy: EnergyFigures | undefined;
-  /** The demo's last own message, while the speed is lowered. */
   readonly notice: string | undefined;
 }
 
@@ -37,7 +31,6 @@ export type EnergyFigures = Pick<SavingsAnswer, "usedKwh" | "notUsedKwh" | "notU
 /** Below this share of the wanted speed the reached one is named as well. */
 const SLOWED = 0.9;
 
-/** The line that the demo adds to `joulie top`. */
 export function statusLine({ time, speed, running, duration, energy, pue, notice }: DemoStatus): string {
   const clock = duration === undefined ? clockText(running) : `${clockText(running)} of ${clockText(duration)}`;
   return [
@@ -49,7 +42,6 @@ export function statusLine({ time, speed, running, duration, energy, pue, notice
   ].join(" | ");
 }
 
-/** The line for output that is not a terminal. */
 export function plainLine(status: DemoStatus): string {
   const { drains, sleep, pods, classes, power, betweenStates } = status;
   const { performance, eco, draining, asleep } = classes;
@@ -70,7 +62,6 @@ function savedText(energy: EnergyFigures | undefined): string {
   return `${formatKilowattHours(energy.usedKwh)}, ${formatKilowattHours(energy.notUsedKwh.estimate)} saved (${share} %)`;
 }
 
-/** What slept and woke, and who waited for it. */
 export function sleepText({ sleeps, wakes, failedWakes, ...waits }: SleepFigures): string {
   const { podsThatWaited, longestWaitSeconds: longest, longestPerformanceWaitSeconds: performance } = waits;
   if (sleeps === 0) return "none yet: a node sleeps when it has been empty for five minutes of the cluster's time";
@@ -93,11 +84,9 @@ function speedText({ reached, wanted }: DemoStatus["speed"]): string {
 /** Adding 0 makes 0 of -0. */
 export const formatKilowattHours = (energy: number): string => `${(Math.round(energy * 10) / 10 + 0).toFixed(1)} kWh`;
 const kilowatts = (watts: number): string => `${(watts / 1000).toFixed(1)} kW`;
-const timeOfDay = (at: Instant): string => new Date(at).toISOString().slice(11, 19);
+const timeOfDay = (at: Instant): string => isoTime(at).slice(11, 19);
 const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
-const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-/** Minutes and seconds, such as 1:05. */
 function clockText(length: Milliseconds): string {
   const seconds = Math.floor(length / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
@@ -113,12 +102,10 @@ export class SavingsPage {
     this.#url = new URL("/api/savings", dashboard);
   }
 
-  /** The last answer; undefined until the dashboard has counted. */
   get latest(): EnergyFigures | undefined {
     return this.#latest;
   }
 
-  /** Asks the dashboard. The last answer stays if it does not respond. */
   async read(): Promise<void> {
     try {
       const answer = (await this.#http.json({ url: this.#url })) as SavingsAnswer;

@@ -12,11 +12,9 @@ export interface DemoSummary {
   readonly seed: number;
   readonly seconds: number;
   readonly simulatedSeconds: Seconds;
-  /** Requested speed and speed at the end. */
   readonly speed: { readonly asked: number; readonly last: number };
   readonly classes: Readonly<Record<string, number>>;
   readonly drains: DrainCounts;
-  /** Absent if no node may sleep. */
   readonly sleep?: SleepFigures;
   readonly pods: PodCounts;
   readonly power: { readonly watts: number; readonly cappedWatts: number; readonly uncappedWatts: number };
@@ -27,12 +25,8 @@ export interface DemoSummary {
     readonly simulated: { readonly wallJoules: Joules; readonly alwaysOnJoules: Joules };
     readonly pue: number | undefined;
   };
-  /**
-   * Real seconds from the start until every node had a twin, and until every initial job had its first scheduling
-   * attempt.
-   */
+  /** Real seconds until every node had a twin, and until every initial job had its first scheduling attempt. */
   readonly ready: { readonly twins: number | undefined; readonly jobs: number | undefined };
-  /** Average number of busy cores since then; undefined if that point was not reached. */
   readonly cores: number | undefined;
   readonly memory: { readonly rssBytes: number; readonly peakRssBytes: number };
   /** Event-loop delay: the median of the per-second medians, and the maximum. */

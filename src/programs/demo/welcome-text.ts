@@ -3,16 +3,13 @@ import { type DemoConfig, titleOf, wantedSpeed } from "./config.ts";
 import type { DemoCluster } from "./demo-cluster.ts";
 import type { RunningPrograms } from "./programs.ts";
 
-/** Something the user can open while the demo runs. */
 export type DemoPage = readonly [name: string, address: string];
 
-/** Text printed before the live view starts. */
-export function welcomeText(config: DemoConfig, plane: DemoCluster, pages: readonly DemoPage[]): string {
+export function welcomeText(config: DemoConfig, pages: readonly DemoPage[]): string {
   const { NODES: nodes } = config;
   const speed = wantedSpeed(config);
-  const where = plane.embedded ? "a Kubernetes API inside this process" : "the cluster of your kubeconfig";
   const lines = [
-    `${nodes} simulated nodes on ${where}, power-managed by Joulie's real programs: simulator, agent,`,
+    `${nodes} simulated nodes on a Kubernetes API inside this process, power-managed by Joulie's real programs: simulator, agent,`,
     `operator (${titleOf(config)}), scheduler and extender, all talking over HTTP, ${speed === 1 ? "in" : `up to ${speed} times as fast as`} real time.`,
     "",
     ...pages.map(([name, address]) => `  ${name.padEnd(16)} ${address}`),
@@ -20,7 +17,6 @@ export function welcomeText(config: DemoConfig, plane: DemoCluster, pages: reado
   return `${lines.map(printable).join("\n")}\n\n`;
 }
 
-/** What the user can open, most useful first. */
 export function pagesOf(
   cluster: Pick<DemoCluster, "server" | "kubeconfig">,
   { ports, simulator, dashboard }: Pick<RunningPrograms, "ports" | "dashboard"> & { readonly simulator: FleetUrls },
@@ -37,7 +33,7 @@ export function pagesOf(
     ["placements", `${at(extender)}/debug/decisions`],
     ["scores", `${at(extender)}/debug/scoring`],
     ["agent's nodes", `${at(agent)}/debug/node`],
-    ["simulator", `${simulator.url}/state/NODE, /telemetry/NODE, /api/v1/query`],
+    ["simulator", `${simulator.url}/telemetry/NODE, /api/v1/query`],
     ["metrics", metrics.join(" ")],
     ...(logFile === undefined ? [] : [["log of programs", logFile] as const]),
   ];

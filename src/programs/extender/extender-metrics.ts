@@ -15,7 +15,6 @@ const NONE = -1;
 /** Takes about a quarter of a millisecond. */
 const NODES_PER_STEP = 200;
 
-/** What a scrape reads from the cluster cache. */
 interface Cluster {
   readonly kernel: { readonly end: number };
   at(slot: number): KnownNode | undefined;
@@ -41,7 +40,6 @@ export class ExtenderMetrics {
     facts: {
       readonly silence: () => Milliseconds | undefined;
       readonly budget: { readonly held: number };
-      /** Undefined unless nodes are ranked by joules. */
       readonly pods: () => { readonly count: number; readonly assumed: number } | undefined;
     },
   ) {
@@ -119,7 +117,6 @@ export class ExtenderMetrics {
     }
   }
 
-  /** The text of /metrics with the current nodes. */
   async *render(cluster: Cluster, now: Instant, settings: ScoringSettings): AsyncGenerator<string, void, undefined> {
     const slice = new TimeSlice(this.#clock);
     for (let from = 0; from < cluster.kernel.end; from += NODES_PER_STEP) {

@@ -39,22 +39,22 @@ export const definitions = {
   ),
   headroom: gauge(
     "joulie_scheduler_node_headroom_score",
-    "Free share of the node's power budget without the new pod, in percent: measured, else predicted.",
+    "Free share of the node's power budget without the new pod, in percent.",
     ["node"],
   ),
   stale: gauge(
     "joulie_scheduler_stale_twin_data",
-    "1 if the node's twin is missing or older than TWIN_STALENESS_THRESHOLD, so that the node gets the neutral score; else 0.",
+    "1 if the node's twin is missing or older than TWIN_STALENESS_THRESHOLD, else 0.",
     ["node"],
   ),
   silence: gauge(
     "joulie_scheduler_api_silence_seconds",
-    "Time since the last event from the Kubernetes API about nodes, twins or hardware, whichever is longest, in seconds.",
+    "Longest time since an event from the API about nodes, twins or hardware, in seconds.",
     [],
   ),
   scorings: counter(
     "joulie_scheduler_energy_requests_total",
-    "/prioritize requests with SCORING=energy, by the formula that answered; the reason says why it was headroom: forbidden, unsynced or stale pods.",
+    "/prioritize requests with SCORING=energy, by the formula that answered, and why it was headroom.",
     ["scoring", "reason"],
   ),
   fallbackNodes: counter(
@@ -65,7 +65,7 @@ export const definitions = {
   pods: gauge("joulie_scheduler_pods", "Pods on nodes that count for SCORING=energy, assumed ones included.", []),
   assumedPods: gauge(
     "joulie_scheduler_assumed_pods",
-    "Pods that count on the node ranked first for them, until their binding appears or two seconds have passed.",
+    "Pods that count on the node ranked first for them until they are bound.",
     [],
   ),
   held: gauge("joulie_scheduler_request_bytes", "Bytes of requests in progress and their answers.", []),

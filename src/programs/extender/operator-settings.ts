@@ -12,7 +12,6 @@ export interface FollowOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly log: Logger;
-  /** Where each variable of the extender comes from. */
   readonly sources: ConfigSources;
 }
 
@@ -21,10 +20,7 @@ const MAX_WAIT = milliseconds(5000);
 /** Replicas that follow a change begin anew at different times within this span. */
 const SPREAD = 30_000;
 
-/**
- * Runs an extender with the operator's settings in place of the shared variables that are not set for the extender, and begins
- * anew when the operator publishes others.
- */
+/** Runs an extender with the operator's settings where it has none of its own, and begins anew when they change. */
 export async function followOperator(
   config: ExtenderConfig,
   options: FollowOptions,
@@ -47,13 +43,6 @@ export async function followOperator(
   watch.start();
   try {
     await endsWithin(clock, MAX_WAIT, watch.known(), signal);
-    const { TWIN_STALENESS_THRESHOLD: own } = current();
-    const { TWIN_STALENESS_THRESHOLD: published } = withSettings(config, sharedVariables, watch.state, onInvalid);
-    if (own < published)
-      log.warn(
-        { own, published },
-        "TWIN_STALENESS_THRESHOLD is below the operator's: twins that are refreshed in time may count as stale",
-      );
     while (!signal.aborted) {
       const settings = current();
       const others = new AbortController();
@@ -80,10 +69,7 @@ export async function followOperator(
 
 const NAME = "joulie-extender";
 
-/**
- * The configuration with what the operator publishes. A value that the extender cannot read is left out, for example one that only
- * a newer version knows; two labels that are the same are both left out.
- */
+/** Leaves out what it cannot read, such as a value of a newer version, and two labels that are the same. */
 function withSettings(
   config: ExtenderConfig,
   unset: readonly SharedVariable[],

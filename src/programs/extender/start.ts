@@ -1,12 +1,11 @@
 import type { ErrorCode } from "../../core/api/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
-import type { Clock } from "../../platform/clock/index.ts";
-import { KubeClient, TokenAuthorizer, type Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { KubeClient, TokenAuthorizer } from "../../platform/kube/index.ts";
+import { onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { type ExtenderConfig, energySettingsOf, scoringSettingsOf, scoringVariablesOf } from "./config.ts";
 import { Decider } from "./decisions/decider.ts";
@@ -28,15 +27,7 @@ import { ClusterCache } from "./state/cluster-cache.ts";
 import { PlacedPods } from "./state/placed-pods.ts";
 import { RequestReader } from "./wire/index.ts";
 
-/** The dependencies of the extender. */
-export interface ExtenderWorld {
-  readonly transport: Transport;
-  /** The clock for the age of twins; may be virtual or scaled. */
-  readonly clock: Clock;
-  /** Real time, for API calls, clients and scrapes. */
-  readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
+export interface ExtenderWorld extends ProgramWorld {
   /** Overrides for tests. */
   readonly limits?: Partial<SchedulerServerLimits>;
   /** How long the extender keeps answering, not ready, after the stop signal. Default: 0. */
@@ -48,7 +39,6 @@ const DECISION_LOG_SIZE = 100;
 /** Until kube-proxy and load balancers use another replica: a refused connection lets performance pods onto eco nodes. */
 const SHUTDOWN_DELAY = milliseconds(5000);
 
-/** Runs `joulie extender` until a signal stops it, and returns the exit code. */
 export const start = async (config: ExtenderConfig, sources: ConfigSources): Promise<number> =>
   runInCluster("extender", config, async (world, signal) => {
     const run = async (agreed: ExtenderConfig, stop: AbortSignal) =>
@@ -105,7 +95,7 @@ export async function runExtender(config: ExtenderConfig, world: ExtenderWorld, 
     metrics,
     energy,
     clock,
-    onUnknownClass: reportOnce((text) =>
+    onUnknownClass: onceEach((text) =>
       log.warn({ code: WORKLOAD_CLASS, class: text }, "unknown workload class; its pods are treated as standard"),
     ),
   });
@@ -185,22 +175,3 @@ const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 const minorCollection = (): void => {
   globalThis.gc?.({ type: "minor", execution: "sync" });
 };
-
-/** More would flood the log. */
-const MAX_REPORTS = 100;
-const MAX_LENGTH = 63;
-
-/** Reports each distinct text once, up to a limit: the texts come from pods, which users write. */
-export function reportOnce(report: (text: string) => void): (value: unknown) => void {
-  const reported = new Set<string>();
-  return (value) => {
-    if (reported.size >= MAX_REPORTS) return;
-    // JSON may contain any type here.
-    const text = typeof value === "string" ? value : `(${typeof value})`;
-    // A copy: a slice would keep the whole text in memory.
-    const shortened = text.length <= MAX_LENGTH ? text : Buffer.from(`${text.slice(0, MAX_LENGTH)}…`).toString();
-    if (reported.has(shortened)) return;
-    reported.add(shortened);
-    report(shortened);
-  };
-}

@@ -1,24 +1,20 @@
 import type { ErrorCode } from "../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { type Clock, Deadline } from "../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../platform/concurrency/index.ts";
-import { isApiError, type KubeClient, resources } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { isApiError, type KubeIo, resources } from "../../platform/kube/index.ts";
 import { jittered } from "../../platform/random/index.ts";
 import { fleetLabels } from "./names.ts";
 import type { NodeRegistrar } from "./nodes/node-registrar.ts";
 import type { PowerEndpoints } from "./nodes/power-endpoints.ts";
 import { deleteIfUnchanged } from "./pods/deletion.ts";
 
-export interface CleanupOptions {
-  readonly client: KubeClient;
+export interface CleanupOptions extends KubeIo {
   readonly registrar: Pick<NodeRegistrar, "removeAll">;
   readonly endpoints?: Pick<PowerEndpoints, "removeAll"> | undefined;
   /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
 }
 
 const CLEANUP: ErrorCode = "JOULIE_E_CLEANUP";
@@ -28,7 +24,6 @@ const PAUSE = milliseconds(500);
 const SPREAD = 0.5;
 const REMOVALS_AT_ONCE = 32;
 
-/** Deletes the pods and nodes of this fleet only. Retries failures until the time limit. */
 export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
   const { registrar, endpoints, ioClock, random, log } = remains;
   const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });

@@ -26,7 +26,7 @@ const settings = {
   ...group("Addresses and caps", {
     SIMULATOR_ADDR: address({
       default: "127.0.0.1:9878",
-      about: "Address of the telemetry, control, state and query endpoints of simulated nodes. No authentication.",
+      about: "Address of the telemetry, control and query endpoints of simulated nodes. No authentication.",
     }),
     METRICS_ADDR: address({ default: ":9879", about: "Address of the metrics and health endpoints." }),
     CPU_PERFORMANCE_CAP_PCT_OF_MAX: percentage({

@@ -1,9 +1,6 @@
 import { apiGroup } from "../../core/api/index.ts";
 
-/**
- * RBAC rules of the fleet; a rule without a namespace is cluster-wide. Intended for test clusters: the program
- * creates Nodes and acts as their kubelet.
- */
+/** RBAC rules of the fleet, for test clusters: it creates Nodes and acts as their kubelet. */
 export const fleetPermissions = (workloadNamespace: string, options: { readonly sleep?: boolean } = {}) => [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "create", "patch", "delete"] },
   { apiGroups: [""], resources: ["nodes/status"], verbs: ["patch"] },

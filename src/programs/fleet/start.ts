@@ -1,11 +1,12 @@
-import { inSeconds, type RandomSource, type Seconds } from "../../core/units/index.ts";
-import { type Clock, ScaledClock } from "../../platform/clock/index.ts";
-import { KubeClient, Reflector, resources, type Transport } from "../../platform/kube/index.ts";
+import { inSeconds, type Seconds } from "../../core/units/index.ts";
+import { ScaledClock } from "../../platform/clock/index.ts";
+import { isApiError, KubeClient, Reflector, resources } from "../../platform/kube/index.ts";
 import type { Logger } from "../../platform/log/index.ts";
+import { onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { seededRandom } from "../../platform/random/index.ts";
 
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices, type Service } from "../services.ts";
 import { cleanUpFleet } from "./cleanup.ts";
 import type { FleetConfig } from "./config.ts";
@@ -14,7 +15,7 @@ import { generateMachines, type MachineSpec } from "./machines/machine-specs.ts"
 import { FIELD_MANAGER } from "./names.ts";
 import { NodeRegistrar } from "./nodes/node-registrar.ts";
 import { PowerEndpoints } from "./nodes/power-endpoints.ts";
-import { FleetMetrics, RejectedWriteLog, type WriteTarget } from "./pages/fleet-metrics.ts";
+import { FleetMetrics, type WriteTarget } from "./pages/fleet-metrics.ts";
 import { RedfishService } from "./pages/redfish.ts";
 import { NodeRoutes } from "./pages/routes.ts";
 import { type NodeServer, serveNodes } from "./pages/server.ts";
@@ -23,30 +24,16 @@ import { type FleetPod, fleetPodOf } from "./pods/pod-job.ts";
 import { type JobArrival, jobArrivals } from "./workload/arrivals.ts";
 import { JobSubmitter } from "./workload/job-submitter.ts";
 
-/** Dependencies of the fleet. */
-export interface FleetEnvironment {
-  readonly transport: Transport;
-  /**
-   * Simulated time for physics, jobs and timestamps; may be virtual or scaled. `SPEED` is applied by `start` only.
-   */
-  readonly clock: Clock;
-  /** Real time for calls, leases and retries. */
-  readonly ioClock: Clock;
+export interface FleetWorld extends ProgramWorld {
   /** Time of day of the site at the start, in seconds after midnight; by default that of the clock. */
   readonly timeOfDay?: Seconds;
-  /** For jitter and names. The simulation itself uses the seed. */
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Called when the HTTP server is up. Nodes may still be registering: await `registered`. */
   readonly onServing?: (simulator: RunningFleet) => void;
 }
 
-/** A running fleet, for programs that embed it. */
 export interface RunningFleet {
-  /** Base URL of /telemetry, /control, /state and /api/v1/query. */
   readonly url: string;
   readonly metricsUrl: string;
-  /** Power, energy, caps and cap violations. */
   readonly datacenter: Datacenter;
   /** Resolves when every node is registered; rejects on failure or shutdown. */
   readonly registered: Promise<void>;
@@ -58,7 +45,9 @@ const CALLS = { perSecond: 2000, burst: 2000, queue: 100_000 };
 /** All initial jobs of a large cluster arrive at once; schedulers place a few hundred per second. */
 const SUBMISSIONS = { perSecond: 500, burst: 500, queue: 1000 };
 
-/** Runs `joulie fleet` until a signal arrives. Returns the exit code. */
+/** Missing permission or namespace, or an object that the server rejects: a user must act. */
+const LASTING = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"] as const;
+
 export const start = async (config: FleetConfig): Promise<number> =>
   runInCluster("simulator", config, async (world, signal) => {
     const clock = config.SPEED === 1 ? world.ioClock : new ScaledClock(world.ioClock, config.SPEED);
@@ -66,17 +55,19 @@ export const start = async (config: FleetConfig): Promise<number> =>
   });
 
 /** The whole fleet on one screen: physics, kubelet, workload, HTTP pages, shutdown. */
-export async function runFleet(config: FleetConfig, world: FleetEnvironment, signal: AbortSignal): Promise<void> {
+export async function runFleet(config: FleetConfig, world: FleetWorld, signal: AbortSignal): Promise<void> {
   const { transport, clock, ioClock, random, log } = world;
   const names = { fieldManager: FIELD_MANAGER, userAgent: FIELD_MANAGER };
   const clientOf = (limit: typeof CALLS) => new KubeClient({ transport, clock: ioClock, random, ...names, limit });
   const client = clientOf(CALLS);
   const io = { client, clock, ioClock, random, log };
   const prefix = config.NODE_PREFIX;
-  const refusals = new RejectedWriteLog(log);
+  const warnOnce = onceEach((_, written: WriteTarget, err: unknown) =>
+    log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged"),
+  );
   const onFailed = (written: WriteTarget) => (error: unknown) => {
     figures.failed(written);
-    refusals.record(written, error);
+    if (isApiError(error, ...LASTING)) warnOnce(`${written} ${error.kind}`, written, error);
   };
   const fleet = generateMachines(config.NODES, prefix, seededRandom(config.SEED), {
     bootTime: config.BOOT_TIME && inSeconds(config.BOOT_TIME),
@@ -103,7 +94,6 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
     podStart: config.POD_START,
     pod: (key) => watch.store.getByKey(key),
     owns: (node) => registrar.owns(node),
-    onWritten: (what) => figures.wrote(what),
     onFailed: onFailed("pod"),
   });
   const submitter = new JobSubmitter({
@@ -146,9 +136,6 @@ export async function runFleet(config: FleetConfig, world: FleetEnvironment, sig
   const figures: FleetMetrics = new FleetMetrics(metrics, {
     datacenter,
     registered: () => registrar.registered,
-    behind: () => kubelet.behind,
-    submitted: () => submitter.submitted,
-    withheld: () => submitter.withheld,
   });
   const ready = {
     nodes: () =>

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { JoulieError } from "../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../core/api/index.ts";
 import { type CoolingModel, tableCoolingModel } from "../../core/twin/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
@@ -10,7 +10,7 @@ export async function siteCoolingModel(config: OperatorConfig): Promise<CoolingM
   const problem = (why: string, cause?: unknown) =>
     new JoulieError("JOULIE_E_CONFIG_VALUE", `COOLING_TABLE=${path} cannot be used: ${why}`, { cause });
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw problem(cause instanceof Error ? cause.message : String(cause), cause);
+    throw problem(errorMessageOf(cause), cause);
   });
   const model = tableCoolingModel(text);
   if (!model.ok) throw problem(model.error);

@@ -3,10 +3,7 @@ import { type PermissionRule, stopSwitchRule, tokenReviewRules } from "../../pla
 
 const WATCHED = ["list", "watch"] as const;
 
-/**
- * All permissions of the operator. Server-side apply creates missing objects and therefore needs `create` and `patch`.
- * `namespace` contains the Lease and has the stop switch. Events about nodes are in `default`; Events about pods are in the pod's namespace.
- */
+/** All permissions of the operator. Server-side apply creates missing objects: it needs `create` and `patch`. */
 export const operatorPermissions = (
   namespace: string,
   options: { readonly sleep?: boolean } = {},

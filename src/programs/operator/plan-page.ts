@@ -2,10 +2,7 @@ import { type ClusterPlan, type NodePlan, statusAt } from "../../core/planning/i
 import { planReport } from "../../core/report/index.ts";
 import type { Instant } from "../../core/units/index.ts";
 
-/**
- * `/debug/plan`: the last plan with the reason for each node's profile. `?node=NAME` selects one node, `?changes` what changes next,
- * for `joulie plan`.
- */
+/** `/debug/plan`: the last plan with its reasons; `?node=NAME` selects one node, `?changes` what changes next. */
 export function planPage(
   plan: ClusterPlan,
   failureOf: (node: string) => string | undefined,

@@ -59,7 +59,6 @@ const CLOCK_SET = 1000;
 export class PlanningLoop {
   readonly #options: PlanningLoopOptions;
   readonly #unconfirmed: UnconfirmedNodes;
-  /** What the last pass returned for the next one. */
   #memory: PlanningMemory = emptyPlanningMemory;
   #wake = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
@@ -74,7 +73,6 @@ export class PlanningLoop {
     this.#unconfirmed = new UnconfirmedNodes(options.ioClock, () => this.requestUrgently());
   }
 
-  /** The last plan of this replica. */
   get plan(): ClusterPlan | undefined {
     return this.#plan;
   }
@@ -84,18 +82,15 @@ export class PlanningLoop {
     this.#setSleepMemory(withArrivalsSince(this.#memory.sleep, since));
   }
 
-  /** Requests a pass soon. */
   request(): void {
     this.#wake.resolve();
   }
 
-  /** Requests a pass within a second. */
   requestUrgently(): void {
     this.#wake.resolve();
     this.#urgent.resolve();
   }
 
-  /** Why the loop counts as stalled; undefined if it does not. */
   get stalled(): string | undefined {
     const { clock, interval } = this.#options;
     if (this.#lastPass === undefined) return undefined;
@@ -159,7 +154,6 @@ export class PlanningLoop {
     }
   }
 
-  /** Returns its duration. */
   #pass(reconciler: Reconciler): Milliseconds {
     const { state, settings, telemetry, clock, ioClock, log, metrics, unknownClasses, sleepEvents } = this.#options;
     const started = ioClock.monotonic();
@@ -220,7 +214,6 @@ export class PlanningLoop {
     this.#memory = { ...this.#memory, sleep };
   }
 
-  /** Updates metrics, Events and the change log. */
   #report({ nodes, current, fit, queued, at }: ClusterPlan): void {
     const { state, settings, changes, metrics, events } = this.#options;
     metrics.recordFit(fit);

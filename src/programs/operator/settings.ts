@@ -8,16 +8,12 @@ import type { SharedVariable } from "../../platform/config/index.ts";
 import { STALE_AFTER } from "../../platform/telemetry/index.ts";
 import type { OperatorConfig } from "./config.ts";
 
-/** The configuration in the form that planning and reconciliation use. */
 export interface OperatorSettings extends PlanningSettings {
   readonly sleep: SleepSettings;
-  /** The longest time that an unchanged NodeTwin stays unwritten. */
   readonly heartbeat: Milliseconds;
   /** The same, of a twin that an agent refreshes: halfway from there to the age at which extenders take it for stale. */
   readonly heartbeatWithAgent: Milliseconds;
-  /** Whether plans need the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
-  /** Whether targets are mirrored to NodePowerProfiles. */
   readonly mirrors: boolean;
 }
 

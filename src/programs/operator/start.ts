@@ -1,20 +1,13 @@
 import { type ErrorCode, fieldManagers, labels } from "../../core/api/index.ts";
 import { eligibilityOf } from "../../core/policy/index.ts";
-import { milliseconds, type RandomSource } from "../../core/units/index.ts";
+import { milliseconds } from "../../core/units/index.ts";
 import { loadCatalogue } from "../../platform/catalogue/index.ts";
 import { type Clock, endsWithin } from "../../platform/clock/index.ts";
-import {
-  EventRecorder,
-  KubeClient,
-  LeaderElector,
-  StopSwitch,
-  TokenAuthorizer,
-  type Transport,
-} from "../../platform/kube/index.ts";
-import { ChangeLog, type Logger } from "../../platform/log/index.ts";
+import { EventRecorder, KubeClient, LeaderElector, StopSwitch, TokenAuthorizer } from "../../platform/kube/index.ts";
+import { ChangeLog, onceEach } from "../../platform/log/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
 import { DebugAccess } from "../../platform/serve/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
 import type { OperatorConfig } from "./config.ts";
 import { siteCoolingModel } from "./cooling.ts";
@@ -32,31 +25,19 @@ import { PendingWrites } from "./reconcile/plan-writer.ts";
 import { Reconciler } from "./reconcile/reconciler.ts";
 import { operatorSettingsOf, sharedSettings } from "./settings.ts";
 
-/** The environment of the operator. */
-export interface OperatorWorld {
-  readonly transport: Transport;
-  /** For decisions and ticks; may be virtual or accelerated. */
-  readonly clock: Clock;
-  /** For calls, leases and scrapes. */
-  readonly ioClock: Clock;
+export interface OperatorWorld extends ProgramWorld {
   /** For leadership, where the time stamps of `ioClock` are not in real time. */
   readonly leaderClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
 }
 
 /** 5,000 nodes need 15,000 writes at a cold start. The API server has its own flow control. */
 const CALLS = { perSecond: 1000, burst: 1000, queue: 50_000 };
 
-/**
- * How long the first pass of a term waits for meters. A pass without them would write every twin with another source and power,
- * and the next pass would write them all back.
- */
+/** How long the first pass waits for meters. Without them it would write every twin twice. */
 const FIRST_READINGS = milliseconds(5000);
 
 const WORKLOAD_CLASS: ErrorCode = "JOULIE_E_WORKLOAD_CLASS";
 
-/** Runs `joulie operator` until a signal. Returns the exit code. */
 export const start = async (config: OperatorConfig): Promise<number> =>
   runInCluster("operator", config, async (world, signal) => runOperator(config, world, signal));
 
@@ -221,17 +202,6 @@ export async function runOperator(config: OperatorConfig, world: OperatorWorld, 
     signal,
   );
 }
-
-/** Reports each text once, up to a limit. */
-function onceEach(tell: (text: string) => void): (text: string) => void {
-  const reported = new Set<string>();
-  return (text) => {
-    if (reported.has(text) || reported.size >= MAX_REPORTED) return;
-    reported.add(text);
-    tell(text);
-  };
-}
-const MAX_REPORTED = 100;
 
 const placesOf = (nodes: readonly Readonly<Record<string, string>>[]) => ({
   zones: nodes.flatMap((node) => node[labels.coolingZone] ?? []),

@@ -14,12 +14,15 @@ describe("joulie power and pods that are promised to a node", () => {
 
   it.each(["nomination", "claim"] as const)("X-131 counts a pod that is promised to the node by its %s", async (by) => {
     const machine = await harness.createNode("a");
-    harness.start();
+    const steps: string[] = [];
+    harness.start().onRequest = ({ body = "" }) => void steps.push(...(/"step":"\w+"/.exec(body) ?? []));
     await harness.want("a", "off");
     await harness.until(async () => (await harness.step("a")) === "count");
     await harness.createPromisedPod("db", "a", by);
     await harness.until(async () => (await harness.events()).some(({ reason }) => reason === "SleepGivenUp"));
     expect([machine.offCalls, await harness.isTainted("a")]).toEqual([0, false]);
+    // Before the first read of the switch, not only by the last check.
+    expect(steps).not.toContain('"step":"shutdown"');
     await harness.user.delete(resources.pods, { name: "db", namespace: "default" });
     await harness.untilPower("a", "off");
   });

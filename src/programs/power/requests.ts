@@ -1,5 +1,5 @@
 import { annotations, CodedError, errorCodeOf, type Node, type PowerEndpoint } from "../../core/api/index.ts";
-import { formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
+import { formatDuration, isoTime, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
 import { isApiError, type KubeClient, type KubeObject, plainReason, resources } from "../../platform/kube/index.ts";
@@ -14,7 +14,6 @@ export interface RequestOptions {
 
 /** Of one object, whose steps the user sees. */
 const POLL_ONE = { first: milliseconds(2000), longest: milliseconds(2000) };
-/** Each is a list of all PowerEndpoints. */
 const POLL_ALL = { first: milliseconds(2000), longest: milliseconds(15_000) };
 const MAX_NAMES = 10;
 
@@ -47,7 +46,7 @@ interface WakeOptions extends RequestOptions {
 export async function wake(options: WakeOptions): Promise<string | undefined> {
   const { client, clock, timeout, names, onStep } = options;
   const wanted = names ?? (await endpointsIn(client)).map(({ metadata }) => metadata.name);
-  const requestedAt = new Date(clock.now()).toISOString();
+  const requestedAt = isoTime(clock.now());
   await annotate(client, wanted, { [annotations.keepAwake]: "true", [annotations.wake]: requestedAt });
   let missing: readonly string[] = [];
   const steps = new Map<string, "waking" | "awake">();
@@ -82,12 +81,11 @@ export interface TestResult {
   readonly message: string;
 }
 
-/** Asks the power program to switch the node off and on once, and waits for the result. */
 export async function testWake(
   options: RequestOptions & { readonly node: string; readonly onStep?: (step: string) => void },
 ): Promise<TestResult> {
   const { client, clock, timeout, node, onStep } = options;
-  await annotate(client, [node], { [annotations.testPower]: new Date(clock.now()).toISOString() });
+  await annotate(client, [node], { [annotations.testPower]: isoTime(clock.now()) });
   let last = "";
   let endpoint: PowerEndpoint | undefined;
   const isDone = await pollUntil(clock, { ...POLL_ONE, timeout }, async () => {

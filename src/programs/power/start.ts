@@ -1,10 +1,8 @@
-import { fieldManagers } from "../../core/api/index.ts";
-import type { RandomSource } from "../../core/units/index.ts";
+import { errorMessageOf, fieldManagers } from "../../core/api/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
-import { EventRecorder, KubeClient, LeaderElector, StopSwitch, type Transport } from "../../platform/kube/index.ts";
-import type { Logger } from "../../platform/log/index.ts";
+import { EventRecorder, KubeClient, LeaderElector, StopSwitch } from "../../platform/kube/index.ts";
 import { ProgramMetrics } from "../../platform/metrics/index.ts";
-import { runInCluster } from "../run-in-cluster.ts";
+import { type ProgramWorld, runInCluster } from "../run-in-cluster.ts";
 import { pageService, processFigures, runServices } from "../services.ts";
 import { NodeApi } from "./api/node-api.ts";
 import { type PowerConfig, type PowerTimes, powerSettingsOf } from "./config.ts";
@@ -14,23 +12,14 @@ import { StepTimes } from "./steps/node-case.ts";
 import { NodeReconciler } from "./steps/node-reconciler.ts";
 import { PowerController } from "./watch/power-controller.ts";
 
-/** The environment of the power program. */
-export interface PowerWorld {
-  readonly transport: Transport;
-  /** For time limits of sleeps and wakes; may be virtual or accelerated. */
-  readonly clock: Clock;
-  /** For calls, leases and scrapes. */
-  readonly ioClock: Clock;
+export interface PowerWorld extends ProgramWorld {
   /** For leadership, where the time stamps of `ioClock` are not in real time. */
   readonly leaderClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Opens switches; by default those of the PowerEndpoints. */
   readonly openSwitch?: OpenSwitch;
   readonly times?: PowerTimes;
 }
 
-/** Runs `joulie power` until a signal. Returns the exit code. */
 export const start = async (config: PowerConfig): Promise<number> =>
   runInCluster("power", config, async (world, signal) => runPower(config, world, signal));
 
@@ -89,9 +78,7 @@ export async function runPower(config: PowerConfig, world: PowerWorld, signal: A
       await controller.run(
         {
           clock,
-          random,
-          log,
-          onError: (name, error) => reports.problem(name, error instanceof Error ? error.message : String(error)),
+          onError: (name, error) => reports.problem(name, errorMessageOf(error)),
           concurrency: settings.concurrency,
           reconcile: async (name, work) => reconciler.reconcile(name, work),
           forget: (name) => reconciler.forget(name),

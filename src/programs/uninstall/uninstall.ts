@@ -6,6 +6,7 @@ import {
   managedByOperator,
   operatorConfigMap,
 } from "../../core/api/index.ts";
+import { counted } from "../../core/report/index.ts";
 import { elapsed, formatDuration, type Milliseconds, milliseconds } from "../../core/units/index.ts";
 import { pollUntil } from "../../platform/backoff/index.ts";
 import type { Clock } from "../../platform/clock/index.ts";
@@ -25,23 +26,17 @@ import { listed, nodesNotOn } from "../power/index.ts";
 export interface UninstallOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** Namespace of the installation. */
   readonly namespace: string;
-  /** How long agents may take to confirm. */
   readonly timeout: Milliseconds;
-  /** How long sleeping nodes may take to wake. */
   readonly wakeTimeout: Milliseconds;
-  /** The operator's node labels. */
   readonly labels: readonly string[];
   /** Keep NodeTwin, NodeHardware and mirrored NodePowerProfile objects. */
   readonly keepObjects: boolean;
-  /** The simulated fleet, if there is one. */
   readonly fleet?: FleetDeployment;
 }
 
 interface FleetDeployment {
   readonly name: string;
-  /** Labels of its pods. */
   readonly podSelector: string;
 }
 
@@ -55,11 +50,7 @@ const ATTEMPTS = 5;
 /** One call after the other would take minutes on thousands of nodes. */
 const CONCURRENT_CALLS = 32;
 
-/**
- * Restores all original limits and removes what Joulie wrote: sets the stop annotation, waits until the power program has woken
- * every node and every agent confirms in NodeTwin.status.controlStatus, then ends a simulated fleet, and removes labels and
- * objects. Returns what failed; then labels and objects remain.
- */
+/** Waits until all nodes are awake and all agents confirm, then removes labels and objects. Returns what failed. */
 export async function uninstall(options: UninstallOptions): Promise<string | undefined> {
   const { client, clock, namespace, timeout, keepObjects } = options;
   await annotateStop(client, namespace, "true");
@@ -74,7 +65,7 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
     return unconfirmed.length === 0;
   });
   if (!isConfirmed) {
-    const nodes = unconfirmed.length === 1 ? "1 node" : `${unconfirmed.length} nodes`;
+    const nodes = counted(unconfirmed.length, "node");
     const more = unconfirmed.length > MAX_NAMES ? ", …" : "";
     const why = "that its original limits are restored";
     return `${nodes} did not confirm within ${formatDuration(timeout)} ${why}: ${unconfirmed.slice(0, MAX_NAMES).join(", ")}${more}`;
@@ -90,7 +81,6 @@ export async function uninstall(options: UninstallOptions): Promise<string | und
   return undefined;
 }
 
-/** Returns which nodes did not wake in time. */
 async function untilAwake(
   { client, clock }: Pick<UninstallOptions, "client" | "clock">,
   timeout: Milliseconds,
@@ -124,7 +114,6 @@ export async function clearStop({
   leases,
 }: Omit<UninstallOptions, "labels" | "keepObjects" | "wakeTimeout" | "fleet"> & {
   readonly selector: string;
-  /** By which one operator and one power program led. */
   readonly leases: readonly string[];
 }): Promise<string | undefined> {
   const isGone = await pollUntil(clock, { ...POLL, timeout }, async () => hasNoPods(client, namespace, selector));
@@ -205,7 +194,6 @@ function conflictsIn(failures: readonly unknown[]): readonly unknown[] {
   return left;
 }
 
-/** The patch that removes what Joulie wrote to the Node; undefined if there is nothing. */
 function cleanupPatch(
   { metadata, spec: { taints = [] } = {} }: TaintedNode,
   keys: readonly string[],

@@ -106,4 +106,4 @@ export function nodeLoadOf(node: EnergyNode, pods: Iterable<RunningPod>): NodeLo
 
 /** A pod cannot use more than all CPUs of the node. */
 export const cpusOn = (available: number, asked: number): number =>
-  isPositive(asked) ? Math.min(asked, available) : asked === Number.POSITIVE_INFINITY ? available : 0;
+  isPositive(asked) ? Math.min(asked, available) : asked === Infinity ? available : 0;

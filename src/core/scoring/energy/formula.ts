@@ -66,7 +66,7 @@ const MAX_PUE = 10;
 export const pueFactor = (pue: number): number => Math.min(pue, MAX_PUE);
 
 /** The joules of a node whose cap the pod would exceed. */
-export const OVER_CAP = Number.POSITIVE_INFINITY;
+export const OVER_CAP = Infinity;
 
 /**
  * 100·(most − J)/(most − least) over the candidates, scaled to `scoreMax`. Only the cheapest nodes get the full score, so that

@@ -201,8 +201,8 @@ export class EnergyKernel extends ScoringKernel {
     if (this.#joules.length < slots.length) this.#joules = new Float64Array(slots.length * 2);
     const found = this.#joules;
     this.joulesMany(slots, pod, found);
-    let least = Number.POSITIVE_INFINITY;
-    let most = Number.NEGATIVE_INFINITY;
+    let least = Infinity;
+    let most = -Infinity;
     let unknown = 0;
     let overCap = 0;
     for (let i = 0; i < slots.length; i++) {

@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { ApiResponse } from "../../kube/index.ts";
 import type { JsonObject } from "../storage/json.ts";
 import { badRequest, StatusError } from "./status.ts";
@@ -46,6 +47,6 @@ export function errorReply(error: unknown): ApiResponse {
 function unexpected(error: unknown): StatusError {
   // Only an object of thousands of levels exhausts the stack.
   if (error instanceof RangeError) return badRequest("the object has too many levels");
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessageOf(error);
   return new StatusError(500, "InternalError", `Internal error occurred: ${message}`);
 }

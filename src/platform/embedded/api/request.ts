@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { ApiRequest } from "../../kube/index.ts";
 import { isJsonObject, type JsonObject } from "../storage/json.ts";
 import type { ApiWriteOptions } from "../write/admission.ts";
@@ -37,7 +38,7 @@ export function objectBody({ body }: ParsedRequest): JsonObject {
   try {
     value = JSON.parse(body);
   } catch (error) {
-    throw badRequest(`couldn't read the body: ${error instanceof Error ? error.message : String(error)}`);
+    throw badRequest(`couldn't read the body: ${errorMessageOf(error)}`);
   }
   if (!isJsonObject(value)) throw badRequest("the request body is not an object");
   return value;

@@ -1,9 +1,9 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { ScoringStrategy } from "../../../core/scoring/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { EventRecorder, type KubeClient, Reflector, resources } from "../../kube/index.ts";
+import { EventRecorder, type KubeClient, type KubeIo, Reflector, resources } from "../../kube/index.ts";
 import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
 import { kubeTimestamp } from "../storage/kube-object.ts";
 import { chooseNode, NoNodeFitsError, unfitReason } from "./choose.ts";
 import { mayAcceptMorePods, nodeViewOf, podViewOf, type SchedulerNode, type SchedulerPod } from "./cluster-view.ts";
@@ -11,13 +11,10 @@ import type { ExtenderClient } from "./extender.ts";
 import { Occupancy } from "./occupancy.ts";
 import { WaitingPods } from "./waiting-pods.ts";
 
-export interface SchedulerOptions {
-  readonly client: KubeClient;
+export interface SchedulerOptions extends KubeIo {
   readonly clock: Clock;
   /** The time in which pods wait for their next try and Events repeat, where `clock` measures another. */
   readonly clusterClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly extenders?: readonly ExtenderClient[];
   /** Schedules only pods with this `spec.schedulerName`. */
   readonly schedulerName?: string;
@@ -207,7 +204,7 @@ export class Scheduler {
       if (this.#stillWaiting(pod) !== undefined) this.#bind(pod, node, attempts);
     } catch (error) {
       if (signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessageOf(error);
       if (error instanceof NoNodeFitsError && error.forAllAlike && this.#stirred.length === 0)
         this.#hopeless.set(shape, error);
       const now = this.#stillWaiting(pod);

@@ -1,3 +1,4 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { HostFiles } from "../port.ts";
 
@@ -26,8 +27,7 @@ export function errorCode(error: unknown): string {
 }
 
 /** A short description of a thrown value: its errno name, else its message. */
-export const errorText = (error: unknown): string =>
-  errorCode(error) || (error instanceof Error ? error.message : String(error));
+export const errorText = (error: unknown): string => errorCode(error) || errorMessageOf(error);
 
 /** Error codes that the user has to fix, with the remedy. Any other code is a plain error. */
 const BLOCKED: Readonly<Record<string, string>> = {

@@ -78,7 +78,7 @@ export class HttpCapBackend implements PowerCapBackend {
     const { max = Number.MAX_VALUE } = devices().device;
     if (!isPositive(limit) || limit > max)
       return { result: "error", message: `${formatWatts(limit)} is not a valid limit` };
-    const outcome = await control.send(commandOf(this.kind, limit), signal);
+    const outcome = await control.sendLast(commandOf(this.kind, limit), signal);
     if (outcome.result === "applied") this.#lastCap = { watts: limit, seen: devices().seen };
     return outcome;
   }
@@ -95,7 +95,7 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { result: "error", message: this.#unknown(id) };
     const parsed = parseHttpOriginal(original, capSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#options.control.lift(commandOf(this.kind, parsed.watts), httpEndpointOf(parsed), signal);
+    return this.#options.control.sendLast(commandOf(this.kind, parsed.watts), signal, httpEndpointOf(parsed));
   }
 
   #has(id: string): boolean {
@@ -157,6 +157,6 @@ export class HttpThrottleBackend implements ThrottleBackend {
   async restore(original: string, signal?: AbortSignal): Promise<WriteOutcome> {
     const parsed = parseHttpOriginal(original, throttleSchema);
     if (parsed === undefined) return { result: "error", message: INVALID_ORIGINAL };
-    return this.#control.lift({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, httpEndpointOf(parsed), signal);
+    return this.#control.sendLast({ action: "dvfs.set_throttle_pct", throttlePct: 0 }, signal, httpEndpointOf(parsed));
   }
 }

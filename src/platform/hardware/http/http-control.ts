@@ -51,30 +51,35 @@ const LATE_WITHIN = milliseconds(300_000);
 const LAST_STAMP = Date.UTC(9999, 11, 31);
 
 const UNSETTLED =
-  "the limit is lifted, but an earlier command got no answer and may still lower it; it is lifted again at each tick";
+  "the limit is raised, but an earlier command got no answer and may still lower it; it is raised again at each tick";
 
 /** Commands that got no answer, and so may still be carried out. */
 export class UnansweredCommands {
   readonly #clock: Clock;
-  readonly #since = new Map<string, MonotonicInstant>();
+  /** By action and endpoint: the time of the last one, and how much the strictest one limits. */
+  readonly #unanswered = new Map<string, { readonly since: MonotonicInstant; readonly strictness: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  add(command: string): void {
-    for (const old of this.#since.keys()) this.has(old);
-    this.#since.set(command, this.#clock.monotonic());
+  add(command: ControlCommand, to: HttpEndpoint): void {
+    const since = this.#clock.monotonic();
+    for (const [key, old] of this.#unanswered)
+      if (elapsed(old.since, since) >= LATE_WITHIN) this.#unanswered.delete(key);
+    const before = this.#unanswered.get(nameOf(command, to))?.strictness ?? Number.NEGATIVE_INFINITY;
+    this.#unanswered.set(nameOf(command, to), { since, strictness: Math.max(before, strictnessOf(command)) });
   }
 
-  has(command: string): boolean {
-    const since = this.#since.get(command);
-    if (since !== undefined && elapsed(since, this.#clock.monotonic()) >= LATE_WITHIN) this.#since.delete(command);
-    return this.#since.has(command);
+  /** Whether one of the same action would limit more than this command. */
+  mayUndo(command: ControlCommand, to: HttpEndpoint): boolean {
+    const unanswered = this.#unanswered.get(nameOf(command, to));
+    if (unanswered === undefined || elapsed(unanswered.since, this.#clock.monotonic()) >= LATE_WITHIN) return false;
+    return unanswered.strictness > strictnessOf(command);
   }
 
-  delete(command: string): void {
-    this.#since.delete(command);
+  delete(command: ControlCommand, to: HttpEndpoint): void {
+    this.#unanswered.delete(nameOf(command, to));
   }
 }
 
@@ -97,12 +102,16 @@ export class HttpControlClient {
   }
 
   /**
-   * Lifts a limit at the endpoint at which it was set. It counts as an error while an earlier command of the same action got no
-   * answer and may still be carried out after this one. A service that says `ordered` never does that.
+   * Sends a command that counts as an error while an earlier one of the same action, which limits more, got no answer and may still
+   * be carried out after this one. A service that says `ordered` never does that.
    */
-  async lift(command: ControlCommand, to: HttpEndpoint, signal?: AbortSignal): Promise<WriteOutcome> {
+  async sendLast(
+    command: ControlCommand,
+    signal?: AbortSignal,
+    to: HttpEndpoint = this.endpoint,
+  ): Promise<WriteOutcome> {
     const outcome = await this.send(command, signal, to);
-    const isUnsettled = outcome.result === "applied" && this.#unanswered.has(nameOf(command, to));
+    const isUnsettled = outcome.result === "applied" && this.#unanswered.mayUndo(command, to);
     return isUnsettled ? { result: "error", message: UNSETTLED, isUnsettled: true } : outcome;
   }
 
@@ -118,13 +127,13 @@ export class HttpControlClient {
       const answer =
         newest === undefined ? { outcome, ordered, isLost } : await this.#post(command, to, signal, newest);
       if (!elsewhere) this.#unreachable = undefined;
-      if (answer.isLost) this.#unanswered.add(nameOf(command, to));
-      if (answer.ordered && answer.outcome.result === "applied") this.#unanswered.delete(nameOf(command, to));
+      if (answer.isLost) this.#unanswered.add(command, to);
+      if (answer.ordered && answer.outcome.result === "applied") this.#unanswered.delete(command, to);
       return answer.outcome;
     } catch (error) {
       const { kind, message } = error instanceof TelemetryError ? error : { kind: "aborted" as const, message: "" };
       const isUnanswered = kind === "timeout" || kind === "network" || kind === "aborted";
-      if (isUnanswered) this.#unanswered.add(nameOf(command, to));
+      if (isUnanswered) this.#unanswered.add(command, to);
       if (kind === "aborted") throw error;
       if (!elsewhere && isUnanswered) this.#unreachable = { since: clock.monotonic(), message };
       return { result: kind === "not_allowed" ? "blocked" : "error", message };
@@ -142,6 +151,12 @@ export class HttpControlClient {
 }
 
 const nameOf = ({ action }: ControlCommand, { endpoint }: HttpEndpoint): string => `${action} ${endpoint}`;
+
+/** The higher, the less power a command leaves. Comparable within an action. */
+function strictnessOf(command: ControlCommand): number {
+  if (command.action === "dvfs.set_throttle_pct") return command.throttlePct;
+  return command.action === "rapl.set_power_cap_watts" ? -command.capWatts : -command.capWattsPerGpu;
+}
 
 interface Answer {
   readonly outcome: WriteOutcome;

@@ -198,8 +198,7 @@ describe("a control service", () => {
   it("X-123 is unsettled after a command without an answer, until it says that it keeps the order, or five minutes later", async () => {
     const service = new Service();
     const control = service.control();
-    const { endpoint } = control;
-    const lift = async (capWatts: number) => control.lift({ action: "rapl.set_power_cap_watts", capWatts }, endpoint);
+    const lift = async (capWatts: number) => control.sendLast({ action: "rapl.set_power_cap_watts", capWatts });
     const timesOut = async (instead?: HttpAnswer) => {
       service.answer = instead ?? new TelemetryError("timeout", "no answer within 2s");
       await control.send({ action: "rapl.set_power_cap_watts", capWatts: 240 });
@@ -210,8 +209,11 @@ describe("a control service", () => {
     const message: unknown = expect.stringContaining("may still lower it");
     const unsettled = { result: "error", message, isUnsettled: true };
     expect(await lift(350)).toEqual(unsettled);
+    // The same limit again, or a lower one, is in force whatever comes late.
+    expect([await lift(240), await lift(200)]).toEqual([{ result: "applied" }, { result: "applied" }]);
+    expect(await lift(241)).toEqual(unsettled);
     const gpus = { action: "gpu.set_power_cap_watts", capWattsPerGpu: 700 } as const;
-    expect(await control.lift(gpus, endpoint)).toEqual({ result: "applied" });
+    expect(await control.sendLast(gpus)).toEqual({ result: "applied" });
     service.answer = answered({ result: "applied", ordered: true });
     expect(await lift(350)).toEqual({ result: "applied" });
     await timesOut();

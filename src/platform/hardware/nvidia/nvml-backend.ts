@@ -232,4 +232,4 @@ export class NvmlBackend implements GpuBackend {
   }
 }
 
-const LONG_AGO = milliseconds(Number.NEGATIVE_INFINITY) as MonotonicInstant;
+const LONG_AGO = milliseconds(-Infinity) as MonotonicInstant;

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type * as Koffi from "koffi";
+import { errorMessageOf } from "../../../core/api/index.ts";
 import {
   type NvmlArguments,
   NvmlCode,
@@ -100,7 +101,7 @@ function firstOf(koffi: typeof Koffi, files: readonly string[]): Koffi.LibraryHa
       cause = error;
     }
   }
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = errorMessageOf(cause);
   throw new Error(
     `cannot load the NVML library ${files.join(" or ")} (${reason}): install the NVIDIA driver, and in a container the NVIDIA container toolkit with the capability "utility", or set NVML_LIBRARY`,
     { cause },

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { JoulieError } from "../../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../../core/api/index.ts";
 import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 
@@ -33,7 +33,7 @@ export class FileValue {
       this.#text = text;
       this.#readAt = now;
     } catch (cause) {
-      if (this.#text === undefined) throw this.#refusal(`cannot use ${this.#file}: ${said(cause)}`, cause);
+      if (this.#text === undefined) throw this.#refusal(`cannot use ${this.#file}: ${errorMessageOf(cause)}`, cause);
     }
     return this.#text;
   }
@@ -46,5 +46,3 @@ export class FileValue {
 
 const noIdentity = (message: string, cause: unknown): Error =>
   new JoulieError("JOULIE_E_KUBE_IDENTITY", message, { cause });
-
-const said = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

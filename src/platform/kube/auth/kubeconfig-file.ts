@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { parse, YAMLParseError } from "yaml";
 import * as z from "zod";
-import { JoulieError } from "../../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../../core/api/index.ts";
 
 const text = z.string().optional();
 
@@ -117,7 +117,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw bad([path], cause instanceof Error ? cause.message : String(cause), cause);
+    throw bad([path], errorMessageOf(cause), cause);
   }
 }
 

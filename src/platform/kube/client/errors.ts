@@ -1,4 +1,4 @@
-import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
+import { CodedError, type ErrorCode, errorMessageOf } from "../../../core/api/index.ts";
 import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../backoff/index.ts";
 import type { RandomSource } from "../../random/index.ts";
@@ -204,7 +204,7 @@ const NO_ANSWER: ReadonlySet<ApiErrorKind> = new Set(["network", "timeout", "una
 
 /** Why a call failed, for a user: without the request, whose path says nothing to them. */
 export function plainReason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessageOf(error);
   const { code } = error as { readonly code?: unknown };
   const isRefused = typeof code === "string" && code.startsWith("ECONN");
   if (isRefused || (error instanceof ApiError && NO_ANSWER.has(error.kind))) return "the API server does not answer";

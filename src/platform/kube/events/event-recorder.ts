@@ -1,21 +1,16 @@
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
 import { CallLimit } from "../client/call-limit.ts";
-import type { KubeClient } from "../client/client.ts";
 import { isApiError } from "../client/errors.ts";
+import type { KubeIo } from "../client/kube-io.ts";
 import type { ObjectName } from "../client/object.ts";
 import { resources } from "../client/resources.ts";
 import { microTime } from "../leader/lease.ts";
 
-export interface EventRecorderOptions {
-  readonly client: KubeClient;
+export interface EventRecorderOptions extends KubeIo {
   readonly clock: Clock;
   /** The time in which events repeat, where `clock` measures another: in the demo that of the cluster, which passes faster. */
   readonly seriesClock?: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** The program, such as `joulie.io/operator`. */
   readonly controller: string;
   /** The pod it runs in. */

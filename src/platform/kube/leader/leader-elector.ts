@@ -1,21 +1,17 @@
 import type { ErrorCode } from "../../../core/api/index.ts";
 import { between, elapsed, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import type { Logger } from "../../log/index.ts";
-import { jittered, type RandomSource } from "../../random/index.ts";
-import type { KubeClient } from "../client/client.ts";
+import { jittered } from "../../random/index.ts";
 import { isApiError } from "../client/errors.ts";
+import type { KubeIo } from "../client/kube-io.ts";
 import type { ObjectName } from "../client/object.ts";
 import { type DualTimestamp, LeaseRecord } from "./lease.ts";
 
-export interface LeaderElectorOptions {
-  readonly client: KubeClient;
+export interface LeaderElectorOptions extends KubeIo {
   /** Real time: leadership is decided by it. */
   readonly clock: Clock;
   /** The time that the Lease shows, where it is not that of `clock`. */
   readonly calendar?: Pick<Clock, "now"> | undefined;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** The Lease shared by all candidates. */
   readonly lease: ObjectName & { readonly namespace: string };
   /** The candidate's readable name; the elector adds a random suffix per process. */

@@ -1,8 +1,6 @@
 import { operatorConfigMap } from "../../../core/api/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
-import type { KubeClient } from "../client/client.ts";
+import type { KubeIo } from "../client/kube-io.ts";
 import type { KubeObject } from "../client/object.ts";
 import { resources } from "../client/resources.ts";
 import { Reflector } from "./reflector.ts";
@@ -15,11 +13,8 @@ export interface OperatorState {
   readonly [variable: string]: string | undefined;
 }
 
-export interface OperatorStateWatchOptions {
-  readonly client: KubeClient;
+export interface OperatorStateWatchOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Namespace of the installation. */
   readonly namespace: string;
   readonly onChange?: () => void;

@@ -2,11 +2,9 @@ import { apiGroup, type ErrorCode } from "../../../core/api/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Backoff } from "../../backoff/index.ts";
 import type { Clock, Timer } from "../../clock/index.ts";
-import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
 import type { Selection } from "../client/call-types.ts";
-import type { KubeClient } from "../client/client.ts";
 import { ApiError, isApiError, waitAfterError } from "../client/errors.ts";
+import type { KubeIo } from "../client/kube-io.ts";
 import type { KubeObject } from "../client/object.ts";
 import { readPages } from "../client/pages.ts";
 import { definitionOf, missingDefinition, type Resource, remedyOfMissingDefinition } from "../client/resources.ts";
@@ -14,11 +12,8 @@ import { ListWatchSync } from "./list-watch-sync.ts";
 import { type ChangeListener, type IndexFunctions, ObjectStore, type StoreView } from "./object-store.ts";
 import { comesAfter } from "./resource-version.ts";
 
-export interface ReflectorOptions<Value, Index extends string> {
-  readonly client: KubeClient;
+export interface ReflectorOptions<Value, Index extends string> extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly resource: Resource;
   readonly selection?: Selection;
   /**

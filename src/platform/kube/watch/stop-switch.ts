@@ -1,17 +1,12 @@
 import { annotations } from "../../../core/api/index.ts";
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import type { Logger } from "../../log/index.ts";
-import type { RandomSource } from "../../random/index.ts";
-import type { KubeClient } from "../client/client.ts";
+import type { KubeIo } from "../client/kube-io.ts";
 import { resources } from "../client/resources.ts";
 import { Reflector } from "./reflector.ts";
 
-export interface StopSwitchOptions {
-  readonly client: KubeClient;
+export interface StopSwitchOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly idleLimit?: Milliseconds;
   /** Namespace of the installation. */
   readonly namespace: string;

@@ -66,7 +66,7 @@ export class WorkQueue {
     const { clock } = this.#options;
     const now = clock.monotonic();
     const due = monotonicInstant(Math.max(now + length, this.#retryAfterUntil.get(key) ?? now));
-    if ((this.#later.get(key)?.due ?? Number.POSITIVE_INFINITY) <= due) return;
+    if ((this.#later.get(key)?.due ?? Infinity) <= due) return;
     this.#cancelLater(key);
     const timer = clock.after(milliseconds(due - now), () => {
       this.#later.delete(key);

@@ -5,7 +5,7 @@ import { type DropReason, invalidReason } from "../dropped-samples.ts";
 /** Reads liberally: null and values of another type count as missing, and unknown fields are ignored. */
 const figure = z
   .number()
-  .or(z.literal([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]))
+  .or(z.literal([Infinity, -Infinity]))
   .optional()
   .catch(undefined);
 const payload = z.object({

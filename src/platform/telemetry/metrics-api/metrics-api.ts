@@ -47,7 +47,7 @@ export class MetricsApi {
   readonly #options: MetricsApiOptions;
   #failures = 0;
   #reason = "";
-  #retryAt: MonotonicInstant = monotonicInstant(Number.NEGATIVE_INFINITY);
+  #retryAt: MonotonicInstant = monotonicInstant(-Infinity);
 
   constructor(options: MetricsApiOptions) {
     this.#options = options;

@@ -164,9 +164,9 @@ const sampleOf = (
 });
 
 const INFINITIES: Readonly<Record<string, number>> = {
-  "+Inf": Number.POSITIVE_INFINITY,
-  Inf: Number.POSITIVE_INFINITY,
-  "-Inf": Number.NEGATIVE_INFINITY,
+  "+Inf": Infinity,
+  Inf: Infinity,
+  "-Inf": -Infinity,
 };
 
 function valueOf(text: string): number {

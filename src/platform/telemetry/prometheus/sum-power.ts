@@ -45,7 +45,7 @@ export function sumPower(
 ): { readonly power: Watts; readonly at: Instant } | undefined {
   const parts = Map.groupBy(withoutOverlap(samples, drops), partOf);
   let power = 0;
-  let oldest = Number.POSITIVE_INFINITY;
+  let oldest = Infinity;
   let complete = parts.size > 0;
   for (const part of parts.values()) {
     const valid = part.filter((sample) => {

@@ -23,13 +23,11 @@ import {
 } from "./original-limits.ts";
 import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
-/** A board and the backend that drives it. */
 export interface BoardHandle {
   readonly backend: PowerCapBackend;
   readonly board: CapBoard;
 }
 
-/** A board that the journal lists and no backend shows any more. */
 export interface MissingBoard {
   readonly id: string;
   readonly cap: Watts;
@@ -39,7 +37,6 @@ export type CapCheck =
   | { readonly kind: "holds"; readonly message?: string }
   /** Another program raised the limit; the cap must be written again. */
   | { readonly kind: "undone"; readonly found: Watts; readonly message: string }
-  /** The limit cannot be read. */
   | { readonly kind: "unreadable"; readonly message: string }
   /** Another program keeps raising the limit; the agent stops writing it for now. */
   | { readonly kind: "contested"; readonly message: string };
@@ -61,19 +58,15 @@ export interface RequestedCap {
   readonly cap: Watts;
   /** The power that must stay below the cap; over HTTP one board stands for several. */
   readonly watched: Watts;
-  /** Whether this is still the newest target; asked right before the write. */
   readonly isCurrent: () => boolean;
 }
 
 /** Averaging window of boards that do not report one. */
 const DEFAULT_AVERAGING = milliseconds(1000);
 /** Sentinel: unknown cap; forces a rewrite. */
-const UNKNOWN_CAP = watts(Number.POSITIVE_INFINITY);
+const UNKNOWN_CAP = watts(Infinity);
 
-/**
- * Sets caps and checks them. It saves the original limit before the first write, reads every write back, and calls a cap
- * effective only after load has tested it.
- */
+/** Sets and checks caps: saves the original before the first write, reads writes back, trusts a cap only under load. */
 export class CapEnforcer {
   readonly #owner: BoardOwner;
   readonly #journal: Journal;
@@ -103,8 +96,10 @@ export class CapEnforcer {
   async inForce(handle: BoardHandle, signal: AbortSignal): Promise<Watts | undefined> {
     const entry = this.entry(handle);
     if (entry === undefined) return undefined;
-    const requested = this.#setCaps.get(this.#name(handle))?.requested;
-    if (requested !== undefined) return requested;
+    const setCap = this.#setCaps.get(this.#name(handle));
+    if (setCap?.sure === true) return setCap.requested;
+    // What an HTTP service reports may be from before a command that got no answer.
+    if (setCap !== undefined && handle.backend.name === "http") return UNKNOWN_CAP;
     const { limit } = await handle.backend.limit(handle.board.id, signal);
     return limit ?? UNKNOWN_CAP;
   }
@@ -124,7 +119,6 @@ export class CapEnforcer {
       .map(({ board, ours = 0 }) => ({ id: board, cap: watts(ours) }));
   }
 
-  /** The range of the board and its original limit. */
   async device(handle: BoardHandle, signal: AbortSignal): Promise<CapDevice> {
     const { device, id } = handle.board;
     // An HTTP service has a maximum but no original limit.
@@ -159,11 +153,12 @@ export class CapEnforcer {
       if (fresh) this.forget(handle);
       return SUPERSEDED;
     }
-    const setCap = this.#setCaps.get(name);
     // Without a journal entry the cap was restored meanwhile, so this knowledge is outdated.
     if (fresh) this.#setCaps.delete(name);
-    else if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, sure: false });
+    const watch = this.#setCaps.get(name)?.watch ?? this.#watch(handle, watched);
+    this.#setCaps.set(name, { requested: cap, read: undefined, watch, sure: false });
     const outcome = await backend.cap(board.id, cap, signal);
+    if (outcome.isUnsettled === true) return outcome;
     if (outcome.result !== "applied") {
       this.#backoff.recordFailure(name, outcome, cap);
       if (fresh) await this.#forgetUntouched(handle, outcome, signal);
@@ -182,7 +177,8 @@ export class CapEnforcer {
     if (board.lost !== undefined) return { kind: "unreadable", message: `${board.id}: ${board.lost}` };
     const { limit, unreadable } = await backend.limit(board.id, signal);
     const name = this.#name(handle);
-    const setCap = this.#setCaps.get(name);
+    const last = this.#setCaps.get(name);
+    const setCap = last?.sure === true ? last : undefined;
     // An HTTP service need not report caps. A board whose limit cannot be read any more is an error.
     if (limit === undefined)
       return backend.name === "http"
@@ -233,7 +229,6 @@ export class CapEnforcer {
     if (setCap !== undefined) this.#setCaps.set(name, { ...setCap, watch: observeCap(setCap.watch, power, since) });
   }
 
-  /** Undefined if this process has set no cap. */
   verdict(handle: BoardHandle): CapVerdict | undefined {
     const setCap = this.#setCaps.get(this.#name(handle));
     return setCap === undefined || this.entry(handle) === undefined ? undefined : capVerdict(setCap.watch);
@@ -253,8 +248,12 @@ export class CapEnforcer {
     handle: BoardHandle,
     { requested, read, watched }: Pick<SetCap, "requested" | "read"> & { readonly watched: Watts },
   ): void {
-    const trustFrom = monotonicInstant(this.#clock.monotonic() + (handle.board.averagingWindow ?? DEFAULT_AVERAGING));
-    this.#setCaps.set(this.#name(handle), { requested, read, watch: watchCap(watched, trustFrom), sure: true });
+    this.#setCaps.set(this.#name(handle), { requested, read, watch: this.#watch(handle, watched), sure: true });
+  }
+
+  #watch({ board }: BoardHandle, watched: Watts): CapWatch {
+    const trustFrom = monotonicInstant(this.#clock.monotonic() + (board.averagingWindow ?? DEFAULT_AVERAGING));
+    return watchCap(watched, trustFrom);
   }
 
   #key({ backend, board }: BoardHandle): JournalKey {

@@ -40,7 +40,6 @@ const RECHECK_INTERVAL = milliseconds(60_000);
 /** After this many ticks above the band at full throttle the cap counts as not effective. */
 const TICKS_TO_FAIL = 3;
 
-/** Enforces the cap on the CPUs of one node. */
 export class CpuDevice {
   readonly #enforcer: CapEnforcer;
   readonly #throttle: ThrottleEnforcer;
@@ -63,7 +62,6 @@ export class CpuDevice {
     return this.#throttle.dvfs;
   }
 
-  /** The limit that a board must report unless another program changes it; undefined if unknown. */
   expectedLimit(key: JournalKey): Watts | undefined {
     return this.#enforcer.expectedLimit(key);
   }
@@ -107,10 +105,7 @@ export class CpuDevice {
     return absent;
   }
 
-  /**
-   * The packages to cap, each with its range and its original limit. Unknown maxima come from the catalogue. Lost packages are
-   * left out.
-   */
+  /** The packages to cap, without lost ones. Unknown maxima come from the catalogue. */
   async #packages(handles: readonly BoardHandle[], { view, power, signal }: CpuTick): Promise<readonly CpuPackage[]> {
     const {
       maxWattsPerSocket,
@@ -213,14 +208,12 @@ const judgeConflict = (
 const powerOf = ({ backend, board }: BoardHandle, { total, boards }: DevicePowerReading): Watts | undefined =>
   backend.name === "http" ? total : boards.get(board.id);
 
-/** Why visible boards cannot be capped. */
 const lockedReasons = (handles: readonly BoardHandle[]): readonly string[] =>
   handles.flatMap(({ board: { id, locked, lost } }) => {
     const why = locked ?? lost;
     return why === undefined ? [] : [`${id}: ${why}`];
   });
 
-/** Why a backend that the plan would have used is unavailable. */
 function whyNot(
   { backend, report }: CpuPlan,
   { mode, power }: CpuTick,

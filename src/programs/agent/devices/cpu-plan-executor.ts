@@ -20,15 +20,12 @@ import type { ThrottleEnforcer, WriteGuards } from "./throttle-enforcer.ts";
 
 export interface CpuTick extends WriteGuards {
   readonly mode: ControlMode;
-  /** Backends that the route offers. */
   readonly caps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend | undefined;
   readonly intent: CapIntent;
   readonly view: HardwareView;
   readonly power: DevicePowerReading;
-  /** The throttle that an HTTP service reports. */
   readonly reportedThrottle: number | undefined;
-  /** SIMULATE_ONLY: plan, but write nothing. */
   readonly simulate: boolean;
   readonly onThrottle: (kind: "throttle_up" | "throttle_down") => void;
 }
@@ -36,12 +33,10 @@ export interface CpuTick extends WriteGuards {
 /** The executor plans again after each write. More plans than this mean that planning does not converge. */
 const MAX_PLANS = 8;
 
-/** Executes the CPU plans of one tick. */
 export class CpuPlanExecutor {
   readonly handles: readonly BoardHandle[];
   readonly undone: string[] = [];
   contested: string | undefined;
-  /** What SIMULATE_ONLY would have done. */
   simulated: string | undefined;
   readonly #tick: CpuTick;
   readonly #enforcer: CapEnforcer;
@@ -213,7 +208,6 @@ const lost = ({ board }: BoardHandle) => ({ result: "error", message: `${board.i
 const watchedPower = ({ backend }: BoardHandle, cap: PackageCap): Watts =>
   backend.name === "http" && cap.count > 0 ? watts(cap.watts * cap.count) : cap.watts;
 
-/** The lowest known value. */
 export function lowestOf(values: readonly (Watts | undefined)[]): Watts | undefined {
   const known = values.filter((value): value is Watts => value !== undefined && !Number.isNaN(value));
   return known.length === 0 ? undefined : watts(Math.min(...known));

@@ -1,10 +1,8 @@
 import type { ControlResult } from "../../../core/api/index.ts";
 import { type WriteOutcome, worstFirst } from "../../../core/control/index.ts";
 
-/** Problems of a cap that need an administrator. */
 export const alarmReasons = ["CapNotEffective", "CapContested"] as const;
 
-/** The result of a tick for one device, as the status shows it. */
 export interface DeviceReport {
   /** rapl, hsmp, dvfs, nvml, http, …; none if no backend acts. */
   readonly backend: string;
@@ -12,7 +10,6 @@ export interface DeviceReport {
   readonly message: string;
   /** A problem that is also published as an Event, once, when it begins. */
   readonly alarm?: { readonly reason: (typeof alarmReasons)[number]; readonly note: string } | undefined;
-  /** True until the cap has held under load; absent without a cap. */
   readonly unproven?: boolean | undefined;
 }
 
@@ -22,9 +19,9 @@ export function combinedOutcome(outcomes: readonly WriteOutcome[]): WriteOutcome
   const messages = joinMessages(
     ...outcomes.filter(({ result }) => result === worst.result).map(({ message }) => message),
   );
-  return messages === "" ? { result: worst.result } : { result: worst.result, message: messages };
+  const isUnsettled = outcomes.some((outcome) => outcome.isUnsettled === true) && { isUnsettled: true as const };
+  return { result: worst.result, ...(messages !== "" && { message: messages }), ...isUnsettled };
 }
 
-/** Joins messages and leaves out empty and repeated ones. */
 export const joinMessages = (...parts: readonly (string | undefined)[]): string =>
   [...new Set(parts.filter((part) => part !== undefined && part !== ""))].join("; ");

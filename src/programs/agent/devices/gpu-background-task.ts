@@ -12,7 +12,6 @@ const RELEASE_TIMEOUT = milliseconds(6500);
 
 const NO_ANSWER = "the GPU driver has not answered yet";
 
-/** The GPU part of a tick. */
 export interface GpuTickResult {
   readonly power: NodePowerReadings;
   readonly gpu?: DeviceReport | undefined;
@@ -20,10 +19,7 @@ export interface GpuTickResult {
   readonly isLate?: true;
 }
 
-/**
- * Runs the GPU part of a tick with a timeout. A slow driver call continues in the background, and no other one starts before it
- * ends. Until then the status shows the last result.
- */
+/** Runs the GPU part of a tick with a timeout. A slow driver call goes on in the background, and no other one starts meanwhile. */
 export class GpuBackgroundTask {
   readonly #clock: Clock;
   readonly #onFirstAnswer: () => void;

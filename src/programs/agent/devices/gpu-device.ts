@@ -23,7 +23,6 @@ export interface GpuTick extends WriteGuards {
   /** The backends of the route, and the one in use with its boards. */
   readonly backends: readonly PowerCapBackend[];
   readonly found: BackendSelection;
-  /** How many GPUs the one board of an HTTP service stands for. */
   readonly count: number;
   readonly intent: CapIntent;
   readonly power: DevicePowerReading;
@@ -33,7 +32,6 @@ export interface GpuTick extends WriteGuards {
 /** Check, find a raised limit, set it again: more plans mean that planning does not converge. */
 const MAX_PLANS = 4;
 
-/** The state of one board during a tick. */
 interface BoardState {
   readonly handle: BoardHandle;
   board: GpuBoard;
@@ -41,7 +39,6 @@ interface BoardState {
   contested: string | undefined;
 }
 
-/** Enforces the cap on the GPUs of one node. */
 export class GpuDevice {
   readonly #enforcer: CapEnforcer;
 

@@ -1,19 +1,16 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import type { WriteOutcome } from "../../../core/control/index.ts";
 import type { Watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { PowerCapBackend } from "../../../platform/hardware/index.ts";
 import type { Journal, JournalEntry, JournalKey } from "../../../platform/journal/index.ts";
 
-/** The node whose boards an enforcer controls. */
 export interface BoardOwner {
   readonly node: string;
-  /** The current endpoint of the node's HTTP service. */
   readonly endpoint: () => string | undefined;
-  /** The boot id of this host; a reboot resets its limits. */
   readonly boot: string | undefined;
 }
 
-/** Boot id and time for a journal entry. */
 export const bootAndTime = (
   { boot }: BoardOwner,
   backend: string,
@@ -27,7 +24,6 @@ export const bootAndTime = (
 export const isSameLimit = (limit: number, expected: number): boolean =>
   Math.abs(limit - expected) <= Math.max(0.5, 0.005 * expected);
 
-/** The journal key of a board: on this host, or behind a node's HTTP endpoint. */
 export const journalKeyOf = ({ node, endpoint }: BoardOwner, backend: string, board: string): JournalKey =>
   backend === "http" ? { node, backend, endpoint: endpoint(), board } : { backend, board };
 
@@ -50,7 +46,6 @@ export async function limitLoweredByOthers(
   return limit !== undefined && limit < expected && !isSameLimit(limit, expected) ? limit : undefined;
 }
 
-/** The journal key as a map key. */
 export const journalKeyText = ({ backend, endpoint = "", board }: JournalKey): string =>
   `${backend} ${endpoint} ${board}`;
 
@@ -60,7 +55,7 @@ export async function saveOriginal(journal: Journal, entry: JournalEntry): Promi
     await journal.keep(entry);
     return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessageOf(error);
     return { result: "blocked", message: `${why}; nothing is capped until STATE_DIR can be written` };
   }
 }

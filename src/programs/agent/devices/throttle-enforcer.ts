@@ -15,7 +15,6 @@ import { SUPERSEDED } from "./cap-enforcer.ts";
 import { type BoardOwner, bootAndTime, journalKeyOf, saveOriginal } from "./original-limits.ts";
 import { ConflictingWriters, NOT_REASSERTED, WriteBackoff } from "./write-limits.ts";
 
-/** What may end or prevent a write. */
 export interface WriteGuards {
   /** Asked right before a write: whether the target of this tick is still the newest one. */
   readonly isCurrent: () => boolean;
@@ -44,7 +43,6 @@ export class ThrottleEnforcer {
   /** The state comes from the journal, and the throttle may not have been written yet. */
   #unconfirmed = false;
   readonly #conflicts: ConflictingWriters;
-  /** The conflict of this tick: another program lifted the throttle. */
   conflict: ThrottleConflict | undefined;
 
   constructor(owner: BoardOwner, journal: Journal, clock: Clock, settings: DvfsSettings) {
@@ -101,10 +99,7 @@ export class ThrottleEnforcer {
     return outcome;
   }
 
-  /**
-   * Writes the throttle again if another program lifted it or an earlier run never wrote it. A host backend writes only
-   * differences. Over HTTP the reported throttle is known already.
-   */
+  /** Writes the throttle again if another program lifted it, or an earlier run never wrote it. */
   async check(backend: ThrottleBackend, guards: WriteGuards): Promise<WriteOutcome> {
     const { throttlePct } = this.#dvfs;
     const known = backend.name === "http" && !this.#unconfirmed;
@@ -118,7 +113,6 @@ export class ThrottleEnforcer {
     return outcome;
   }
 
-  /** Restores the original frequency limits. */
   async restore(backend: ThrottleBackend, signal: AbortSignal): Promise<WriteOutcome> {
     const entry = this.#journal.get(this.#key(backend));
     if (entry !== undefined) {

@@ -8,10 +8,8 @@ import {
   truncated,
 } from "./discovered-hardware.ts";
 
-/** The kernel driver behind each backend. */
 const DRIVERS: Readonly<Record<string, string>> = { rapl: "intel_rapl", hsmp: "amd_hsmp" };
 
-/** The discovered CPUs in the form of the API. */
 export function cpuHardware({ facts, cpu: backends, noThrottle, noEnergy }: DiscoveredHardware): CpuHardware {
   const { cpu } = facts;
   const capping = backends.find(({ view }) => view.boards?.some(isUsable));
@@ -55,7 +53,6 @@ function landmarksOf({ cpu: { landmarks } }: HostFacts): NonNullable<CpuHardware
   };
 }
 
-/** The range that every package accepts; undefined if none reports one. */
 function capRange(boards: readonly CapBoard[]): CpuHardware["capRange"] | undefined {
   const usable = boards.filter(isUsable);
   const maxima = usable.map(({ device }) => device.max).filter(isPositive);
@@ -73,7 +70,6 @@ function qualityOf({ cpu: { model, sockets, isVirtual } }: HostFacts): NonNullab
   return model === undefined || sockets === undefined || isVirtual ? "heuristic" : "exact";
 }
 
-/** Why packages cannot be controlled, or only by DVFS. */
 function controlWarnings(
   backends: readonly DiscoveredBackend[],
   capping: DiscoveredBackend | undefined,

@@ -6,10 +6,8 @@ import { cpuHardware } from "./cpu-hardware.ts";
 import { type DiscoveredBackend, type DiscoveredHardware, publishableWarnings } from "./discovered-hardware.ts";
 import { gpuHardware } from "./gpu-hardware.ts";
 
-/** Where discovery reads a machine's hardware. */
 export interface DiscoverySources {
   readonly facts: () => HostFacts;
-  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
@@ -22,7 +20,6 @@ export interface DiscoveryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Discovers the hardware of a machine and which backends work on it. */
 export async function discoverHardware(
   sources: DiscoverySources,
   node: Node,
@@ -58,10 +55,7 @@ async function readBackend(backend: PowerCapBackend, signal: AbortSignal | undef
   return { name: backend.name, view, limits: new Map(known), powers };
 }
 
-/**
- * The hardware status to publish. It contains what was found on the machine. Labels only help to find the catalogue entry: a label
- * that is published as discovered would outlive its correction.
- */
+/** What was found on the machine. Labels only help to find the catalogue entry: published as discovered they would outlive it. */
 function hardwareStatus(discovered: DiscoveredHardware, node: Node, catalogue: Catalogue): NodeHardwareStatus {
   const { facts } = discovered;
   const found = { cpu: cpuHardware(discovered), gpu: gpuHardware(discovered.gpu) };
@@ -146,10 +140,7 @@ export function catalogueLimits(
   return { rated, max: watts(max) };
 }
 
-/**
- * Firmware may report an unrealistic maximum. It is corrected only here, at discovery: the operator and the extender use what is
- * published.
- */
+/** Firmware may report an unrealistic maximum. Only discovery corrects it: operator and extender use what is published. */
 function plausibleCpu(cpu: CpuHardware, { key, plausibleWattsPerSocket: limit }: CpuView): CpuHardware {
   const { capRange, warnings = [] } = cpu;
   const reported = capRange?.maxWattsPerSocket;

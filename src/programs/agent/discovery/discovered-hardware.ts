@@ -1,7 +1,6 @@
 import type { Watts } from "../../../core/units/index.ts";
 import type { BackendView, BoardPower, HostFacts } from "../../../platform/hardware/index.ts";
 
-/** What discovery found through one backend. */
 export interface DiscoveredBackend {
   readonly name: string;
   readonly view: BackendView;
@@ -10,13 +9,10 @@ export interface DiscoveredBackend {
   readonly powers: readonly BoardPower[];
 }
 
-/** Everything that was found on a machine, before it is matched with the catalogue. */
 export interface DiscoveredHardware {
   readonly facts: HostFacts;
   readonly cpu: readonly DiscoveredBackend[];
-  /** Why frequencies cannot be throttled; undefined if they can. */
   readonly noThrottle: string | undefined;
-  /** Why energy cannot be read; undefined if it can. */
   readonly noEnergy: string | undefined;
   readonly gpu: readonly DiscoveredBackend[];
 }
@@ -25,11 +21,9 @@ export interface DiscoveredHardware {
 const MAX_WARNINGS = 64;
 const MAX_WARNING_LENGTH = 1024;
 
-/** Warnings for the API: without empty, repeated or too long ones. */
 export const publishableWarnings = (warnings: readonly (string | undefined)[]): string[] =>
   [...new Set(warnings.filter((warning) => warning !== undefined && warning !== ""))]
     .map((warning) => String(warning).slice(0, MAX_WARNING_LENGTH))
     .slice(0, MAX_WARNINGS);
 
-/** A name cut to the length that the CRD schema allows. */
 export const truncated = (text: string, maxLength = 253): string => text.slice(0, maxLength);

@@ -65,7 +65,6 @@ function lowest(values: readonly (Watts | undefined)[]): Watts | undefined {
   return known.length === 0 ? undefined : watts(Math.min(...known));
 }
 
-/** The most frequent name; of several, the first one. */
 function mostFrequent<Name extends string>(names: readonly (Name | undefined)[]): Name | undefined {
   const counts = Map.groupBy(
     names.filter((name) => name !== undefined),

@@ -24,7 +24,6 @@ const GPU_TIMEOUT = milliseconds(1000);
 
 const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
 
-/** The last discovery. */
 interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;
@@ -36,7 +35,6 @@ interface FoundHardware {
   readonly withoutGpus?: boolean;
 }
 
-/** Discovers the host's hardware: at the start, every ten minutes, and when a backend starts or stops working. */
 export function hostDiscovery(
   name: string,
   machine: HostMachine,

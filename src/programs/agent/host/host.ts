@@ -7,11 +7,8 @@ import type {
   ThrottleBackend,
 } from "../../../platform/hardware/index.ts";
 
-/** The backends of the machine that the agent runs on. */
 export interface Host {
-  /** The boot id, if known. */
   readonly boot: string | undefined;
-  /** Backends that cap CPU packages, in order of preference. */
   readonly cpuCaps: readonly PowerCapBackend[];
   readonly throttle: ThrottleBackend;
   readonly energy: EnergyMeter;
@@ -20,27 +17,20 @@ export interface Host {
 }
 
 export interface DiscoverOptions {
-  /** Whether discovery may write limits back unchanged to prove that they can be set; false by default. */
   readonly mayWrite?: boolean;
   /** False skips the GPUs, whose driver may take half a minute to answer. */
   readonly gpus?: boolean;
 }
 
-/** A host that can also discover its hardware. */
 export interface HostMachine extends Host {
-  /**
-   * Discovers the hardware and what works on it; the node's labels are hints. With `mayWrite` it proves control by writing limits
-   * back unchanged.
-   */
+  /** The node's labels are hints. With `mayWrite` it proves control by writing limits back unchanged. */
   discover(node: Node | undefined, signal: AbortSignal, options?: DiscoverOptions): Promise<NodeHardwareStatus>;
   /** Reads off the event loop: one file may take 20 ms. Ask for `current` only while a throttle is in use. */
   frequencies(withCurrent: boolean): Promise<readonly PolicyFrequency[]>;
   close(): Promise<void>;
 }
 
-/** The backend in use, and its boards. */
 export interface BackendSelection {
-  /** The backend that has the boards; absent if none has any. */
   readonly backend?: PowerCapBackend | undefined;
   readonly boards: readonly CapBoard[];
   /** Why other backends have no boards. */

@@ -27,7 +27,6 @@ export type HostConfig = Pick<AgentConfig, "HOST_SYS_ROOT" | "HOST_PROC_ROOT" | 
 /** Floor for subcommands that never throttle. */
 const NO_FLOOR = 1;
 
-/** The host's sysfs and procfs. */
 export function hostRoots(config: HostConfig): { readonly sys: HostFiles; readonly proc: HostFiles } {
   const { HOST_SYS_ROOT: sys, HOST_PROC_ROOT: proc } = config;
   return {
@@ -49,13 +48,11 @@ function mountTableIn(proc: string): string | undefined {
 }
 
 export interface OpenHostOptions {
-  /** Whether STATE_DIR may be written; false for `joulie agent probe`. */
   readonly mayWrite?: boolean;
   /** Path of the HSMP device and the ioctl function; tests replace them. */
   readonly hsmp?: Omit<HsmpDeviceOptions, "clock">;
 }
 
-/** Opens the host's backends: files, libraries and tools. */
 export function openHost(
   config: HostConfig,
   { sys, proc }: { readonly sys: HostFiles; readonly proc: HostFiles },

@@ -27,7 +27,6 @@ import type { Intent } from "./target.ts";
 
 export interface NodeControlOptions {
   readonly node: string;
-  /** Absent in pool mode, where the agent's host is not the node it controls. */
   readonly host: Host | undefined;
   readonly journal: Journal;
   readonly http: HttpClient;
@@ -39,7 +38,6 @@ export interface NodeControlOptions {
   readonly onFirstGpuAnswer?: () => void;
 }
 
-/** What a tick read and did. */
 export interface NodeTick {
   readonly intent: Intent;
   readonly route: Route;
@@ -62,7 +60,6 @@ export interface TickInput {
   readonly isCurrent?: ((kind: DeviceKind) => boolean) | undefined;
 }
 
-/** Whether the node has HTTP services and none of them answered. */
 export const isUnresponsive = ({
   cpuService,
   gpuService,
@@ -153,12 +150,10 @@ export class NodeControl {
     return { intent, route, power, cpu, gpu, isComplete: isLate !== true };
   }
 
-  /** Whether the journal lists limits of the agent on this node. */
   get hasLimitsInForce(): boolean {
     return this.#entries().length > 0;
   }
 
-  /** The agent's limits in force with their originals. */
   get limitsInForce(): readonly JournalEntry[] {
     return this.#entries();
   }
@@ -241,10 +236,7 @@ export class NodeControl {
     });
   }
 
-  /**
-   * Restores limits that were set through a route that is no longer used, through that same route. With SIMULATE_ONLY no route
-   * is used: limits that an earlier, enforcing agent left in force are the only thing that it writes.
-   */
+  /** Restores limits of routes that are no longer used, through them. With SIMULATE_ONLY that is all that it writes. */
   async #restoreOldRoutes(kind: DeviceKind, route: Route, signal: AbortSignal): Promise<readonly StuckEntry[]> {
     const { settings } = this.#options;
     const entries = () => this.#entries().filter((entry) => kindOf(entry) === kind);

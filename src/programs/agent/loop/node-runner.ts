@@ -17,7 +17,6 @@ import type { NodeFacts, NodeFactsSource } from "../watch/node-facts.ts";
 import type { NodeControl, NodeTick } from "./node-control.ts";
 import { type Intent, intentOf } from "./target.ts";
 
-/** Returns the node's hardware for calculations, and the status to publish. */
 export type Discover = (
   facts: NodeFacts,
   routing: Routing,
@@ -117,7 +116,6 @@ export class NodeRunner {
     return tick;
   }
 
-  /** Reports the final status before the agent exits; `stuck` names the limits that could not be restored. */
   async reportStopped(restore: boolean, stuck: readonly string[] = []): Promise<void> {
     const { view, clock, reporter, hardware, settings, control } = this.#options;
     // A status write in progress would prevent the final one.
@@ -165,7 +163,6 @@ export class NodeRunner {
   }
 }
 
-/** The target of a NodeTwin that was carried out. */
 interface Receipt {
   readonly uid: string | undefined;
   readonly generation: number;
@@ -196,7 +193,6 @@ function refreshedAt({ spec, status }: NodeTwin): string | undefined {
   return spec.caps !== undefined && status?.powerMeasurement?.source === "agent" ? status.lastUpdated : undefined;
 }
 
-/** The status of a node whose agent has stopped. */
 function finalStatus(restore: boolean, stuck: readonly string[], setNone: boolean): Partial<DeviceStatus> {
   const noReadings = { power: undefined, cap: undefined, throttlePct: undefined };
   if (setNone)

@@ -19,10 +19,7 @@ export const maxShutdown: Milliseconds = milliseconds(
   Object.values(shutdownTimes).reduce<number>((sum, length) => sum + length, 0),
 );
 
-/**
- * Aborts a grace period after `signal`. A driver call that is aborted may keep running, and until it returns nothing can be
- * restored on that board. Most calls return within the grace period.
- */
+/** Aborts a grace period after `signal`: until an aborted driver call returns, nothing can be restored on its board. */
 export function abortAfterGrace(signal: AbortSignal, clock: Clock): AbortSignal {
   const forceStop = new AbortController();
   const wait = () => void clock.after(shutdownTimes.grace, () => forceStop.abort(signal.reason), { background: true });

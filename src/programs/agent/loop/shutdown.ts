@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../core/api/index.ts";
+import { type ErrorCode, errorMessageOf } from "../../../core/api/index.ts";
 import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import { type Clock, endsWithin } from "../../../platform/clock/index.ts";
@@ -8,7 +8,6 @@ import { shutdownTimes } from "./shutdown-times.ts";
 
 /** A busy driver rejects a restore and accepts it a moment later. */
 const BACKOFF = { first: milliseconds(250), longest: milliseconds(2000), jitter: 0.2 };
-/** Further nodes that the log line names. */
 const NAMED_NODES = 9;
 
 const NOT_RESTORED: ErrorCode = "JOULIE_E_NOT_RESTORED";
@@ -78,6 +77,6 @@ async function restoreProblems({ control }: NodeRunner, signal: AbortSignal): Pr
   try {
     return await control.release(signal);
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)];
+    return [errorMessageOf(error)];
   }
 }

@@ -19,19 +19,15 @@ export interface SingleNodeLoopOptions {
   readonly changes: ChangeLog;
   readonly metrics: AgentMetrics;
   readonly interval: Milliseconds;
-  /** Aborts a running tick, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
-  /** After each tick. */
   readonly onTick?: () => void;
 }
 
-/** Changes within this time lead to one tick. */
 const COALESCE = milliseconds(250);
 /** After this many intervals without a tick the loop counts as stalled. */
 const STALLED_INTERVALS = 5;
 const MIN_STALLED = 300_000;
 
-/** Runs the ticks of one node: every interval, and soon after its target changes. */
 export class SingleNodeLoop {
   readonly #options: SingleNodeLoopOptions;
   #wake = Promise.withResolvers<void>();
@@ -41,7 +37,6 @@ export class SingleNodeLoop {
     this.#options = options;
   }
 
-  /** Requests a tick soon. */
   request(): void {
     this.#wake.resolve();
   }
@@ -51,7 +46,6 @@ export class SingleNodeLoop {
     return stalledFor(this.#lastTick, clock, interval);
   }
 
-  /** Runs until the signal; then waits for a running tick. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, runner, metrics, changes, log, interval, forceStop, onTick } = this.#options;
     while (!signal.aborted) {

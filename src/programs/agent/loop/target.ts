@@ -2,11 +2,8 @@ import type { NodePowerProfile, NodeTwin, PowerTarget } from "../../../core/api/
 import { isTwinOf, pinFrom } from "../../../core/policy/index.ts";
 import { formatDuration, type Instant, type Milliseconds, percent } from "../../../core/units/index.ts";
 
-/** What the API server says about a node's target. */
 export interface TargetFacts {
-  /** False until all watches have synced; until then the other fields mean nothing. */
   readonly synced: boolean;
-  /** The Node; absent if Joulie does not manage it. */
   readonly node?: { readonly metadata: { readonly name: string; readonly uid: string } } | undefined;
   readonly twin?: NodeTwin | undefined;
   readonly profile?: NodePowerProfile | undefined;
@@ -34,23 +31,16 @@ interface Published {
 /** The operator's default eco cap, for an agent that has never seen an eco target. */
 const DEFAULT_ECO = percent(60);
 
-/** What the agent itself knows about a node. */
 interface AgentKnowledge {
   readonly now: Instant;
   /** Time since the last contact with the API server. */
   readonly silence: Milliseconds;
-  /** Whether limits of the agent are in force. */
   readonly holds: boolean;
-  /** The last eco target that the node had. */
   readonly lastEco: PowerTarget | undefined;
-  /** Why the global stop switch is on; undefined if it is off. */
   readonly stopped: string | undefined;
 }
 
-/**
- * Decides what to do with a node: by the global stop switch, by its published target, and without contact to the API server by
- * TARGET_LEASE.
- */
+/** By the stop switch, the published target, and without contact to the API server by TARGET_LEASE. */
 export function intentOf(
   facts: TargetFacts,
   { now, silence, holds, lastEco, stopped }: AgentKnowledge,
@@ -73,10 +63,7 @@ export function intentOf(
     : { kind: "enforce", ...published };
 }
 
-/**
- * The target of a node: the spec of its NodeTwin, which the operator's guard has approved. A user's NodePowerProfile counts only
- * while there is no NodeTwin, and until its pin ends.
- */
+/** The spec of its NodeTwin, which the guard approved; a user's NodePowerProfile only while there is no NodeTwin. */
 export function publishedTarget({ node, twin, profile }: TargetFacts, now: Instant): Published | undefined {
   if (node === undefined) return undefined;
   if (twin !== undefined && isTwinOf(node, twin)) return { target: twin.spec, from: "NodeTwin" };

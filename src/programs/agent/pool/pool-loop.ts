@@ -32,33 +32,25 @@ export interface PoolLoopOptions {
   readonly metrics: AgentMetrics;
   readonly events: CapEventPublisher;
   readonly interval: Milliseconds;
-  /** Aborts running ticks, a grace period after the loop is stopped. */
   readonly forceStop: AbortSignal;
 }
 
-/** Number of ticks that run at once. */
 const PARALLEL = 64;
 /** After this time a tick no longer counts as one of them, so that slow nodes do not delay the others. */
 const SLOW_AFTER = milliseconds(500);
-/** Limit for all running ticks, slow ones included. */
 const MAX_OPEN = 2048;
 const COALESCE = milliseconds(250);
 
 interface Slot {
   readonly runner: NodeRunner;
   timer: Timer | undefined;
-  /** Queued or running. */
   busy: boolean;
   /** Requested while it was busy. */
   again: boolean;
-  /** Consecutive ticks without an answer. */
   silent: number;
 }
 
-/**
- * Runs the ticks of thousands of nodes: each node at its own time within the interval, a bounded number at once, and without
- * waiting for nodes that do not answer.
- */
+/** Runs the ticks of thousands of nodes, each at its own time within the interval, without waiting for nodes that do not answer. */
 export class PoolLoop {
   readonly #options: PoolLoopOptions;
   readonly #slots = new Map<string, Slot>();
@@ -100,7 +92,6 @@ export class PoolLoop {
     });
   }
 
-  /** Runs until the signal; then waits for running ticks. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ioClock, interval, changes, forceStop } = this.#options;
     try {
@@ -255,7 +246,6 @@ export class PoolLoop {
     }
   }
 
-  /** The wait after a tick that began at `started`. */
   #waitAfter({ silent, runner }: Slot, started: MonotonicInstant): Milliseconds {
     const { clock, interval, random, metrics } = this.#options;
     const now = clock.monotonic();
@@ -274,16 +264,12 @@ const MAX_INTERVALS = 16;
 const MAX_WAIT = 300_000;
 const JITTER = 0.2;
 
-/**
- * Time from `from` to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out again after
- * a change for all nodes made all of them tick at once.
- */
+/** Time to the node's next tick. Each node has a fixed offset within the interval, so that ticks spread out. */
 export function untilNextTick(name: string, interval: Milliseconds, from: MonotonicInstant): Milliseconds {
   const offset = shareOf(name) * interval;
   return milliseconds(Math.max(0, offset + Math.ceil((from - offset) / interval) * interval - from));
 }
 
-/** Wait after `silent` consecutive ticks without an answer. */
 function retryDelay(silent: number, interval: Milliseconds, random: RandomSource): Milliseconds {
   const longest = milliseconds(Math.min(MAX_INTERVALS * interval, Math.max(interval, MAX_WAIT)));
   return backoffDelay(silent + 1, { first: interval, longest, jitter: JITTER }, random);

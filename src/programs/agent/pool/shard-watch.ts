@@ -103,7 +103,6 @@ export class ShardWatch implements NodeFactsSource {
     };
   }
 
-  /** Whether a node of this name belongs to this shard. */
   ownsNode(name: string): boolean {
     return shardOf(name, this.#options.shards) === this.#options.shard;
   }

@@ -1,54 +1,8 @@
 import { Ansis } from "ansis";
-import type { Percent, Watts } from "../../../core/units/index.ts";
+import type { Percent } from "../../../core/units/index.ts";
 import { printable } from "../../../platform/log/index.ts";
+import type { Probe } from "./probe-machine.ts";
 
-/** The result of `joulie agent probe`. */
-export interface Probe {
-  readonly cpu: {
-    readonly model?: string | undefined;
-    readonly vendor?: string | undefined;
-    readonly sockets?: number | undefined;
-    readonly cores?: number | undefined;
-    readonly driver?: string | undefined;
-    readonly catalogue: string;
-  };
-  readonly memoryBytes?: number | undefined;
-  readonly backends: readonly BackendProbe[];
-  readonly throttle: {
-    readonly name: string;
-    readonly absent?: string | undefined;
-    readonly policies: number;
-    /** The frequency at full throttle. */
-    readonly lowestKHz: number;
-  };
-  readonly energy: {
-    readonly zones: readonly { readonly zone: string; readonly watts?: Watts | undefined }[];
-    readonly missing?: string | undefined;
-  };
-  readonly warnings: readonly string[];
-}
-
-export interface BackendProbe {
-  readonly name: string;
-  readonly kind: "cpu" | "gpu";
-  readonly absent?: string | undefined;
-  readonly boards: readonly BoardProbe[];
-}
-
-export interface BoardProbe {
-  readonly id: string;
-  readonly model?: string | undefined;
-  readonly min?: Watts | undefined;
-  readonly max?: Watts | undefined;
-  readonly limit?: Watts | undefined;
-  readonly watts?: Watts | undefined;
-  /** The cap that the requested percentage would set. */
-  readonly wouldSet: string;
-  readonly problem?: string | undefined;
-  readonly warnings: readonly string[];
-}
-
-/** The probe as text. */
 export function probeText(
   probe: Probe,
   requested: { readonly CPU_PCT: Percent; readonly GPU_PCT: Percent },
@@ -93,7 +47,7 @@ const readable = (probe: Probe): Probe =>
     typeof value === "string" ? printable(value) : value,
   ) as Probe;
 
-function backendLines({ name, absent, boards }: BackendProbe, ansis: Ansis): string[] {
+function backendLines({ name, absent, boards }: Probe["backends"][number], ansis: Ansis): string[] {
   if (absent !== undefined) return [`  ${name.padEnd(12)}${ansis.yellow("absent")}: ${absent}`];
   return boards.flatMap(({ id, model, min, max, limit, watts, wouldSet, problem, warnings }) => [
     `  ${name.padEnd(12)}${[id, model].filter((part) => part !== undefined).join(" ")}`,

@@ -3,7 +3,7 @@ import { hardwareView } from "../../../core/inventory/index.ts";
 import { milliseconds, percent, watts } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { FakeMachine } from "../testing/fake-machine.ts";
-import { probeMachine } from "./probe.ts";
+import { probeMachine } from "./probe-machine.ts";
 import { probeText } from "./probe-text.ts";
 
 describe("joulie agent probe", () => {

@@ -5,7 +5,6 @@ import { alarmReasons } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import { definitions } from "./metrics.ts";
 
-/** The agent's Prometheus metrics. */
 export class AgentMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #series;

@@ -9,7 +9,6 @@ type Device = "cpu" | "gpu";
 /** Publishes Kubernetes Events about a node's caps, one when a problem begins. */
 export class CapEventPublisher {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** The last state of each device, by node. */
   readonly #states = new Map<string, Readonly<Record<Device, string>>>();
 
   constructor(recorder: Pick<EventRecorder, "record">) {

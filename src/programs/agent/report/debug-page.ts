@@ -1,6 +1,5 @@
 import type { NodeRunner } from "../loop/node-runner.ts";
 
-/** `/debug/node`: the last tick of a node with all reasons. */
 export function nodeDebugPage(runner: NodeRunner): unknown {
   const { name, last, routing, hardware, control } = runner;
   if (last === undefined) return { name, ticked: false };

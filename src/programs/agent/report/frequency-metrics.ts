@@ -7,7 +7,6 @@ import type { AgentMetrics } from "./agent-metrics.ts";
 /** Without a throttle the maxima do not change, so the hundreds of files are read rarely. */
 const REFRESH_INTERVAL = milliseconds(60_000);
 
-/** Updates the frequency metrics after a tick; current frequencies only while a throttle is in use. */
 export function frequencyMetrics(
   machine: HostMachine,
   runner: NodeRunner,

@@ -7,6 +7,7 @@ import {
 } from "../../../core/api/index.ts";
 import {
   elapsed,
+  isoTime,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -26,18 +27,15 @@ export interface HardwareReporterOptions {
   readonly changes: ChangeLog;
   /** Whether NodeHardware is watched, so that no GET is needed. */
   readonly watched: boolean;
-  /** Whether an object may be published for the first time now. */
   readonly firstWrites: Pick<CallLimit, "tryTake">;
 }
 
 /** Hardware rarely changes; a slow heartbeat shows that the agent still looks at it. */
 const HEARTBEAT = milliseconds(1_800_000);
 const SPREAD = 0.3;
-/** Minimum wait after a failed write. */
 const RETRY_AFTER = milliseconds(30_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true } as const;
 
-/** Publishes a node's hardware on change and as a slow heartbeat. */
 export class HardwareReporter {
   readonly #options: HardwareReporterOptions;
   /** Undefined until it is known what is published. */
@@ -108,7 +106,7 @@ export class HardwareReporter {
       });
       await client.apply(resources.nodeHardwares, { name }, { ...object }, { ...CALL, force: true });
     }
-    const updatedAt = new Date(clock.now()).toISOString();
+    const updatedAt = isoTime(clock.now());
     const { metadata: _, ...found } = validateForWrite(nodeHardwareKind, {
       metadata: { name },
       status: { ...status, updatedAt },

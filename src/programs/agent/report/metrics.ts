@@ -8,11 +8,10 @@ export const definitions = {
     labels: ["node", "mode"],
     states: ["none", "rapl", "dvfs"],
   }),
-  capWatts: gauge(
-    "joulie_policy_cap_watts",
-    "The CPU cap of the target in watts per package, by the policy that requested it.",
-    ["node", "policy"],
-  ),
+  capWatts: gauge("joulie_policy_cap_watts", "The CPU cap of the target in watts per package, by policy.", [
+    "node",
+    "policy",
+  ]),
   energy: gauge("joulie_rapl_energy_uj", "The package's energy counter in microjoules; it wraps around.", [
     "node",
     "zone",
@@ -40,7 +39,7 @@ export const definitions = {
   actions: counter("joulie_dvfs_actions_total", "Changes of the throttle by the DVFS controller.", ["node", "action"]),
   currentFrequency: gauge(
     "joulie_dvfs_cpu_cur_freq_khz",
-    "Current frequency of a cpufreq policy's first CPU, in kilohertz; read only while throttling.",
+    "Current frequency of a cpufreq policy while throttling, in kilohertz.",
     ["node", "cpu"],
   ),
   maximumFrequency: gauge("joulie_dvfs_cpu_max_freq_khz", "Maximum frequency of a cpufreq policy, in kilohertz.", [
@@ -54,14 +53,14 @@ export const definitions = {
     "node",
     "device",
   ]),
-  alarm: gauge(
-    "joulie_cap_alarm",
-    "1 while a cap is not effective (CapNotEffective) or another program keeps changing it (CapContested), else 0.",
-    ["node", "device", "reason"],
-  ),
+  alarm: gauge("joulie_cap_alarm", "1 while a cap is not effective or another program keeps changing it, else 0.", [
+    "node",
+    "device",
+    "reason",
+  ]),
   skipped: counter(
     "joulie_agent_nodes_skipped_total",
-    "Skipped node ticks: the previous one was still running (pending), or the node's endpoint did not answer (silent).",
+    "Skipped ticks: the one before still ran (pending), or nothing answered (silent).",
     ["reason"],
   ),
   ticks: metric({

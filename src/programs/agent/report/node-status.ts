@@ -13,7 +13,6 @@ import type { DeviceReport } from "../devices/device-report.ts";
 import type { NodeTick } from "../loop/node-control.ts";
 import type { DevicePowerReading } from "../telemetry/node-power.ts";
 
-/** The published status of one device. */
 export interface DeviceStatus {
   readonly backend: string;
   readonly result: ControlResult;
@@ -26,7 +25,6 @@ export interface DeviceStatus {
 export interface NodeStatus {
   readonly cpu: DeviceStatus;
   readonly gpu?: DeviceStatus | undefined;
-  /** When the readings were taken. */
   readonly at: Instant;
   /** The receipt: the generation of the newest target that was carried out. */
   readonly generation?: number | undefined;
@@ -95,10 +93,7 @@ const NEAREST = 0.5;
 /** A write is not repeated for a slot this close. Above NEAREST: otherwise ticks that drift across the limit would write twice. */
 const ALREADY_WRITTEN = 0.75;
 
-/**
- * Whether an unchanged status must be written now: this is the tick of the node's slot, or at the next tick the status would be
- * older than `agentHeartbeat`. Slots are as many ticks apart as fit into it.
- */
+/** Whether this is the tick of the node's slot, or the status would be older than `agentHeartbeat` at the next tick. */
 export function isHeartbeatDue(node: string, published: NodeStatus, next: NodeStatus, interval: Milliseconds): boolean {
   if (next.at - published.at + interval > agentHeartbeat) return true;
   const period = milliseconds(Math.floor(agentHeartbeat / interval) * interval);

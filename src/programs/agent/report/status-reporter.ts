@@ -8,7 +8,7 @@ import {
   validateForWrite,
 } from "../../../core/api/index.ts";
 import { fnv1a32 } from "../../../core/control/index.ts";
-import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import { elapsed, isoTime, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
@@ -32,16 +32,13 @@ const PROFILE_HEARTBEATS = 10;
 /** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
 const SPREAD = 60_000;
 
-/** The status last written to an object. */
 interface WrittenStatus {
   readonly uid: string;
   readonly status: NodeStatus;
 }
 
-/** The NodeTwin that a status belongs to. */
 export interface ReportedTwin {
   readonly uid: string;
-  /** While the node wakes: since when. */
   readonly wake?: string | undefined;
   /** If the agent may refresh it: its `lastUpdated`. */
   readonly refreshedAt?: string | undefined;
@@ -53,7 +50,6 @@ export class StatusReporter {
   #twin: WrittenStatus | undefined;
   /** The NodeTwin that was told that the agent is there. */
   #announced: string | undefined;
-  /** The wake after which the status was written. */
   #wake: string | undefined;
   #profile: WrittenStatus | undefined;
   readonly #seen = new Map<string, MonotonicInstant>();
@@ -65,10 +61,7 @@ export class StatusReporter {
     this.#options = options;
   }
 
-  /**
-   * `twin` is undefined if the node has no NodeTwin. A node that wakes gets its pods only after a new report, so one is written even
-   * if nothing has changed.
-   */
+  /** A node that wakes gets its pods only after a new report, so one is written even if nothing has changed. */
   report(status: NodeStatus, twin: ReportedTwin | undefined, routing: Routing): void {
     const { node, interval } = this.#options;
     const isAwaited = twin?.wake !== undefined && twin.wake !== this.#wake;
@@ -85,10 +78,7 @@ export class StatusReporter {
     this.#markSuperseded(routing);
   }
 
-  /**
-   * Makes sure that the NodeTwin has a report of this agent: if there is none, that it is there and has carried out no target
-   * yet. Returns whether there is one.
-   */
+  /** Reports that the agent is there and has carried out no target yet, if it has not. Returns whether it has. */
   async announce(uid: string): Promise<boolean> {
     await this.stop();
     if (uid === this.#announced || uid === this.#twin?.uid) return true;
@@ -100,7 +90,6 @@ export class StatusReporter {
     return uid === this.#announced;
   }
 
-  /** Waits for writes in progress. */
   async stop(): Promise<void> {
     await Promise.all(this.#writing.values());
   }
@@ -136,20 +125,14 @@ export class StatusReporter {
     });
   }
 
-  /**
-   * The time to write to `lastUpdated` for the operator; undefined if the twin has a newer one. It may be late and set the time
-   * back a little: then it is still a time at which the twin was current.
-   */
+  /** The time to write to `lastUpdated` for the operator, if it is newer. It may be late: the twin was current then. */
   #newerThan(refreshedAt: string | undefined): string | undefined {
     const aliveAt = this.#options.aliveAt();
     if (!this.#mayRefresh || aliveAt === undefined || refreshedAt === undefined) return undefined;
     return Date.parse(aliveAt) > Date.parse(refreshedAt) ? aliveAt : undefined;
   }
 
-  /**
-   * A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. What a report leaves
-   * out of its own fields is null.
-   */
+  /** A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. */
   async #patchTwin(status: Readonly<Record<string, unknown>>): Promise<void> {
     const { client, node: name } = this.#options;
     await client.mergePatch(resources.nodeTwins, { name }, { status }, CALL);
@@ -249,7 +232,7 @@ const outcome = ({ backend, result, message }: DeviceStatus, { at }: NodeStatus)
   backend,
   result,
   message,
-  updatedAt: new Date(at).toISOString(),
+  updatedAt: isoTime(at),
 });
 
 const twinReport = (device: DeviceStatus, status: NodeStatus): TwinControlReport => ({

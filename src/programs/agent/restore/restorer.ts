@@ -14,7 +14,6 @@ import { THROTTLE_BOARD } from "../devices/throttle-enforcer.ts";
 import type { Host } from "../host/host.ts";
 
 export interface RestorerOptions {
-  /** Absent in pool mode. */
   readonly host: Host | undefined;
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -45,9 +44,7 @@ export class Restorer {
     return caps.restore(board, original, signal);
   }
 
-  /**
-   * Whether a reboot has reset the board: the boot id differs and the agent's limit is gone. A kexec keeps the limit.
-   */
+  /** Whether the boot id differs and the agent's limit is gone. A kexec keeps the limit. */
   async isReset(entry: JournalEntry, signal: AbortSignal): Promise<boolean> {
     if (!this.isOfAnotherBoot(entry)) return false;
     const { limit } = (await this.#capsOf(entry)?.limit(entry.board, signal)) ?? {};

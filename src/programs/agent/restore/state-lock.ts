@@ -50,7 +50,6 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
 interface TriedLock {
   /** Absent if a running agent holds the lock, or if locking failed. */
   readonly lock?: FolderLock | undefined;
-  /** Why locking failed. */
   readonly failed?: string;
 }
 

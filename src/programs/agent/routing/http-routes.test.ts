@@ -461,6 +461,38 @@ describe("a command that got no answer", () => {
     await harness.until(() => !harness.disk.boards.includes("packages"));
   });
 
+  it.each(["rapl", "auto"])(
+    "X-123 may be carried out late although the caps of performance are a limit as well, in mode %s",
+    async (mode) => {
+      Object.assign(service.node("a"), { power: 300, capWatts: 1200 });
+      await harness.route("own", route(mode));
+      const performance = { profile: "performance", cpu: { packagePowerCapWatts: 400 } };
+      await harness.target("a", performance);
+      start();
+      await statusWith("applied");
+      service.isHolding = true;
+      await harness.target("a", { cpu: { packagePowerCapWatts: 240 } });
+      await harness.until(() => service.held.length > 0);
+      await harness.advance(3);
+      service.isHolding = false;
+      const sent = service.commands.length;
+      await harness.target("a", performance);
+      await harness.until(() => service.commands.slice(sent).some(({ capWatts }) => capWatts === 400));
+      await harness.until(isUnsettled);
+      const isConfirmed = async () => {
+        const { cpu, observedGeneration } = (await harness.controlStatus()) ?? {};
+        return observedGeneration === 3 && cpu?.result === "applied";
+      };
+      expect(await isConfirmed()).toBe(false);
+      service.carryOutHeld();
+      expect(service.node("a").capWatts).toBe(240);
+      await harness.until(() => service.node("a").capWatts === 400);
+      await harness.advanceInSteps(100);
+      await harness.until(isConfirmed);
+      expect(service.node("a").capWatts).toBe(400);
+    },
+  );
+
   it("X-123 stays in the journal if the agent stops, so that the next one lifts it again", async () => {
     const agent = await untilTimeout();
     await agent.stop();

@@ -20,7 +20,6 @@ interface HttpControlRoute {
   readonly throttle: HttpThrottleBackend;
 }
 
-/** The HTTP control backends of a node, for its current route. */
 export class HttpRoutes {
   readonly #node: string;
   readonly #http: HttpClient;
@@ -45,14 +44,12 @@ export class HttpRoutes {
     return this.#gpu;
   }
 
-  /** Applies the current route, and what is known about the devices behind it. */
   update({ cpuControl, gpuControl }: Route, view: HardwareView, { cpuService, gpuService }: PowerWithoutGpus): void {
     this.#devices = { cpu: cpusOf(view, cpuService), gpu: gpusOf(view, gpuService) };
     this.#cpu = this.#way("cpu", cpuControl, this.#cpu);
     this.#gpu = this.#way("gpu", gpuControl, this.#gpu);
   }
 
-  /** Whether a journal entry belongs to the current endpoint. */
   isCurrent({ board, endpoint }: JournalEntry): boolean {
     const way = board === "gpus" ? this.#gpu : this.#cpu;
     return way !== undefined && way.endpoint === endpoint;

@@ -8,7 +8,6 @@ import type {
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { type EndpointAccess, fillUrl, TelemetryError } from "../../../platform/telemetry/index.ts";
 
-/** Where the power readings of a device come from. */
 export type SourceRoute =
   | { readonly type: "none" | "host" }
   | { readonly type: "http"; readonly endpoint: string; readonly timeout: Milliseconds }
@@ -23,7 +22,6 @@ interface UnusableRoute {
   readonly notAllowed?: true;
 }
 
-/** How a device is controlled. */
 export type ControlRoute<Mode extends string = CpuControlMode | GpuControlMode> =
   | { readonly type: "none" }
   | { readonly type: "host"; readonly mode: Mode }
@@ -38,12 +36,10 @@ export interface Route {
 }
 
 export interface RoutingSettings {
-  /** The route of the TELEMETRY_* variables; the host by default. */
   readonly variables: Route;
   readonly timeout: Milliseconds;
   /** Which endpoints the agent may call: the authors of profiles are not trusted. */
   readonly access: EndpointAccess;
-  /** False in pool mode, where the agent's host is not the node it controls. */
   readonly mayUseHost: boolean;
 }
 
@@ -57,10 +53,7 @@ export interface Routing {
 
 const POOL_HAS_NO_HOST = "an agent in pool mode never touches its own host: give the node a route over http";
 
-/**
- * Resolves the node's routes: its own profile, else the cluster's, else the variables, separately for each of the four subjects.
- * A route that is named and cannot be used is blocked. The agent does not fall back to a route that was not requested.
- */
+/** Its own profile, else the cluster's, else the variables, per subject. A named route that is unusable is blocked. */
 export function routingOf(node: string, profiles: readonly TelemetryProfile[], settings: RoutingSettings): Routing {
   const own = byAge(profiles, "node", node);
   const cluster = byAge(profiles, "cluster", node);
@@ -97,7 +90,6 @@ export function routingOf(node: string, profiles: readonly TelemetryProfile[], s
   };
 }
 
-/** Sorted by age, oldest first, then by name. */
 function byAge(profiles: readonly TelemetryProfile[], scope: TelemetryScope, node: string): TelemetryProfile[] {
   return profiles
     .filter(({ spec: { target } }) => target.scope === scope && (scope === "cluster" || target.nodeName === node))
@@ -142,7 +134,6 @@ function sourceRoute({ type, http, prometheus }: TelemetrySource, { timeout }: R
   return { type };
 }
 
-/** `controls.cpu` or `controls.gpu` of a TelemetryProfile. */
 interface ControlSpec<Mode extends string> {
   readonly type: "none" | "host" | "http";
   readonly http?:

@@ -25,14 +25,11 @@ import {
 import type { BackendSelection } from "../host/host.ts";
 import type { Route, SourceRoute } from "../routing/routing.ts";
 
-/** The power readings of one tick. */
 export interface NodePowerReadings {
   readonly cpu: DevicePowerReading;
   readonly gpu: DevicePowerReading;
-  /** Caps and throttle as the CPU and GPU telemetry services report them. */
   readonly cpuService?: HttpReading | undefined;
   readonly gpuService?: HttpReading | undefined;
-  /** The host's energy counters, for the metrics. */
   readonly zones: readonly ZonePower[];
 }
 
@@ -41,18 +38,14 @@ export type PowerWithoutGpus = Omit<NodePowerReadings, "gpu">;
 
 export interface ZonePower extends EnergyZoneSample {
   readonly power?: Watts | undefined;
-  /** Time of the previous sample. */
   readonly from?: MonotonicInstant | undefined;
 }
 
 export interface DevicePowerReading {
-  /** Sum over all packages or boards. */
   readonly total?: Watts | undefined;
   /** Power per board, if each one is read separately. */
   readonly boards: ReadonlyMap<string, Watts>;
-  /** Start of the period that the reading covers. */
   readonly since: MonotonicInstant;
-  /** Why there is no reading. */
   readonly missing?: string | undefined;
 }
 
@@ -64,7 +57,6 @@ export interface NodePowerMeterOptions {
   readonly clock: Clock;
 }
 
-/** Reads the power of one node through its route. */
 export class NodePowerMeter {
   readonly #options: NodePowerMeterOptions;
   readonly #before = new Map<string, EnergyCounterSample>();

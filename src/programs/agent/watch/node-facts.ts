@@ -8,7 +8,6 @@ import {
 import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Change, KubeObject } from "../../../platform/kube/index.ts";
 
-/** The fields of a Node that the agent uses. */
 export interface ProjectedNode extends Node {
   readonly metadata: {
     readonly name: string;
@@ -17,7 +16,6 @@ export interface ProjectedNode extends Node {
   };
 }
 
-/** What the watched API objects say about one node. */
 export interface NodeFacts {
   /** Whether all watches have synced once. Until then the other fields mean nothing. */
   readonly synced: boolean;

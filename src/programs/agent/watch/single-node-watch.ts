@@ -9,12 +9,12 @@ import {
   type TelemetryProfile,
   telemetryProfileKind,
 } from "../../../core/api/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
-  type KubeClient,
+  type KubeIo,
   missingDefinition,
   Reflector,
   type ReflectorOptions,
@@ -24,7 +24,6 @@ import {
   type StopSwitch,
   unreadOf,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import {
   type NodeFacts,
   type NodeFactsSource,
@@ -35,15 +34,11 @@ import {
   type WatchedObject,
 } from "./node-facts.ts";
 
-export interface WatchOptions {
-  readonly client: KubeClient;
+export interface WatchOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** How long a watch may be silent before the reflector replaces it. */
   readonly idleLimit?: Milliseconds | undefined;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;
-  /** Called when the node's target or route may have changed; undefined means all nodes. */
   readonly onSpecChange: (node: string | undefined) => void;
 }
 
@@ -52,7 +47,6 @@ const RETRY_INTERVAL = milliseconds(5000);
 
 const MISSING_CRD: ErrorCode = "JOULIE_E_MISSING_CRD";
 
-/** Watches the objects of one node only, so memory does not grow with the cluster. */
 export class SingleNodeWatch implements NodeFactsSource {
   readonly #name: string;
   readonly #options: WatchOptions;
@@ -174,7 +168,6 @@ export class SingleNodeWatch implements NodeFactsSource {
   }
 }
 
-/** Watches objects and reports changes of their specs; `nodeOf` names the node that a change is about. */
 export function reflectSpecs<Value extends WatchedObject, Index extends string = never>(
   { client, clock, random, log, idleLimit, onSpecChange }: WatchOptions,
   own: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,

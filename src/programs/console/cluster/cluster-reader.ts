@@ -1,6 +1,7 @@
 import {
   annotations,
   apiGroup,
+  errorMessageOf,
   kinds,
   type Node,
   type NodeHardware,
@@ -56,10 +57,7 @@ export interface ClusterReading {
   readonly nodeSelector?: string | undefined;
 }
 
-/**
- * Reads everything that reports are made of. Nodes must be readable; all other kinds may be missing or forbidden, which is
- * reported in `installation.unreadable`.
- */
+/** Reads everything that reports are made of. Nodes must be readable; the rest may be missing, as `unreadable` says. */
 export async function readCluster({ client, clock, namespace, nodeSelector }: ClusterReading): Promise<ClusterObjects> {
   const unreadable: string[] = [];
   const missing = new Set<string>();
@@ -142,11 +140,9 @@ export function requireKinds(objects: ClusterObjects, kinds: readonly ClusterKin
   );
 }
 
-/** Why objects of a kind are unknown, in words. */
 export const whyUnknown = ({ pending = [] }: ClusterObjects, kind: ClusterKind): string =>
   pending.includes(kind) ? "they are not read yet" : "they cannot be listed; see joulie doctor";
 
-/** `onUnreadable` is called for each part that cannot be read. It may throw to give up. */
 export async function readInstallation(
   client: KubeClient,
   namespace: string,
@@ -201,8 +197,6 @@ function workloadOf(workload: WorkloadObject, kind: WorkloadKind): InstalledWork
     version: image.includes("@") ? undefined : /:([^/:]+)$/.exec(image)?.[1],
   };
 }
-
-export const errorMessageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const ALLOWED_SKEW = milliseconds(60_000);
 

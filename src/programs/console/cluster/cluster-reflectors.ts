@@ -15,30 +15,23 @@ import {
   readAs,
 } from "../../../core/api/index.ts";
 import type { ClusterKind, ClusterObjects } from "../../../core/report/index.ts";
-import type { Instant, RandomSource } from "../../../core/units/index.ts";
+import type { Instant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   type Resource,
   resources,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 
-export interface ClusterReflectorsOptions {
-  readonly client: KubeClient;
+export interface ClusterReflectorsOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
-  /** Which nodes; all by default. */
   readonly nodeSelector?: string | undefined;
   /** Which labels of a node are kept; all by default. */
   readonly labelsOf?: (labels: Labels) => Labels;
-  /** Called when the API server refuses a kind or does not have it. */
   readonly onRefused?: (kind: ClusterKind) => void;
-  /** Called with the names of nodes whose objects changed, except pods. */
   readonly onChange?: (changes: readonly Change<unknown>[]) => void;
   readonly onPodChange?: (changes: readonly Change<Pod>[]) => void;
 }
@@ -103,7 +96,6 @@ export class ClusterReflectors {
     return this.#byKind[kind];
   }
 
-  /** Its first list is awaited. */
   isPending(kind: ClusterKind): boolean {
     const { hasSynced, isRefused } = this.#byKind[kind];
     return !hasSynced && !isRefused;
@@ -136,7 +128,6 @@ export const boundNodeOf = ({ spec }: Pod): string | undefined => spec.nodeName 
 
 const LIVE_PODS = { fieldSelector: "status.phase!=Succeeded,status.phase!=Failed" } as const;
 
-/** A Node with the fields that reports read. */
 export interface ReportedNode extends Node {
   readonly metadata: Node["metadata"] & { readonly uid: string; readonly labels: Labels };
 }

@@ -13,7 +13,6 @@ import { type ConsoleContext, ConsoleError } from "../context.ts";
 export const INSTALLED = "app.kubernetes.io/name=joulie";
 export const COMPONENT = "app.kubernetes.io/component";
 export const OPERATOR_LEASE = "joulie-operator";
-/** All kinds that a program may be installed as, and where the API server has them. */
 export const workloadResources = {
   Deployment: resources.deployments,
   DaemonSet: resources.daemonSets,
@@ -41,7 +40,6 @@ interface WorkloadContainer {
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
 }
 
-/** The programs of this kind, or only one of them. */
 export async function listWorkloads(
   client: KubeClient,
   namespace: string,
@@ -58,7 +56,6 @@ export function variablesOf({ spec }: WorkloadObject): Readonly<Record<string, s
   return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 }
 
-/** Whether a pod or a node says that it is ready. */
 export const hasReadyCondition = ({ status }: WithConditions): boolean =>
   status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 
@@ -66,14 +63,10 @@ interface WithConditions {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** On the namespace of a demo: the addresses of its programs, which have no pods. A JSON object; only loopback counts. */
 export const PAGES_ANNOTATION = "joulie.io/demo-pages";
 const DEFAULT_NAMESPACE = "joulie-system";
 
-/**
- * The namespace of the installation: the one that the user names, else the one with Deployments of the chart, else the one with the
- * operator's Lease, as in the demo. Without any it is the usual one, and the commands say what is missing there.
- */
+/** The namespace that the user names, else of the chart's Deployments, else of the operator's Lease, else the usual one. */
 export async function installationNamespace(client: KubeClient, named: string | undefined): Promise<string> {
   if (named !== undefined) return named;
   const withWorkloads = await namespacesOf(client, resources.deployments, { labelSelector: INSTALLED });
@@ -105,7 +98,6 @@ async function namespacesOf(
   }
 }
 
-/** `joulie stop` and `joulie resume`: the annotation on the namespace of the installation. Returns what to print. */
 export async function setStopped({ client }: ConsoleContext, name: string, stopped: boolean): Promise<string> {
   const patch = { metadata: { annotations: { [annotations.stop]: stopped ? "true" : null } } };
   try {

@@ -1,11 +1,11 @@
+import { errorMessageOf } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import type { HttpClient } from "../../../platform/telemetry/index.ts";
 import type { ConsoleContext, PagedProgram } from "../context.ts";
-import { errorMessageOf } from "./cluster-reader.ts";
+
 import { COMPONENT, hasReadyCondition, INSTALLED, PAGES_ANNOTATION } from "./installation.ts";
 
-/** What programs answered, each with the place in words; or why none did. */
 export interface PageAnswers {
   readonly answers: readonly { readonly value: unknown; readonly from: string }[];
   readonly why: string | undefined;
@@ -33,11 +33,7 @@ type ProgramPod = KubeObject & {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 };
 
-/**
- * Reads a page of a program: at the address that the user or a demo names, else in its pods by port-forward. There it arrives from
- * loopback, so that the page can stay closed to the network, and the API server checks that the user may forward ports. All replicas
- * are asked, until an answer is enough.
- */
+/** Reads a page at the named address, else in pods by port-forward, where it arrives from loopback. */
 export async function readProgramPages(
   context: ConsoleContext,
   namespace: string,
@@ -61,7 +57,6 @@ export async function readProgramPages(
   }
 }
 
-/** The address that the user or a demo names; undefined if the program has to be found in its pods. */
 export const pageUrl = async (
   { client, urls }: ConsoleContext,
   namespace: string,

@@ -5,7 +5,6 @@ import type { ConfigSchema } from "../../../platform/config/index.ts";
 import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
 import { listWorkloads, variablesOf } from "./installation.ts";
 
-/** The configuration of a program, and where it comes from. */
 export interface ProgramSettings<Values> {
   readonly values: Values;
   /** In words: `Deployment joulie-extender`, or why it is a guess. */
@@ -14,10 +13,7 @@ export interface ProgramSettings<Values> {
   readonly isInstalled: boolean;
 }
 
-/**
- * Reads the variables of a program from its Deployment. Without one, or if it may not be read, the defaults are assumed and
- * `source` says so. Values from Secrets and ConfigMaps are not followed.
- */
+/** Reads the variables of a program from its Deployment, else takes the defaults, as `source` says. */
 export async function programSettings<Config extends ConfigSchema>(
   client: KubeClient,
   namespace: string,

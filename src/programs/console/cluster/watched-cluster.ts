@@ -1,9 +1,9 @@
-import { apiGroup } from "../../../core/api/index.ts";
+import { apiGroup, errorMessageOf } from "../../../core/api/index.ts";
 import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { endsWithin } from "../../../platform/clock/index.ts";
 import { isApiError, resources } from "../../../platform/kube/index.ts";
-import { clusterTime, errorMessageOf, readInstallation } from "./cluster-reader.ts";
+import { clusterTime, readInstallation } from "./cluster-reader.ts";
 import { ClusterReflectors, type ClusterReflectorsOptions } from "./cluster-reflectors.ts";
 
 /** The objects, with the kinds that are not known, and those of them that are still read. */
@@ -15,10 +15,7 @@ export interface WatchedObjects extends ClusterObjects {
 const FIRST_LISTS = milliseconds(30_000);
 const ALIVE = milliseconds(5000);
 
-/**
- * The objects of `joulie top` and of commands with --watch, kept up to date by watches: lists of a large cluster every few
- * seconds would load the API server.
- */
+/** The objects of commands that watch: lists of a large cluster every few seconds would load the API server. */
 export class WatchedCluster {
   readonly #options: ClusterReflectorsOptions;
   readonly #reflectors: ClusterReflectors;

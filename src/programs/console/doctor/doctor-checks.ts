@@ -27,7 +27,6 @@ import {
 import { pageUrl, readProgramPages } from "../cluster/program-pages.ts";
 import type { ConsoleContext } from "../context.ts";
 
-/** One thing that the doctor looked at. */
 export interface DoctorFinding {
   readonly check: string;
   /** Undefined: it is in order. */
@@ -51,7 +50,6 @@ export const bad = (check: string, severity: Severity, what: string, fix: string
 export const missing = (check: string, { severity, what, fix }: MissingPart): DoctorFinding =>
   bad(check, severity, what, fix);
 
-/** The programs of the chart that are installed, with the rights that their settings need. */
 export async function installedAccounts(client: KubeClient, namespace: string): Promise<readonly ProgramAccount[]> {
   const listed = async (kind: WorkloadKind): Promise<readonly WorkloadObject[]> => {
     try {
@@ -87,7 +85,6 @@ const METRICS_PORT = 9877;
 const PODS_LIMIT = 8;
 const NEW_FOR = milliseconds(600_000);
 
-/** The extender of a demo, or one that the user names: it has no Service, but remembers whom it answered. */
 async function namedExtender(
   context: ConsoleContext,
   namespace: string,
@@ -107,7 +104,6 @@ async function namedExtender(
   ];
 }
 
-/** Whether the extender is ready, and whether kube-scheduler really asks it. */
 export async function extenderFindings(
   context: ConsoleContext,
   cluster: ExaminedCluster,
@@ -134,10 +130,7 @@ type ExtenderPod = KubeObject & {
   };
 };
 
-/**
- * The calls of all replicas: kube-scheduler keeps its connection to one of them, and the Service shows any. `unknown` says why 0
- * calls prove nothing.
- */
+/** The calls of all replicas: kube-scheduler keeps its connection to one. `unknown` says why 0 calls prove nothing. */
 async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unknown: string | undefined }> {
   const { client, clock, namespace, service } = cluster;
   const labelSelector = `${INSTALLED},${COMPONENT}=extender`;
@@ -165,7 +158,6 @@ async function callsOf(cluster: ExaminedCluster): Promise<{ calls: number; unkno
 
 const MAX_SKEW = milliseconds(30_000);
 
-/** This machine against the API server. */
 export async function machineClock({ transport, clock, skew }: ConsoleContext): Promise<readonly DoctorFinding[]> {
   const found = skew ?? (await clockSkewOf(transport, clock));
   if (found === undefined)
@@ -216,7 +208,6 @@ export async function nodeClocks(
   ];
 }
 
-/** This console against the programs. */
 export function consoleVersion({ installation }: ClusterObjects, version: string): readonly DoctorFinding[] {
   const others = new Set((installation?.programs ?? []).flatMap((program) => program.version ?? []));
   if (others.size !== 1 || others.has(version)) return [];

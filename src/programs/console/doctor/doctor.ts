@@ -1,4 +1,4 @@
-import { apiGroup, kinds } from "../../../core/api/index.ts";
+import { apiGroup, errorMessageOf, kinds } from "../../../core/api/index.ts";
 import {
   type ClusterObjects,
   counted,
@@ -33,13 +33,11 @@ import {
 export interface DoctorOptions {
   readonly namespace: string;
   readonly service: string;
-  /** Of this console. */
   readonly version: string;
 }
 
 const CALL_TIMEOUT = milliseconds(5000);
 
-/** `joulie doctor`: looks at everything that an installation needs. It changes nothing. */
 export async function examineInstallation(
   context: ConsoleContext,
   objects: ClusterObjects,
@@ -51,7 +49,7 @@ export async function examineInstallation(
     } catch (error) {
       // The API of a demo has no access reviews: everything is allowed there.
       if (isApiError(error, "notFound")) return [];
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessageOf(error);
       return [bad(check, "notice", `Not checked: ${why}`, "check your permissions: kubectl auth can-i --list")];
     }
   };
@@ -89,7 +87,6 @@ async function definitions(context: ConsoleContext): Promise<readonly DoctorFind
     : [missing("crds", lacking)];
 }
 
-/** A right that commands of this console need. */
 interface NeededRight {
   readonly verbs: readonly string[];
   readonly group: string;
@@ -97,7 +94,6 @@ interface NeededRight {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** Only `joulie pin`, `unpin`, `stop` and `resume` need it. */
   readonly changes?: true;
 }
 
@@ -202,7 +198,6 @@ function mounts(
       : [fine("mounts", "no agent reports that it cannot write to its host")];
 }
 
-/** The rest are the problems of `joulie status`, without those that are checked above. */
 function problemsAsFindings(objects: ClusterObjects, target: ConsoleContext["target"]): readonly DoctorFinding[] {
   const summaries = summarizeNodes(objects, defaultReportSettings);
   const problems = findProblems(objects, defaultReportSettings, summaries).filter(({ id }) => id !== "kinds-missing");
@@ -232,7 +227,6 @@ function problemsAsFindings(objects: ClusterObjects, target: ConsoleContext["tar
   ];
 }
 
-/** Whether something has to be done. */
 export const needsAction = (findings: readonly DoctorFinding[]): boolean =>
   findings.some(({ severity }) => severity === "critical" || severity === "warning");
 

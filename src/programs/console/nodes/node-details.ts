@@ -11,7 +11,7 @@ import {
   sourceText,
   summarizeNode,
 } from "../../../core/report/index.ts";
-import { between, type Instant, instant } from "../../../core/units/index.ts";
+import { between, type Instant, instant, isoTime } from "../../../core/units/index.ts";
 import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
 import { whyUnknown } from "../cluster/cluster-reader.ts";
 import { type AdvisingContext, advised, ConsoleError, type Screen } from "../context.ts";
@@ -20,7 +20,6 @@ import { cut, paintFor, percentText, powerText, sparkline, wrap } from "../outpu
 import type { NodeHistory, PastCapChange } from "./node-history.ts";
 import { capText } from "./node-list.ts";
 
-/** An Event about the node. */
 export interface NodeEvent {
   readonly at: string;
   readonly reason: string;
@@ -41,7 +40,6 @@ const EVENTS_LIMIT = 10;
 /** Events about cluster-scoped objects are in this namespace. */
 export const EVENT_NAMESPACE = "default";
 
-/** Joulie's last Events about the node, the newest first; undefined if they cannot be listed. */
 export async function eventsOf(client: KubeClient, node: string): Promise<readonly NodeEvent[] | undefined> {
   try {
     const { items } = await client.listAll<EventObject>(resources.events, {
@@ -69,14 +67,11 @@ export async function eventsOf(client: KubeClient, node: string): Promise<readon
 const isAboutNode = ({ regarding }: EventObject): boolean => regarding?.kind === "Node";
 const textOf = ({ reason, note }: EventObject): string => `${reason}: ${note}`;
 
-/** What happened to a node. */
 export interface NodePast {
-  /** Undefined if they cannot be listed. */
   readonly events: readonly NodeEvent[] | undefined;
   readonly history: NodeHistory;
 }
 
-/** `joulie node NAME`; without its past in `joulie top`. */
 export function nodeDetailsOf(
   name: string,
   objects: ClusterObjects,
@@ -148,7 +143,6 @@ export function nodeDetailsOf(
 const limitedCapText = (cap: DeviceCap | undefined): string =>
   cap?.limit === undefined ? capText(cap) : `${capText(cap)} (${cap.limit})`;
 
-/** What the operator wants of the node, what it expects, and what the agent did. */
 function printTwin(print: DetailsText, summary: NodeSummary): void {
   print.heading("TARGET");
   print.line(
@@ -243,7 +237,7 @@ function classText(
 const pinText = ({ profile, until, expired }: NonNullable<NodeSummary["pin"]>): string =>
   until === undefined
     ? `${profile}, until joulie unpin`
-    : `${profile}, ${expired ? "expired" : "until"} ${new Date(until).toISOString()}`;
+    : `${profile}, ${expired ? "expired" : "until"} ${isoTime(until)}`;
 
 const trendText = ({ trend }: NodeSummary): string =>
   trend === undefined || Math.round(trend) === 0
@@ -252,7 +246,6 @@ const trendText = ({ trend }: NodeSummary): string =>
 
 const LABEL = 12;
 
-/** Lines of a label and a text that is wrapped beside it. */
 class DetailsText {
   readonly #screen: Screen;
   text = "";

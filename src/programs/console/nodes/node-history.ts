@@ -15,7 +15,6 @@ export interface PastCapChange {
   readonly at: Instant;
   readonly from: number;
   readonly to: number;
-  /** What the node drew then. */
   readonly drawn: number | undefined;
 }
 
@@ -42,7 +41,6 @@ const isSeries = (value: unknown): value is Series => {
 /** Means of buckets: smaller differences are noise. */
 const WORTH_SHOWING = 1;
 
-/** A cap of a bucket that differs from the last known one is a change. */
 export function historyOf({ at, power, cap }: Series): NodeHistory {
   const capChanges: PastCapChange[] = [];
   let last: number | undefined;

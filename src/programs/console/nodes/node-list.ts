@@ -90,7 +90,6 @@ const byValue: Readonly<Record<string, (node: NodeSummary) => number | string | 
 };
 export const sortKeys: readonly string[] = Object.keys(byValue);
 const textKeys: ReadonlySet<string> = new Set(["name", "class", "rack"]);
-/** Which way the values of a column go down the list; see `sortedBy`. */
 export const isAscending = (key: string, reversed: boolean): boolean => textKeys.has(key) !== reversed;
 
 /** Texts ascending, numbers descending; unknown ones last. `key` is a column, or a label for `label:KEY`. */
@@ -112,7 +111,6 @@ export function sortedBy(nodes: readonly NodeSummary[], key: string, reversed = 
 
 const byName = (one: NodeSummary, other: NodeSummary): number => (one.name < other.name ? -1 : 1);
 
-/** Whether a node matches what was typed: its class, its labels or its name. */
 export function filterOf(text: string): (node: NodeSummary) => boolean {
   const wanted = text.trim();
   if (wanted === "") return () => true;
@@ -129,11 +127,9 @@ export interface NodeListOptions {
   readonly sortBy: string;
   readonly headers: boolean;
   readonly screen: Screen;
-  /** As in `joulie top`. */
   readonly filter?: string;
 }
 
-/** `joulie node`: all nodes. */
 export function nodeListOf(
   objects: ClusterObjects,
   { sortBy, headers, screen, filter = "" }: NodeListOptions,

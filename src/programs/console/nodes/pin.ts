@@ -48,7 +48,6 @@ function gpuCapOf(text: string | undefined): GpuPowerCap | undefined {
   return "watts" in cap ? { capWattsPerGpu: watts(cap.watts) } : { capPctOfMax: percent(cap.percent) };
 }
 
-/** `joulie pin`: writes the NodePowerProfile of the node. Returns what to print. */
 export async function pinNode({ client, clock, skew }: ConsoleContext, options: PinOptions): Promise<string> {
   const { node: name, profile, duration } = options;
   const cpu = cpuCapOf(options.cpuCap);
@@ -92,7 +91,6 @@ const skewText = (skew: Milliseconds | undefined): string =>
     ? ""
     : ` by the API server's clock, which is ${ageText(milliseconds(Math.abs(skew)))} ${skew > 0 ? "ahead of" : "behind"} this machine's`;
 
-/** `joulie unpin`. Returns what to print. */
 export async function unpinNode({ client }: ConsoleContext, name: string): Promise<string> {
   let found: ProfileObject;
   try {

@@ -1,9 +1,6 @@
 import { usageError } from "../context.ts";
 
-/**
- * The JSONPath templates of kubectl: text, `{.a.b}`, `{.a[0]}`, `{.a[*]}`, `{['key']}`, `{range .items[*]}…{end}`, and texts in
- * quotes such as `{"\n"}`. Filters and slices are not supported and are reported.
- */
+/** The JSONPath templates of kubectl, without filters and slices, which are reported. */
 export function renderJsonPath(template: string, value: unknown): string {
   const parts = partsOf(template);
   const { text, next } = render(parts, 0, value);

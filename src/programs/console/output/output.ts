@@ -1,7 +1,6 @@
 import { usageError } from "../context.ts";
 import { renderJsonPath } from "./jsonpath.ts";
 
-/** How a command prints: as `kubectl -o`. */
 export type OutputFormat =
   | { readonly kind: "text" | "wide" | "json" | "yaml" | "name" }
   | { readonly kind: "jsonpath"; readonly template: string };
@@ -16,12 +15,9 @@ export function outputFormatOf(text: string | undefined): OutputFormat {
   throw usageError(`-o ${text} is not supported; use wide, json, yaml, name or jsonpath=TEMPLATE`);
 }
 
-/** What a command can print. Each form is made only if it is asked for. */
 export interface Printable {
   readonly text: (wide: boolean) => string;
-  /** For json, yaml and jsonpath. */
   readonly value: () => unknown;
-  /** One `kind/name` per line. */
   readonly names: () => readonly string[];
 }
 
@@ -41,5 +37,4 @@ export async function rendered(format: OutputFormat, printable: Printable): Prom
   return stringify(value);
 }
 
-/** A list as kubectl prints it. */
 export const asList = (items: readonly unknown[]): unknown => ({ apiVersion: "v1", kind: "List", items });

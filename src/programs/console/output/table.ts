@@ -1,6 +1,5 @@
 import { cut } from "./screen.ts";
 
-/** A column of a table. */
 export interface TableColumn<Row> {
   readonly head: string;
   readonly cell: (row: Row) => string;

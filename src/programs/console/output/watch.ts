@@ -1,5 +1,5 @@
 import process from "node:process";
-import { errorCodeOf } from "../../../core/api/index.ts";
+import { errorCodeOf, errorMessageOf } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { isApiError } from "../../../platform/kube/index.ts";
 import type { ConsoleContext } from "../context.ts";
@@ -13,10 +13,7 @@ export interface WatchTextOptions {
   readonly interval?: Milliseconds;
 }
 
-/**
- * Prints again whenever the text changes, until the signal. An API error is one line, and the next attempt comes later; the
- * watch never ends because of it. A usage error ends it.
- */
+/** Prints again whenever the text changes, until the signal or a usage error. API errors are one line. */
 export async function watchText(
   { clock, out }: Pick<ConsoleContext, "clock" | "out">,
   text: () => Promise<string>,
@@ -38,7 +35,7 @@ export async function watchText(
       if (signal.aborted) break;
       // A wrong command line stays wrong, such as -o typo or a selector that the API server cannot parse.
       if (errorCodeOf(error) === "JOULIE_E_USAGE" || isApiError(error, "badRequest")) throw error;
-      if (failures === 0) out(`# ${error instanceof Error ? error.message : String(error)}; trying again\n`);
+      if (failures === 0) out(`# ${errorMessageOf(error)}; trying again\n`);
       failures++;
     }
     const pause = Math.min(MAX_PAUSE, interval * 2 ** Math.min(failures, 10));

@@ -12,7 +12,14 @@ import {
   type SavingsReport,
   savingsReport,
 } from "../../../core/report/index.ts";
-import { elapsed, formatDuration, type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import {
+  elapsed,
+  formatDuration,
+  type Instant,
+  isoTime,
+  type Milliseconds,
+  milliseconds,
+} from "../../../core/units/index.ts";
 import { isApiError } from "../../../platform/kube/index.ts";
 import { withPodsAndTwins } from "../cluster/cluster-reader.ts";
 import { type ConsoleContext, ConsoleError, type Screen } from "../context.ts";
@@ -22,24 +29,18 @@ import { renderColumns, type TableColumn } from "../output/table.ts";
 import { endedBy } from "../output/watch.ts";
 
 export interface SavingsOptions {
-  /** How long to watch. */
   readonly window: Milliseconds;
   readonly interval: Milliseconds;
   readonly factors: EnergyFactors;
 }
 
-/** A report, and in words where its readings come from. */
 export interface SourcedSavings {
   readonly report: SavingsReport;
   readonly source: string;
-  /** What the reader has to know about this source. */
   readonly notes: readonly string[];
 }
 
-/**
- * Watches the cluster for a while. A failed reading is skipped: its time is not covered. If the first one fails for a reason that
- * stays, such as a missing right, it ends at once.
- */
+/** Watches the cluster for a while. The time of a failed reading is not covered; a first failure that stays ends it. */
 export async function measureSavings(
   { clock }: Pick<ConsoleContext, "clock">,
   read: (signal: AbortSignal) => Promise<ClusterObjects>,
@@ -71,7 +72,6 @@ const isPermanent = (error: unknown): boolean =>
 
 interface EnergyRow {
   readonly name: string;
-  /** Undefined if no time is covered. */
   readonly used: number | undefined;
   readonly notUsed: FigureInterval | undefined;
 }
@@ -95,7 +95,6 @@ const columns: readonly TableColumn<EnergyRow>[] = [
 /** Without any time with a reading the sums are unknown, not 0. */
 const isCovered = ({ coverage }: EnergyTotals): boolean => coverage !== undefined && coverage > 0;
 
-/** `joulie savings`. */
 export function savingsText(savings: SourcedSavings, screen: Screen): Printable {
   const { report, source, notes } = savings;
   const { totals, notUsedPct } = report;
@@ -131,14 +130,10 @@ export function savingsText(savings: SourcedSavings, screen: Screen): Printable 
             ]),
         ...(cost === undefined
           ? []
-          : [
-              `cost: ${money(cost.used)} ${cost.currency} used, ${money(cost.notUsed.estimate)} not (${money(cost.notUsed.low)} to ${money(cost.notUsed.high)})`,
-            ]),
+          : [`cost: ${money(cost.used)} ${cost.currency} used, ${notUsedText(cost.notUsed)}`]),
         ...(carbonKg === undefined
           ? []
-          : [
-              `carbon: ${money(carbonKg.used)} kg used, ${money(carbonKg.notUsed.estimate)} kg not (${money(carbonKg.notUsed.low)} to ${money(carbonKg.notUsed.high)})`,
-            ]),
+          : [`carbon: ${money(carbonKg.used)} kg used, ${notUsedText(carbonKg.notUsed, " kg")}`]),
       ];
       const hidden = byNode.length - NODES_SHOWN;
       if (!wide && hidden > 0) lines.push(`${hidden} more nodes: -o wide`);
@@ -165,7 +160,6 @@ export function savingsText(savings: SourcedSavings, screen: Screen): Printable 
   };
 }
 
-/** The source, the method and its bias, one line each. */
 export function explanationsOf({ report: { method, bias }, source, notes }: SourcedSavings): readonly string[] {
   return [
     `Source: ${source}.`,
@@ -175,17 +169,17 @@ export function explanationsOf({ report: { method, bias }, source, notes }: Sour
   ];
 }
 
-/** `24h from 2030-01-01T00:00:00Z`. */
 function windowText(from: Instant | undefined, to: Instant | undefined): string {
   if (from === undefined || to === undefined) return "no readings";
   const length = milliseconds(Math.round((to - from) / 1000) * 1000);
-  return `${formatDuration(length)} from ${new Date(from).toISOString()}`;
+  return `${formatDuration(length)} from ${isoTime(from)}`;
 }
 
 const NODES_SHOWN = 10;
+const notUsedText = ({ estimate, low, high }: FigureInterval, unit = ""): string =>
+  `${money(estimate)}${unit} not (${money(low)} to ${money(high)})`;
 const money = (value: number): string => value.toFixed(Math.abs(value) < 1 ? 4 : 2);
 
-/** How much of the energy at the wall no meter and no sensor has read. */
 function modelledText(used: number, modelled: number | undefined): string {
   if (modelled === undefined) return "; the source does not tell how much of it is modelled";
   if (modelled === 0) return ", read by meters of whole servers";
@@ -216,7 +210,7 @@ export function savingsCsv({ report: { totals, perKilowattHour, cost } }: Source
     ),
     ...byNode.map((node): CsvRow => ({ kind: "node", name: node.node, used: node.used, notUsed: node.notUsed })),
   ];
-  const time = (at: Instant | undefined): string => (at === undefined ? "" : new Date(at).toISOString());
+  const time = (at: Instant | undefined): string => (at === undefined ? "" : isoTime(at));
   const times = (energy: number | undefined, factor: number | undefined): number | undefined =>
     energy === undefined || factor === undefined ? undefined : kilowattHours(energy) * factor;
   const lines = rows.map(({ kind, name, used: energyUsed, notUsed: saved }) => [

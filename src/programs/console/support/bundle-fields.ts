@@ -8,12 +8,10 @@ import {
   nfdGpuLabels,
   type Pod,
 } from "../../../core/api/index.ts";
+import { controlPlaneRoleLabels } from "../../../core/sleep/index.ts";
 import { isSecretName, REDACTED, redactBundleText, redactValue } from "./redact.ts";
 
-/**
- * The fields of objects that a support bundle contains. Everything else stays in the cluster: a container's command, probes and
- * volumes, and labels and annotations of other projects may hold secrets in any form.
- */
+/** Everything else stays in the cluster: commands, probes, volumes and foreign labels may hold secrets in any form. */
 type Fields = Readonly<Record<string, unknown>>;
 
 const isRecord = (value: unknown): value is Fields =>
@@ -21,7 +19,6 @@ const isRecord = (value: unknown): value is Fields =>
 const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fieldsOf) : []);
 
-/** The named fields that are there. Texts are redacted, and objects are left out. */
 function pick(value: unknown, names: readonly string[]): Fields {
   const fields = fieldsOf(value);
   const picked: Record<string, unknown> = {};
@@ -33,7 +30,6 @@ function pick(value: unknown, names: readonly string[]): Fields {
   return picked;
 }
 
-/** An object as the API server has it. */
 export interface BundledObject {
   readonly metadata: {
     readonly name: string;
@@ -53,7 +49,7 @@ const KNOWN_LABELS: ReadonlySet<string> = new Set([
   ...["name", "component", "version"].map((key) => `app.kubernetes.io/${key}`),
   ...["arch", "os", "hostname"].map((key) => `kubernetes.io/${key}`),
   ...["zone", "region"].map((key) => `topology.kubernetes.io/${key}`),
-  ...["control-plane", "etcd", "controlplane"].map((key) => `node-role.kubernetes.io/${key}`),
+  ...controlPlaneRoleLabels,
   "node.kubernetes.io/instance-type",
 ]);
 const KNOWN_ANNOTATIONS = Object.values(annotations);

@@ -68,7 +68,6 @@ const HARMLESS_RUN = /^sha256:|^\D+$|^\d+$|^[a-z]+(?:_(?:[a-z]+|\d{1,4}))+$/;
 /** Any other long run of letters and digits may be a key. */
 const redactRun = (run: string): string => (HARMLESS_RUN.test(run) ? run : REDACTED);
 
-/** A text without what may be a secret in it. */
 export function redactBundleText(text: string): string {
   const known = MORE_SECRETS.reduce((clean, secret) => clean.replaceAll(secret, `$1${REDACTED}`), text);
   return redactLogText(known)

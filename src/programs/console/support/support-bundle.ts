@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import {
   type AnyKind,
+  errorMessageOf,
   nodeHardwareKind,
   nodePowerProfileKind,
   nodeTwinKind,
@@ -16,7 +17,7 @@ import {
 import { milliseconds } from "../../../core/units/index.ts";
 import { withTimeLimit } from "../../../platform/clock/index.ts";
 import { type KubeObject, resources } from "../../../platform/kube/index.ts";
-import { errorMessageOf } from "../cluster/cluster-reader.ts";
+
 import { COMPONENT, hasReadyCondition, INSTALLED, workloadResources } from "../cluster/installation.ts";
 import type { ConsoleContext } from "../context.ts";
 import type { DoctorFinding } from "../doctor/doctor-checks.ts";
@@ -122,7 +123,6 @@ type EventObject = KubeObject & {
   readonly regarding?: { readonly name?: string };
 };
 
-/** Written by Joulie, or about an object of the chart, whose names begin with that of the release. */
 const isAboutJoulie = ({ reportingController, regarding }: EventObject): boolean =>
   isOwnController(reportingController) || regarding?.name?.includes("joulie") === true;
 
@@ -150,7 +150,6 @@ function podsToLog(pods: readonly LoggedPod[]): readonly LoggedPod[] {
   return chosen.slice(0, LOGS_LIMIT);
 }
 
-/** A log that a bundle contains. */
 interface LogRequest {
   readonly name: string;
   readonly path: string;

@@ -3,19 +3,14 @@ import type { Screen } from "../context.ts";
 import { filterOf, isAscending, nodeColumns, sortedBy, sortKeys } from "../nodes/node-list.ts";
 import { bar, cut, paintFor, powerText, sparkline, wrap } from "../output/screen.ts";
 
-/** What the keys of `joulie top` have set. */
 export interface TopState {
   readonly sortBy: string;
   readonly reversed: boolean;
-  /** Part of a name, `class:eco`, or a label selector. */
   readonly filter: string;
   readonly grouped: boolean;
-  /** Index of the selected node in the shown order. */
   readonly selected: number;
-  /** The node whose details are shown, from this line on. */
   readonly opened: { readonly node: string; readonly line: number } | undefined;
   readonly help: boolean;
-  /** The filter is being typed. */
   readonly typing: boolean;
   readonly done: boolean;
 }
@@ -50,7 +45,6 @@ function movedBy(key: string, count: number, page: number): number | undefined {
   return moves[key];
 }
 
-/** The state after a key. `shown` are the names of the shown nodes in their order, `page` is how many fit on the screen. */
 export function afterKey(state: TopState, key: string, shown: readonly string[], page: number): TopState {
   const count = shown.length;
   if (key === "\u0003") return { ...state, done: true };
@@ -107,7 +101,6 @@ function typed(state: TopState, key: string): TopState {
 /** Sorting by a value concerns the whole list: the highest comes first, whatever its rack. */
 const isGrouped = ({ grouped, sortBy }: TopState): boolean => grouped && sortBy === "name";
 
-/** The nodes in the order in which they are shown. */
 export function arranged(nodes: readonly NodeSummary[], state: TopState): NodeSummary[] {
   const { filter, sortBy, reversed } = state;
   const shown = sortedBy(nodes.filter(filterOf(filter)), sortBy, reversed);
@@ -129,29 +122,23 @@ export interface TopFrame {
   /** Power of each node over time, the newest last. */
   readonly history: ReadonlyMap<string, readonly (number | undefined)[]>;
   readonly state: TopState;
-  /** What `joulie node NAME` says about the opened node. */
   readonly details?: string | undefined;
   readonly screen: Screen;
   readonly rows: number;
-  /** Why the last reading failed, as a sentence; undefined if it succeeded. */
   readonly error: string | undefined;
   /** A line and help of the program that runs this view. */
   readonly added?: string | undefined;
   readonly help?: readonly string[] | undefined;
-  /** Kinds that are not known: their columns are unknown. */
   readonly notListed: readonly string[];
-  /** Those of them that are still being read. */
   readonly pending: readonly string[];
   /** Age of the data in seconds; undefined before the first reading. */
   readonly age: number | undefined;
 }
 
-/** More than the details of a node have. */
 const DETAILS_LIMIT = 500;
 const HEAD_LINES = 4;
 const SPARK = 12;
 
-/** How many nodes fit on the screen; a group takes a line of its own. */
 export const nodesPerScreen = (rows: number): number => Math.max(1, rows - HEAD_LINES - 1);
 
 /** The lines of a frame. Only nodes on the screen are formatted, so that thousands of nodes cost nothing. */
@@ -297,7 +284,6 @@ function detailsFrame({ screen, rows, details = "" }: TopFrame, from: number, co
 
 const HELP_INDENT = 15;
 
-/** Further lines of a key's text begin below its first. */
 function wrapped(line: string, columns: number): string[] {
   if (line.length <= columns) return [line];
   const [first = "", ...rest] = wrap(line.slice(HELP_INDENT), columns - HELP_INDENT);

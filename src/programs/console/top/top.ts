@@ -1,4 +1,5 @@
 import process from "node:process";
+import { errorMessageOf } from "../../../core/api/index.ts";
 import { defaultReportSettings, type NodeSummary, summarizeNodes } from "../../../core/report/index.ts";
 import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
@@ -12,15 +13,12 @@ import { afterKey, arranged, initialTop, nodesPerScreen, type TopState, topFrame
 /** What a program that runs `joulie top` shows beside the nodes. */
 export interface TopAddition {
   readonly line: () => string;
-  /** Further lines of the help. */
   readonly help: readonly string[];
 }
 
-/** The terminal, as far as `joulie top` uses it. */
 export interface Terminal {
   readonly size: () => { readonly columns: number; readonly rows: number };
   readonly write: (text: string) => void;
-  /** Calls back for each key until the returned function is called. */
   readonly onKey: (listener: (key: string) => void) => () => void;
 }
 
@@ -136,7 +134,7 @@ function detailsOf(node: string, objects: WatchedObjects, context: AdvisingConte
 
 /** A refusal is an answer: trying again does not help until the rights change. */
 function readingError(caught: unknown): string {
-  const message = caught instanceof Error ? caught.message : String(caught);
+  const message = errorMessageOf(caught);
   if (isApiError(caught, "forbidden") || isApiError(caught, "unauthorized"))
     return `the API refuses: ${message}; see joulie doctor`;
   return `the API does not answer: ${message}; trying again`;
@@ -149,7 +147,6 @@ async function redrawUntil(stopped: AbortSignal, clock: Clock, draw: () => void)
   }
 }
 
-/** Nodes that left the cluster take their history with them. */
 function remember(history: Map<string, (number | undefined)[]>, nodes: readonly NodeSummary[]): void {
   const present = new Set(nodes.map(({ name }) => name));
   for (const name of history.keys()) if (!present.has(name)) history.delete(name);

@@ -3,7 +3,6 @@ import type { Delta } from "../wire.ts";
 /** A page that receives live changes: the response of its request. */
 export interface LiveClient {
   write(text: string): void;
-  /** Bytes that the client has not read yet. */
   readonly unread: number;
   end(): void;
   /** Closes the connection, whatever is unread. */
@@ -16,10 +15,8 @@ interface ClientState {
 }
 
 export interface LiveFeedOptions {
-  /** Of this start of the server. */
   readonly epoch: string;
   readonly clients: number;
-  readonly onResync: () => void;
 }
 
 /** Deltas that are retained for clients that come back: two minutes. */
@@ -65,7 +62,6 @@ export class LiveFeed {
     for (const [client, state] of this.#clients) this.#send(client, state, text);
   }
 
-  /** Shows that the server lives while nothing changes. */
   beat(at: number, silence: number | null): void {
     const text = `event: beat\ndata: ${JSON.stringify({ at, silence })}\n\n`;
     for (const [client, state] of this.#clients) this.#send(client, state, text);
@@ -105,7 +101,6 @@ export class LiveFeed {
 
   /** The page reads the snapshot, which contains everything up to its number, and joins again with it. */
   #resync(client: LiveClient): void {
-    this.#options.onResync();
     client.write("event: resync\ndata: {}\n\n");
   }
 

@@ -14,7 +14,6 @@ export interface PublisherOptions {
   readonly ioClock: Clock;
   readonly facts: Pick<Snapshot, "epoch" | "cluster" | "version" | "historyHours">;
   readonly findProblems: () => readonly ProblemEntry[];
-  /** The watts that the model adds to those drawn. */
   readonly savedWatts: () => number | null;
 }
 
@@ -134,7 +133,6 @@ export class Publisher {
   }
 }
 
-/** The text of a value that differs from the last one. */
 function changed(last: string, value: unknown): string | undefined {
   const text = JSON.stringify(value);
   return text === last ? undefined : text;

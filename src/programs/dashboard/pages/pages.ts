@@ -15,7 +15,6 @@ import { scorePage } from "./score-page.ts";
 export interface DashboardPagesOptions {
   readonly cluster: ClusterWatch;
   readonly history: ClusterHistory;
-  /** Reads further back than the ring; undefined without Prometheus. */
   readonly past: Past | undefined;
   readonly snapshot: () => Snapshot;
   readonly reasonOf: (node: string) => Promise<string | undefined>;
@@ -27,7 +26,6 @@ export interface DashboardPagesOptions {
 
 /** The ring's length. */
 export const RING_HOURS = 24;
-/** With Prometheus. */
 export const PAST_HOURS = 24 * 30;
 const MAX_NAME_LENGTH = 253;
 const MAX_KEY_LENGTH = 317;

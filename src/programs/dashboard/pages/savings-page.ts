@@ -9,7 +9,6 @@ import type { Interval, SavingsAnswer } from "../wire.ts";
 
 const TOP_NODES = 8;
 
-/** The savings panel: the same report as `joulie savings`. */
 export function savingsPage(totals: EnergyTotals, factors: EnergyFactors): SavingsAnswer {
   const { method, notUsedPct, bias, cost, carbonKg } = savingsReport(totals, factors);
   const { byClass, byCause, byNode } = totals;

@@ -13,7 +13,6 @@ export const HOUR = milliseconds(3_600_000);
 /** While more of the nodes have a stale NodeTwin, the sum of the others would look as if the cluster drew less. */
 const STALE_SHARE = 0.1;
 
-/** The power of the cluster and of each node over the last 24 hours. */
 export class ClusterHistory {
   readonly cluster = new HistoryRing(clusterSeries);
   readonly #nodes = new Map<string, HistoryRing<(typeof nodeSeries)[number]>>();

@@ -15,12 +15,10 @@ const saved = z.object({
   tiers: z.array(z.object({ step: z.number(), buckets: z.array(z.array(z.number().nullable())) })),
 });
 
-/** What survives a restart. */
 export interface SavedState {
   readonly history: SavedHistory;
   /** Undefined before the first sample. */
   readonly energy: StoredEnergyAccount | undefined;
-  /** The energy of each hour of the last day. */
   readonly hours: StoredEnergyHistory | undefined;
 }
 

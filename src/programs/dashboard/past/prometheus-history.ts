@@ -19,7 +19,6 @@ export interface PastReader {
 const POINTS = 720;
 const FINEST = milliseconds(60_000);
 
-/** Reads the past up to `now`. */
 export type Past = (now: Instant, length: Milliseconds) => Promise<HistoryAnswer>;
 
 function rangeOf(now: Instant, length: Milliseconds): QueryRange {

@@ -1,10 +1,7 @@
 import type { TokenVerdict } from "../../../platform/kube/index.ts";
 import { type DebugRequest, isLocalRequest, type TokenCheck } from "../../../platform/serve/index.ts";
 
-/**
- * The path that a token needs the verb `get` for. Not the path of the request: every authenticated user may get `/api/*`, where the
- * API server itself has its discovery.
- */
+/** The path that a token needs the verb `get` for. Every authenticated user may get `/api/*` of the API server. */
 export const dashboardPath = "/joulie/dashboard";
 
 export interface Denial {

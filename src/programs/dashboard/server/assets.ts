@@ -3,12 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-/** One file of the page. */
 export interface Asset {
   readonly type: string;
   readonly body: Buffer;
   readonly gzipped: Buffer;
-  /** Its name contains a hash of its content. */
   readonly isImmutable: boolean;
 }
 
@@ -29,7 +27,6 @@ export function assetsFolder(from: string = import.meta.url): string | undefined
     .find((folder) => existsSync(join(folder, "index.html")));
 }
 
-/** The files of the page by path: a few, held in memory, so that no path of a request reaches the file system. */
 export function loadAssets(folder: string): ReadonlyMap<string, Asset> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return new Map(

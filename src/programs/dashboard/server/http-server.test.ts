@@ -50,10 +50,9 @@ const headers = { authorization: "Bearer abc", "x-forwarded-for": "10.0.0.1" };
 /** A server whose token checks wait for the test's verdicts. */
 async function begin() {
   const clock = new VirtualClock(instant(Date.UTC(2030, 0, 1)));
-  const feed = new LiveFeed({ epoch: "e", clients: 2, onResync: () => undefined });
+  const feed = new LiveFeed({ epoch: "e", clients: 2 });
   const verdicts: ((verdict: "allowed") => void)[] = [];
   const access = new DashboardAccess({ check: async () => new Promise((resolve) => verdicts.push(resolve)) });
-  const nothing = () => undefined;
   server = await serveDashboard(
     {
       address: { host: "127.0.0.1", port: 0 },
@@ -61,8 +60,6 @@ async function begin() {
       access,
       feed,
       pages: {},
-      onRefused: nothing,
-      onDenied: nothing,
       log,
       clock,
     },

@@ -15,10 +15,7 @@ export interface DashboardServerOptions {
   readonly assets: ReadonlyMap<string, Asset>;
   readonly access: DashboardAccess;
   readonly feed: LiveFeed;
-  /** Pages of data by path; `/api/node/` stands for all paths below it. A page returns JSON text, or undefined for 404. */
   readonly pages: Readonly<Record<string, DataPage>>;
-  readonly onRefused: () => void;
-  readonly onDenied: () => void;
   readonly log: Logger;
   /** Real time. */
   readonly clock: Clock;
@@ -26,7 +23,6 @@ export interface DashboardServerOptions {
 
 interface DataRequest {
   readonly query: URLSearchParams;
-  /** What follows the path of the page, decoded. */
   readonly rest: string;
 }
 
@@ -55,7 +51,6 @@ const RESPONSE = milliseconds(30_000);
 const CLOSE = milliseconds(1000);
 /** A stream of a client whose token was revoked ends after this time. */
 const RECHECK = milliseconds(60_000);
-/** Beside the streams: room for pages, scripts and data. */
 const SPARE_CONNECTIONS = 128;
 const WORTH_COMPRESSING = 1024;
 
@@ -114,7 +109,6 @@ async function answer(
   // The client left during the check: a stream would wait for a close that has been, and keep its place for ever.
   if (response.closed) return;
   if (denial !== undefined) {
-    options.onDenied();
     sendError(response, denial.status, denial.message, denial.status === 401 ? { "www-authenticate": "Bearer" } : {});
     return;
   }
@@ -152,13 +146,12 @@ async function sendPage(
 }
 
 function stream(
-  { feed, access, onRefused, clock }: DashboardServerOptions,
+  { feed, access, clock }: DashboardServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
   last: string,
 ): void {
   if (request.method === "HEAD" || feed.isFull) {
-    onRefused();
     sendError(response, 503, "too many pages are open; close one", { "retry-after": "10" });
     return;
   }
@@ -246,7 +239,6 @@ function sendError(
   response.end(body);
 }
 
-/** A number from 0 to `limit` in the query of a request. */
 export function numberParameter(query: URLSearchParams, name: string, otherwise: number, limit: number): number {
   const text = query.get(name);
   if (text === null) return otherwise;

@@ -1,8 +1,7 @@
 import type { Installation } from "../../../core/report/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { isApiError, type KubeIo } from "../../../platform/kube/index.ts";
 import { endedBy, programSettings, readInstallation } from "../../console/index.ts";
 import { type ExtenderConfig, extenderConfig } from "../../extender/index.ts";
 
@@ -12,26 +11,17 @@ export interface ExtenderSettings {
   readonly source: string;
 }
 
-export interface InstallationWatchOptions {
-  readonly client: KubeClient;
+export interface InstallationWatchOptions extends KubeIo {
   /** Real time. */
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
-  /** Of the installation. */
   readonly namespace: string;
-  /** Used while the extender's Deployment cannot be read. */
   readonly assumed: ExtenderSettings;
-  /** The programs run in the process of a demo: there are no Deployments to miss. */
   readonly isDemo: boolean;
 }
 
 const EVERY = milliseconds(10_000);
 
-/**
- * Reads what is installed, several times a minute: the stop switch, the programs, the operator's Lease and the extender's settings.
- * While the API server is away, the last answer stays.
- */
+/** Reads several times a minute what is installed. While the API server is away, the last answer stays. */
 export class InstallationWatch {
   readonly #options: InstallationWatchOptions;
   #installation: Installation | undefined;
@@ -43,7 +33,6 @@ export class InstallationWatch {
     this.#extender = options.assumed;
   }
 
-  /** Undefined before the first answer. */
   get installation(): Installation | undefined {
     return this.#installation;
   }

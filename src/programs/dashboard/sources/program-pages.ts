@@ -12,9 +12,7 @@ export interface ProgramPagesOptions {
   readonly http: HttpClient;
   /** Real time. */
   readonly clock: Clock;
-  /** A bearer token for the pages; undefined = none is sent. */
   readonly token: FileValue | undefined;
-  /** The addresses of a name; by default those of DNS. */
   readonly addressesOf?: (name: string) => Promise<readonly string[]>;
 }
 
@@ -24,10 +22,7 @@ const REPLICAS_LIMIT = 8;
 const systemAddresses = async (name: string): Promise<readonly string[]> =>
   (await lookup(name, { all: true })).map(({ address }) => address);
 
-/**
- * Reads a debug page of every replica of a program. Only the leading operator has a plan, and each extender remembers only its own
- * placements; a headless Service has the addresses of all of them.
- */
+/** Reads a debug page of every replica: only the leading operator has a plan, and each extender its own placements. */
 export class ProgramPages {
   readonly #options: ProgramPagesOptions;
 
@@ -35,7 +30,6 @@ export class ProgramPages {
     this.#options = options;
   }
 
-  /** The answers of the replicas that answer. Rejects with the first failure if none does. */
   async read(page: string, query: Readonly<Record<string, string>> = {}, signal?: AbortSignal): Promise<unknown[]> {
     const { url, http, token } = this.#options;
     const target = new URL(page, `${url.replace(/\/*$/, "")}/`);

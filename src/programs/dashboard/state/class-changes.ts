@@ -4,7 +4,6 @@ import type { ClassName, DecisionEntry } from "../wire.ts";
 
 interface ClassFacts {
   readonly twin: NodeTwin | undefined;
-  /** Undefined while the pods are not read. */
   readonly performancePods: number | undefined;
 }
 
@@ -43,7 +42,6 @@ const capText = (device: string, share: number | undefined): string | undefined 
 
 type NewDecision = Omit<DecisionEntry, "id">;
 
-/** The last decisions, newest last, in a fixed number. */
 export class ClassChangeLog {
   readonly #entries: DecisionEntry[] = [];
   readonly #limit: number;
@@ -66,7 +64,6 @@ export class ClassChangeLog {
     if (this.#fresh.length > this.#limit) this.#fresh.shift();
   }
 
-  /** Returns and forgets what came since the last call. */
   takeFresh(): readonly DecisionEntry[] {
     const fresh = this.#fresh;
     this.#fresh = [];
@@ -74,7 +71,6 @@ export class ClassChangeLog {
   }
 }
 
-/** The entry for a node whose class changed; undefined if it did not, or was not known before. */
 export function classChange(
   name: string,
   from: ClassName | undefined,

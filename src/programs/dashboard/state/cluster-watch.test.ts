@@ -56,7 +56,6 @@ beforeEach(() => {
     ioClock: systemClock,
     random: seededRandom(3),
     log: createLogger({ level: "silent", program: "test" }),
-    speed: () => 1,
     staleAfter: STALE_AFTER,
   });
 });

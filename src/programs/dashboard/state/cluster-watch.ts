@@ -1,7 +1,6 @@
 import {
   archLabel,
   type Labels,
-  type Node,
   type NodeHardware,
   type NodePowerProfile,
   type NodeTwin,
@@ -12,38 +11,23 @@ import {
 } from "../../../core/api/index.ts";
 import { isTwinOf } from "../../../core/policy/index.ts";
 import { type ClusterKind, type ClusterObjects, resourceNames } from "../../../core/report/index.ts";
-import {
-  type Instant,
-  instant,
-  isoTime,
-  type Milliseconds,
-  milliseconds,
-  type RandomSource,
-} from "../../../core/units/index.ts";
+import { type Instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, type Reflector, unreadOf } from "../../../platform/kube/index.ts";
 import { boundNodeOf, ClusterReflectors, type ReportedNode } from "../../console/index.ts";
 import type { ClassName, Totals } from "../wire.ts";
 import { ClassChangeLog, classChange } from "./class-changes.ts";
 import { FleetTable } from "./fleet-table.ts";
 import { classOf, hasExpired, rowOf } from "./node-row.ts";
 
-export interface ClusterWatchOptions {
-  readonly client: KubeClient;
+export interface ClusterWatchOptions extends KubeIo {
   /** For calls. */
   readonly ioClock: Clock;
   /** For the times of decisions; may be scaled. */
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
-  /** How much faster `clock` runs than the API server's. */
-  readonly speed: () => number;
-  /** The power of a twin that the operator has not refreshed for longer is unknown. */
   readonly staleAfter: Milliseconds;
 }
 
-/** Everything that the API says about one node. */
 export interface NodeObjects {
   readonly node: ReportedNode;
   /** Undefined as well for the twin of a former node of the same name. */
@@ -53,7 +37,6 @@ export interface NodeObjects {
   readonly hardware: NodeHardware | undefined;
   readonly endpoint: PowerEndpoint | undefined;
   readonly profile: NodePowerProfile | undefined;
-  /** Undefined until the pods are read. */
   readonly pods: readonly Pod[] | undefined;
 }
 
@@ -73,16 +56,11 @@ function groupingLabels(labels: Labels): Labels {
   return Object.fromEntries(kept.slice(0, LABELS_LIMIT));
 }
 
-/**
- * Watches the cluster and keeps the table of nodes up to date. Changes only mark nodes; `refresh` computes their rows, so that a
- * node with many changes costs no more than one. While the API is unreachable, the last state stays.
- */
+/** Keeps the table of nodes up to date. Changes only mark nodes, so that many changes of one cost no more than one. */
 export class ClusterWatch {
   readonly table = new FleetTable();
   readonly decisions = new ClassChangeLog(DECISIONS);
   readonly #clock: Clock;
-  readonly #ioClock: Clock;
-  readonly #speed: () => number;
   readonly #staleAfter: Milliseconds;
   readonly #changed = new Set<string>();
   readonly #classes = new Map<string, ClassName>();
@@ -90,10 +68,8 @@ export class ClusterWatch {
   #lastKnown = "";
   readonly #reflectors: ClusterReflectors;
 
-  constructor({ client, clock, ioClock, random, log, speed, staleAfter }: ClusterWatchOptions) {
+  constructor({ client, clock, ioClock, random, log, staleAfter }: ClusterWatchOptions) {
     this.#clock = clock;
-    this.#ioClock = ioClock;
-    this.#speed = speed;
     this.#staleAfter = staleAfter;
     this.#reflectors = new ClusterReflectors({
       client,
@@ -136,7 +112,6 @@ export class ClusterWatch {
     };
   }
 
-  /** Time since the API server was last heard, of the resource for which it is longest. A kind that it refuses is not silence. */
   get silence(): Milliseconds | undefined {
     const { kinds } = this.#reflectors;
     const silences = kinds.flatMap((kind) => {
@@ -156,15 +131,8 @@ export class ClusterWatch {
     });
   }
 
-  /** The objects for reports. */
   objects(now: Instant): ClusterObjects {
-    const objects = this.#reflectors.objects(now);
-    if (this.#speed() === 1) return objects;
-    return {
-      ...objects,
-      nodes: objects.nodes.map((node) => this.#inClusterTime(node, now)),
-      pods: objects.pods?.map((pod) => this.#inClusterTime(pod, now)),
-    };
+    return this.#reflectors.objects(now);
   }
 
   node(name: string): NodeObjects | undefined {
@@ -172,7 +140,6 @@ export class ClusterWatch {
     return node && this.#factsOf(node);
   }
 
-  /** Computes the rows of all nodes that changed since the last call. */
   refresh(): void {
     const at = this.#clock.now();
     // Before the first lists are complete, and while twins are refused, a class would appear to change from or to unknown.
@@ -201,14 +168,6 @@ export class ClusterWatch {
     }
     // Nodes read before all lists were complete need their class remembered.
     if (isComplete || this.#reflectors.twins.isRefused) this.#changed.clear();
-  }
-
-  /** The API server stamps objects with its own clock, also where the cluster's time is accelerated. */
-  #inClusterTime<Stamped extends Node | Pod>(object: Stamped, now: Instant): Stamped {
-    const { metadata } = object;
-    const age = this.#ioClock.now() - Date.parse(metadata.creationTimestamp ?? "");
-    if (Number.isNaN(age)) return object;
-    return { ...object, metadata: { ...metadata, creationTimestamp: isoTime(instant(now - age * this.#speed())) } };
   }
 
   #factsOf(node: ReportedNode): NodeObjects {

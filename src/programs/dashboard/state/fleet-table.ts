@@ -9,18 +9,15 @@ interface Entry {
   row: FleetRow;
 }
 
-/** The rows that changed since the last call, by column. */
 export interface TableChanges {
   readonly slots: readonly number[];
   readonly names: readonly (string | null)[];
   readonly columns: Columns;
 }
 
-/** What the totals need besides the rows. */
 export interface TotalsFacts {
   readonly pods: number | null;
   readonly pendingPods: number | null;
-  /** The watts that the model adds to those drawn. */
   readonly savedWatts: number | null;
   readonly freshness: Freshness;
 }
@@ -39,7 +36,6 @@ export class FleetTable {
   readonly #keys = new Map<string, number>();
   #topology = 1;
 
-  /** Increases with each node that comes or goes and each change of a label. */
   get topology(): number {
     return this.#topology;
   }
@@ -48,7 +44,6 @@ export class FleetTable {
     return this.#slots.size;
   }
 
-  /** The label keys of all nodes, those of Joulie first. */
   get labelKeys(): readonly string[] {
     const keys = [...this.#keys.keys()].filter((key) => !NOT_FOR_GROUPS.has(key)).toSorted();
     const first = FIRST_KEYS.filter((key) => this.#keys.has(key));
@@ -88,7 +83,6 @@ export class FleetTable {
     for (const entry of this.#entries) if (entry !== undefined) yield [entry.name, entry.row];
   }
 
-  /** Returns and forgets the changed rows; undefined if none has changed. */
   takeChanges(): TableChanges | undefined {
     if (this.#dirty.size === 0) return undefined;
     const slots = [...this.#dirty].toSorted((a, b) => a - b);

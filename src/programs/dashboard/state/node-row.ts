@@ -59,7 +59,6 @@ export function rowOf(
   };
 }
 
-/** Whether the row shows a reading that has become history since. */
 export const hasExpired = (row: FleetRow, freshness: Freshness): boolean =>
   row.power !== null && !isOff(row) && !isRecent(row.updatedAt, freshness);
 
@@ -75,7 +74,6 @@ export function classOf(twin: NodeTwin | undefined): ClassName {
   return twin?.status?.schedulableClass ?? "unknown";
 }
 
-/** The code of the worse result of CPU and GPU; null if no agent has reported, or the node is off and has no cap any more. */
 function controlOf(twin: NodeTwin | undefined): number | null {
   if (twin?.status?.power?.state === "off") return null;
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
@@ -91,12 +89,10 @@ const known = (value: number | undefined): number | null => (Number.isFinite(val
 
 const gpuNames = Object.values(gpuDeviceResources).flat();
 
-/** How many GPUs the node offers to pods. */
 function gpuCountOf({ status }: ReportedNode): number {
   return gpuNames.reduce((sum, name) => sum + (Number(status?.allocatable?.[name]) || 0), 0);
 }
 
-/** Undefined if the kubelet has not reported yet. */
 function reportedReadiness({ status }: ReportedNode): boolean | undefined {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready && ready.status === "True";

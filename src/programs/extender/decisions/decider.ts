@@ -21,12 +21,11 @@ export interface DeciderOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly metrics: ExtenderMetrics;
-  /** Set if nodes are ranked by joules. */
   readonly energy?: EnergyScorer | undefined;
   /** The clock for the age of twins. */
   readonly clock: Clock;
-  /** Called with a class annotation that is neither performance nor standard; it may have any type. */
-  readonly onUnknownClass: (text: unknown) => void;
+  /** Called with a class annotation that is neither performance nor standard. */
+  readonly onUnknownClass: (text: string) => void;
 }
 
 export interface ExtenderReply {
@@ -35,9 +34,7 @@ export interface ExtenderReply {
 }
 
 const MAX_REASONS = 256;
-/** How many nodes of a decision are stored for the debug page. */
 const EXPLAINED = 10;
-/** More than any real pod requests. */
 const MAX_GPU_KINDS = 16;
 /** The longest resource name that Kubernetes accepts: prefix/name. */
 const MAX_RESOURCE_LENGTH = 253 + 1 + 63;
@@ -114,7 +111,9 @@ export class Decider {
     // Any JSON object: the functions below accept fields of any type.
     const pod = value as Pod;
     const { workloadClass, unrecognised } = workloadClassOf(pod);
-    if (unrecognised !== undefined) this.#options.onUnknownClass(unrecognised);
+    // JSON may contain any type here.
+    const isText = typeof unrecognised === "string";
+    if (unrecognised !== undefined) this.#options.onUnknownClass(isText ? unrecognised : `(${typeof unrecognised})`);
     const demand = demandOf(pod);
     checkGpus(demand.gpus);
     return { workloadClass, demand };
@@ -169,7 +168,6 @@ function checkGpus(gpus: ScoredPod["demand"]["gpus"]): void {
   }
 }
 
-/** Indexes of the highest values in descending order; of equal values the first wins. */
 function highest(values: Int16Array, count: number): number[] {
   const places: number[] = [];
   for (let place = 0; place < values.length; place++) {

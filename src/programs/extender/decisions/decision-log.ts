@@ -17,27 +17,20 @@ export interface Decision {
   readonly at: Instant;
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly request: ScoredPod;
-  /** The batch that the scores were computed with; undefined for a filter request. */
   readonly batch?: Batch | undefined;
-  /** Set if the extender ranks nodes by joules. */
   readonly energy?: EnergyDecision | undefined;
   readonly candidates: number;
   /** The candidates' slots, -1 for unknown nodes. Empty if there were too many candidates to store. */
   readonly slots: Int32Array;
-  /** Scores, or the filter's rejection codes. */
   readonly verdicts: Int16Array | Uint8Array;
-  /** The texts of the filter's codes. */
   readonly reasons: readonly (string | undefined)[];
-  /** The node names by slot at that time. */
   readonly names: readonly (string | undefined)[];
-  /** Snapshots of the best nodes at that time, best first. */
   readonly best: readonly RankedNode[];
 }
 
 export interface RankedNode {
   readonly node: KnownNode;
   readonly score: number;
-  /** What ran there, if nodes are ranked by joules and the node's hardware is known. */
   readonly load?: NodeLoad | undefined;
 }
 
@@ -56,7 +49,6 @@ const MAX_RECORDED_CANDIDATES = 16_384;
 export class DecisionLog {
   readonly #capacity: number;
   readonly #entries: (Decision | undefined)[];
-  /** One per entry, grown on demand and reused. */
   readonly #workspaces: Workspace[];
   #next = 0;
 
@@ -93,7 +85,6 @@ export class DecisionLog {
     return this.#entries.includes(decision);
   }
 
-  /** Newest first. */
   latest(): Decision[] {
     const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
     return inOrder.filter((decision) => decision !== undefined).toReversed();
@@ -115,17 +106,13 @@ export function podName(pod: unknown): Decision["pod"] {
   };
 }
 
-/** Longer strings are not valid names and are not stored. */
 const MAX_NAME_LENGTH = 253;
 const validName = (value: unknown): string =>
   typeof value === "string" && value.length <= MAX_NAME_LENGTH ? value : "";
 
-/** How SCORING=energy answered one request. */
 export interface EnergyDecision {
   readonly pod: PlacedPod;
-  /** Why the pod's declared duration is ignored. */
   readonly durationProblem?: string | undefined;
-  /** Why all nodes have the `headroom` score. */
   readonly fallback?: string | undefined;
   readonly outcome?: EnergyOutcome | undefined;
   readonly mix?: GpuMix | undefined;

@@ -14,7 +14,6 @@ export interface EnergyScorerOptions {
   readonly log: Logger;
 }
 
-/** Scores by marginal joules, or by headroom while the pods of the cluster are unknown. */
 export class EnergyScorer {
   readonly #options: EnergyScorerOptions;
   #reported: PodWatchProblem | undefined;
@@ -23,7 +22,6 @@ export class EnergyScorer {
     this.#options = options;
   }
 
-  /** Writes the scores of the current batch. */
   score(pod: unknown, asked: ScoredPod, slots: Int32Array, scores: Int16Array): EnergyDecision {
     const { kernel, pods, settings, metrics } = this.#options;
     const { duration, problem: durationProblem } = expectedDurationOf(pod as Pod);

@@ -12,11 +12,7 @@ const NODES_SHOWN = 5;
 /** Takes about a fifth of a millisecond. */
 const NODES_PER_CHUNK = 500;
 
-/**
- * `GET /debug/decisions`: the last answers, newest first, with the breakdown of the best scores. `?pod=NAME` or
- * `?pod=NAMESPACE/NAME` shows the answers for one pod, with every node. In chunks, so that the page does not delay requests.
- * `variables` are those that decide scores.
- */
+/** `GET /debug/decisions`, newest first; `?pod=NAME` or `?pod=NAMESPACE/NAME` with every node. In chunks, for other requests. */
 export function* decisionsPage(
   decisions: DecisionLog,
   pod: string | null,
@@ -73,7 +69,6 @@ function explain(decision: Decision, settings: ScoringSettings): object {
 
 const UNKNOWN_HARDWARE = "headroom: neither the catalogue nor the agent knows the power of this node's hardware";
 
-/** Which formula answered, and why it was not the configured one. */
 const energyOf = ({ pod, durationProblem, fallback, outcome, settings }: EnergyDecision): object => ({
   scoring: fallback === undefined ? "energy" : "headroom",
   ...(fallback !== undefined && { fallback }),
@@ -90,7 +85,6 @@ const energyOf = ({ pod, durationProblem, fallback, outcome, settings }: EnergyD
 const isUnknown = (energy: EnergyDecision | undefined, { load }: RankedNode): boolean =>
   energy !== undefined && energy.fallback === undefined && load === undefined;
 
-/** The joules of a node, unless it was scored by headroom. */
 function joulesOf(
   energy: EnergyDecision | undefined,
   { node, load }: RankedNode,

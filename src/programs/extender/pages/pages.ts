@@ -11,7 +11,6 @@ export interface ExtenderPagesOptions {
   readonly state: ClusterCache;
   readonly decisions: DecisionLog;
   readonly settings: ScoringSettings;
-  /** The variables that decide scores, as text. */
   readonly variables: Readonly<Record<string, string>>;
   /** The clock for the age of twins. */
   readonly clock: Clock;

@@ -2,7 +2,6 @@ import { type DebugRow, debugReport, type ScoringSettings } from "../../../core/
 import type { Instant } from "../../../core/units/index.ts";
 import type { KnownNode } from "../state/cluster-cache.ts";
 
-/** What the page reads from the cluster cache. */
 interface Cluster {
   readonly kernel: { readonly end: number };
   at(slot: number): KnownNode | undefined;

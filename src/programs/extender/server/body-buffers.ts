@@ -7,10 +7,7 @@ const COLLECT_AFTER_BYTES = 4 * 1024 * 1024;
 /** Leaves room for a few more names in the next request. */
 const ROUNDED_TO = 65_536;
 
-/**
- * Buffers for request bodies. One spare buffer is reused for the next request: kube-scheduler sends two requests per pod, one
- * after the other, and a new buffer for each would leave 30 MB of garbage at a time.
- */
+/** Buffers for request bodies. One spare is reused: a new one for each request would leave 30 MB of garbage at a time. */
 export class BodyBuffers {
   readonly #collect: () => void;
   #spare: Buffer | undefined;

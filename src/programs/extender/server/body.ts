@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 import type { BodyBuffers } from "./body-buffers.ts";
 import type { MemoryLease } from "./memory-budget.ts";
 
-/** Answers a request with an error status and a message. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly status: number;
@@ -24,7 +23,6 @@ const clientGone = () => new ClientGoneError("the client disconnected before the
 /** So much of a body must have arrived before a buffer for the announced length is allocated. */
 const FIRST_BUFFER_BYTES = 1024 * 1024;
 
-/** The Content-Length; undefined for a chunked request. */
 export function contentLengthOf({ headers }: IncomingMessage): number | undefined {
   const text = headers["content-length"];
   return text === undefined ? undefined : Number(text);
@@ -41,7 +39,6 @@ export interface BodyOptions {
   readonly limit: number;
   readonly buffers: BodyBuffers;
   readonly lease: MemoryLease;
-  /** Aborts when the memory of the body went to another request. */
   readonly signal: AbortSignal;
 }
 

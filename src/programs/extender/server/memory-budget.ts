@@ -6,18 +6,14 @@ export class MemoryBudgetError extends Error {
   override readonly name = "MemoryBudgetError";
 }
 
-/** The memory that one request holds. */
 export interface MemoryLease {
   /** Counts bytes that are in memory from now on. Throws a MemoryBudgetError if there is no room. */
   reserve(bytes: number): void;
-  /** Releases everything. */
   release(): void;
 }
 
 export interface LeaseRequest {
-  /** The announced length of the body; 0 if unknown. */
   readonly bytes: number;
-  /** The connection has completed requests before. */
   readonly isProven: boolean;
   /** Ends the request in favour of another one. Its memory has been released. */
   readonly abort: (reason: MemoryBudgetError) => void;

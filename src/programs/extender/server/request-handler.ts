@@ -15,11 +15,8 @@ export interface ExtenderRequestHandlerOptions {
   readonly budget: MemoryBudget;
   readonly buffers: BodyBuffers;
   readonly decide: (verb: Verb, body: Buffer) => ExtenderReply;
-  /** Why the extender cannot decide yet; undefined once it can. */
   readonly unreadyReason: () => string | undefined;
-  /** Pages by path. */
   readonly pages: Readonly<Record<string, StreamedPage>>;
-  /** Access control for pages under /debug/. */
   readonly debugAccess: DebugAccess;
   readonly metrics: ExtenderMetrics;
   readonly log: Logger;
@@ -32,7 +29,6 @@ const verbs: ReadonlyMap<string, Verb> = new Map([
   ["/prioritize", "prioritize"],
 ]);
 
-/** Handles one request. */
 export class ExtenderRequestHandler {
   readonly #options: ExtenderRequestHandlerOptions;
   readonly #request: IncomingMessage;
@@ -40,7 +36,6 @@ export class ExtenderRequestHandler {
   readonly #isProven: boolean;
   #closed = false;
 
-  /** `isProven`: the connection has completed requests before. */
   constructor(
     options: ExtenderRequestHandlerOptions,
     request: IncomingMessage,
@@ -164,10 +159,7 @@ function httpErrorOf(error: unknown): HttpError {
 const SMALL = 4096;
 const BLOCK = 262_144;
 
-/**
- * Joins adjacent small buffers; large ones stay as they are. A reply can consist of thousands of small slices, which would take
- * longer to send than to compute.
- */
+/** Joins adjacent small buffers: thousands of small slices would take longer to send than to compute. */
 export function coalesceBuffers(buffers: readonly Buffer[]): Buffer[] {
   const joined: Buffer[] = [];
   let run: Buffer[] = [];

@@ -24,7 +24,6 @@ export interface SchedulerServerLimits {
   readonly idle: Milliseconds;
   /** In total; one client address gets at most half of them. */
   readonly connections: number;
-  /** How long `close` waits for requests in progress. */
   readonly close: Milliseconds;
 }
 
@@ -38,7 +37,6 @@ export const defaultServerLimits: SchedulerServerLimits = {
 };
 
 export interface SchedulerServer {
-  /** The URL from this machine. */
   readonly url: string;
   /** Keeps answering, but closes each connection after its response, so that clients reconnect to another replica. */
   stopKeepAlive(): void;
@@ -46,7 +44,6 @@ export interface SchedulerServer {
   close(): Promise<void>;
 }
 
-/** Starts the HTTP(S) server for kube-scheduler. */
 export async function serveScheduler(options: SchedulerServerOptions): Promise<SchedulerServer> {
   const { address, clock, log, tls, limits } = options;
   let isKeepAliveStopped = false;

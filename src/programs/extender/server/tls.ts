@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import { CodedError, type ErrorCode } from "../../../core/api/index.ts";
+import { CodedError, type ErrorCode, errorMessageOf } from "../../../core/api/index.ts";
 import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -12,7 +12,6 @@ const TLS: ErrorCode = "JOULIE_E_TLS";
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** Clients need a certificate of this authority. */
   readonly clientCa: string | undefined;
 }
 
@@ -21,7 +20,6 @@ export type ServerTlsMaterial = Pick<SecureContextOptions, "cert" | "key" | "ca"
 /** The kubelet updates a Secret volume about once a minute, so a shorter interval would not help. */
 const CHECK_EVERY = milliseconds(30_000);
 
-/** Undefined for plain HTTP. */
 export function tlsFilesOf(config: ExtenderConfig): TlsFiles | undefined {
   const { EXTENDER_TLS_CERT_FILE: cert, EXTENDER_TLS_KEY_FILE: key, EXTENDER_TLS_CLIENT_CA_FILE: clientCa } = config;
   return cert === undefined || key === undefined ? undefined : { cert, key, clientCa };
@@ -39,7 +37,7 @@ export async function readTls({ cert, key, clientCa }: TlsFiles): Promise<Server
   } catch (cause) {
     throw new CodedError(
       TLS,
-      `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${messageOf(cause)}`,
+      `cannot use ${[cert, key, clientCa].filter(Boolean).join(", ")} for TLS: ${errorMessageOf(cause)}`,
       {
         cause,
       },
@@ -73,8 +71,8 @@ export function watchTlsFiles({ files, first, renew, clock, log }: TlsWatchOptio
       }
       problem = undefined;
     } catch (err) {
-      if (messageOf(err) !== problem) log.warn({ err }, "cannot use the new TLS files; keeping the current ones");
-      problem = messageOf(err);
+      if (errorMessageOf(err) !== problem) log.warn({ err }, "cannot use the new TLS files; keeping the current ones");
+      problem = errorMessageOf(err);
     }
     schedule(CHECK_EVERY);
   };
@@ -98,7 +96,7 @@ async function certificatesIn(variable: string, file: string): Promise<string> {
   } catch (cause) {
     throw new CodedError(
       TLS,
-      `cannot use ${variable} ${file} for TLS: it contains no certificate (${messageOf(cause)})`,
+      `cannot use ${variable} ${file} for TLS: it contains no certificate (${errorMessageOf(cause)})`,
       {
         cause,
       },
@@ -111,8 +109,6 @@ async function readText(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new CodedError(TLS, `cannot read ${variable} ${file}: ${messageOf(cause)}`, { cause });
+    throw new CodedError(TLS, `cannot read ${variable} ${file}: ${errorMessageOf(cause)}`, { cause });
   }
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -1,10 +1,7 @@
 import type { Clock } from "../../../platform/clock/index.ts";
 import { TimeSlice } from "../time-slice.ts";
 
-/**
- * Applies watch changes in order. A few changes run synchronously; thousands of them, as after a relist, run in time slices so
- * that they do not delay requests. A change that throws does not affect the others.
- */
+/** Applies watch changes in order; thousands of them in time slices, so that they do not delay requests. */
 export class ChangeQueue {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
@@ -26,7 +23,6 @@ export class ChangeQueue {
     if (!this.#isRunning) void this.#run();
   }
 
-  /** Discards the changes that have not run yet. */
   clear(): void {
     this.#waiting = [];
   }

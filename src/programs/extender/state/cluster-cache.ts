@@ -13,10 +13,9 @@ import {
   type TwinState,
   twinStateOf,
 } from "../../../core/scoring/index.ts";
-import { type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, Reflector, resources, unreadOf } from "../../../platform/kube/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { nodeProjection, type ScoredNode, type WatchedTwin, watchedHardware, watchedTwin } from "./projections.ts";
 
@@ -25,18 +24,13 @@ export interface KnownNode extends CandidateNode {
   readonly name: string;
   readonly labels: Labels;
   readonly hardware: HardwareView;
-  /** The part of `status` that scoring reads. */
   readonly twin: TwinState | undefined;
   readonly status: NodeTwinStatus | undefined;
 }
 
-export interface ClusterCacheOptions {
-  readonly client: KubeClient;
+export interface ClusterCacheOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly settings: ScoringSettings;
-  /** Set if nodes are ranked by joules. */
   readonly energy?: EnergySettings | undefined;
   readonly catalogue: Catalogue;
   /** After this long without watch events the watch is replaced, so that no data is older while the API responds. */
@@ -48,13 +42,9 @@ export interface ClusterCacheOptions {
 /** Small pages: a relist must not block a request for more than a few milliseconds. */
 const PAGE_SIZE = 100;
 
-/**
- * The cluster state that requests are answered from, kept up to date by watches. A node is known while its Node object exists;
- * a NodeTwin or NodeHardware counts only that long. While the API is unreachable, the last state stays.
- */
+/** The state that requests are answered from. A twin or hardware counts only while its Node exists. */
 export class ClusterCache {
   readonly kernel: ScoringKernel;
-  /** The same kernel, if nodes are ranked by joules. */
   readonly energyKernel: EnergyKernel | undefined;
   readonly #known: (KnownNode | undefined)[] = [];
   /** Per slot: why performance pods are rejected, by the twin or else by the cached labels; 0 if they are accepted. */
@@ -139,7 +129,6 @@ export class ClusterCache {
     return this.#rejections[slot] ?? 0;
   }
 
-  /** Nodes that are kept free for a pod, or were a short time ago. */
   get awaitedNodes(): number {
     return this.#awaitedNodes;
   }

@@ -6,22 +6,17 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-  type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type Change, type KubeClient, type KubeObject, Reflector, resources } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, type KubeIo, type KubeObject, Reflector, resources } from "../../../platform/kube/index.ts";
 import { ChangeQueue } from "./change-queue.ts";
 
-export interface PlacedPodsOptions {
+export interface PlacedPodsOptions extends KubeIo {
   readonly kernel: EnergyKernel;
-  readonly client: KubeClient;
   /** The clock of decisions: assumed pods expire by it. */
   readonly clock: Clock;
   /** Real time, for API calls. */
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   /** Maximum silence of the watch before it is replaced. */
   readonly idleLimit: Milliseconds;
   /** After this long without contact the pods are too old to place others by. */
@@ -35,17 +30,13 @@ const MAX_ASSUMED = 10_000;
 /** Projecting a page of this size takes a few milliseconds. */
 const PAGE_SIZE = 250;
 
-/**
- * Adds the pods of the cluster to the nodes of the kernel: those that the watch reports, and for a short time those that the
- * extender has just ranked. Without the latter, a burst of pods would be placed by data that does not contain the burst.
- */
+/** Adds pods to nodes: those that the watch reports, and for a short time those just ranked, as in a burst. */
 export class PlacedPods {
   readonly #kernel: EnergyKernel;
   readonly #clock: Clock;
   readonly #stalenessThreshold: Milliseconds;
   readonly #changes: ChangeQueue;
   readonly #reflector: Reflector<WatchedPod>;
-  /** When each assumed pod expires, in this order. */
   readonly #assumed = new Map<string, MonotonicInstant>();
   #wasSynced = false;
 
@@ -98,7 +89,6 @@ export class PlacedPods {
     return problem === "forbidden" ? "the extender may not list and watch pods" : "the pods are not listed yet";
   }
 
-  /** Pods that the watch reports, and assumed ones. */
   get count(): number {
     return this.#kernel.podCount;
   }
@@ -156,7 +146,6 @@ interface WatchedPod {
   readonly pod: RunningPod;
 }
 
-/** The API server sends only pods on nodes that have not ended. */
 const podSelection = {
   fieldSelector: "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
 } as const;
@@ -165,7 +154,6 @@ const podSelection = {
 export const podKey = ({ uid = "", namespace = "", name }: Pod["metadata"]): string =>
   uid === "" ? `${namespace}/${name}` : uid;
 
-/** Undefined for a pod that is not on a node, or has ended. */
 export function watchedPod(object: KubeObject): WatchedPod | undefined {
   const pod = object as KubeObject & Pod;
   const { nodeName } = pod.spec ?? {};

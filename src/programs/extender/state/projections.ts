@@ -34,10 +34,8 @@ const featureLabels: ReadonlySet<string> = new Set([
 
 /** Node feature discovery writes a hundred labels per node, of which scoring reads a dozen. */
 const isReadLabel = (key: string): boolean => VENDORS.test(key) || featureLabels.has(key);
-/** CPUs and vendor devices. */
 const isReadResource = (key: string): boolean => key === "cpu" || VENDORS.test(key);
 
-/** `configuredLabels` are label keys from the settings, which may have any domain. */
 export function nodeProjection(configuredLabels: readonly string[]): (object: KubeObject) => ScoredNode {
   const isRead = (key: string): boolean => isReadLabel(key) || configuredLabels.includes(key);
   return (object) => {

@@ -41,20 +41,15 @@ export const DRAINING_START = 6;
 export const DRAINING_END = 7;
 export const NODE_ROW = 8;
 
-/** Looks up the slot of a node by its name; -1 for an unknown name. */
 export interface SlotIndex {
   slotOf(name: string): number;
 }
 
 const EMPTY = Buffer.alloc(0);
 
-/**
- * The nodes of one request as byte positions: names or whole Nodes, in the order of the request. Valid until the next request
- * is read into the same table: an answer is computed before that, without a pause.
- */
+/** The nodes of one request as byte positions. Valid until the next request is read into the same table. */
 export class Candidates {
   readonly kind: "names" | "nodes";
-  /** The whole request. */
   readonly body: Buffer;
   readonly #table: RowTable;
 
@@ -72,21 +67,18 @@ export class Candidates {
     return this.#text(this.#cell(i, NAME_START), this.#cell(i, NAME_END));
   }
 
-  /** The power profile label; undefined if it is absent, and in a request with names only. */
   powerProfile(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, PROFILE_START);
     return start === 0 ? undefined : this.#text(start, this.#cell(i, PROFILE_END));
   }
 
-  /** The draining label; undefined if it is absent, and in a request with names only. */
   draining(i: number): string | undefined {
     if (this.kind === "names") return undefined;
     const start = this.#cell(i, DRAINING_START);
     return start === 0 ? undefined : this.#text(start, this.#cell(i, DRAINING_END));
   }
 
-  /** The bytes of the Node as received. */
   raw(i: number): Buffer {
     if (this.kind === "names") throw new Error("the request has names only, no Nodes");
     return this.body.subarray(this.#cell(i, START), this.#cell(i, END));

@@ -48,10 +48,7 @@ export function skipSpaces(bytes: Buffer, from: number, end: number): number {
   return p;
 }
 
-/**
- * From a string's opening quote to its first byte that is not plain: its end, an escape, a control character. No string ends
- * behind the body's last quote, so the loop needs no bounds check per byte.
- */
+/** From a string's opening quote to its first byte that is not plain. The body's last quote bounds the loop. */
 export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = quote + 1;
   if (p > lastQuote) throw faultAt(bytes, bytes.length, "the end of a string");
@@ -59,7 +56,6 @@ export function skipPlain(bytes: Buffer, quote: number, lastQuote: number): numb
   return p;
 }
 
-/** Skips a string, from its opening quote. */
 export function skipString(bytes: Buffer, quote: number, lastQuote: number): number {
   let p = skipPlain(bytes, quote, lastQuote);
   while (bytes[p] !== QUOTE) {
@@ -92,7 +88,6 @@ export function skipValue(bytes: Buffer, from: number, lastQuote: number): numbe
   throw faultAt(bytes, end, "the end of a value");
 }
 
-/** Skips a number, true, false or null. */
 function skipScalar(bytes: Buffer, from: number): number {
   let p = from;
   while (p < bytes.length && delimiters[bytes[p] as number] === 0) p++;

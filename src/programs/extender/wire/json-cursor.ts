@@ -17,15 +17,10 @@ import {
   skipValue,
 } from "./json-bytes.ts";
 
-/**
- * Walks over JSON bytes without building objects. It reads valid JSON as JSON.parse does. Of skipped values it checks only that
- * their strings and brackets end.
- */
+/** Walks over JSON bytes without building objects. Of skipped values it checks only that strings and brackets end. */
 export class JsonCursor {
   readonly bytes: Buffer;
-  /** The current position. */
   at = 0;
-  /** The last key, without its quotes. */
   keyStart = 0;
   keyEnd = 0;
   readonly #lastQuote: number;
@@ -89,7 +84,6 @@ export class JsonCursor {
     return true;
   }
 
-  /** Skips a string, from its opening quote. */
   skipString(): void {
     this.at = skipString(this.bytes, this.at, this.#lastQuote);
   }
@@ -103,7 +97,6 @@ export class JsonCursor {
     return isPlain;
   }
 
-  /** Skips any value with everything inside it. */
   skipValue(): void {
     this.at = skipValue(this.bytes, this.at, this.#lastQuote);
   }

@@ -3,12 +3,8 @@ import { QUOTE } from "./json-bytes.ts";
 
 /** How Go serializes a Node: metadata is the first field, and name is the first field of metadata. */
 const HEAD = Buffer.from('{"metadata":{"name":"');
-/** The longest name that Kubernetes accepts. */
 const MAX_NAME = 253;
-/**
- * Enough for all Nodes of a 64 MiB request with their overhead. With less, each such request would evict its own first Nodes,
- * and the cache would never hit.
- */
+/** Enough for all Nodes of a 64 MiB request. With less, each such request would evict its own first Nodes. */
 const MAX_BYTES = 80 * 1024 * 1024;
 /** Overhead of a Buffer and its map entry, so that tiny Nodes count as well. */
 const PER_NODE = 640;
@@ -16,11 +12,7 @@ const PER_NODE = 640;
 /** A new version of a Node seldom grows by more, so it is written over the old one and produces no garbage. */
 const ROUNDED_TO = 256;
 
-/**
- * A cache of Nodes that were scanned before, byte for byte. kube-scheduler sends the same thousands of Nodes twice for every pod,
- * and a Node changes every few minutes. Comparing a Node takes a sixth of the time of scanning it. Equal bytes have equal
- * meaning, so a hit is never wrong.
- */
+/** Nodes that were scanned before, byte for byte: comparing one takes a sixth of the time of scanning it. */
 export class KnownNodes {
   readonly #limit: number;
   /** V8 seeds the hashes of a Map, so a client cannot choose names that collide. */
@@ -34,12 +26,10 @@ export class KnownNodes {
     this.#limit = limit;
   }
 
-  /** Memory of the cached Nodes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The number of the cached Node that equals the bytes at `from`; -1 if there is none. */
   find(bytes: Buffer, from: number): number {
     const nameStart = from + HEAD.length;
     const last = Math.min(nameStart + MAX_NAME, bytes.length - 1);
@@ -84,7 +74,6 @@ export class KnownNodes {
     places[from + END] = end - start;
   }
 
-  /** The number of the Node of that name, with a buffer of at least `length` bytes. */
   #allocate(key: string, length: number): number {
     const known = this.#index.get(key);
     const has = known === undefined ? 0 : (this.#nodes[known] as Buffer).length;
@@ -121,10 +110,7 @@ const keyOf = (bytes: Buffer, nameStart: number, nameEnd: number): string =>
 /** Longer lists are looked up again each time. A cluster of 5,000 nodes has lists of 100 to 200 kB. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 
-/**
- * The last list of names that a filter reply accepted, with the slots of its nodes. kube-scheduler asks prioritize about that
- * list, in the same order and with the same bytes, so its names need not be looked up a second time. Equal bytes are equal names.
- */
+/** The list that the last filter reply accepted, with its slots: prioritize is asked about the same bytes. */
 export class LastNames {
   #bytes = Buffer.alloc(0);
   #length = 0;

@@ -61,10 +61,7 @@ export function filterReply(
   return { chunks, accepted };
 }
 
-/**
- * Adjacent accepted candidates form one slice, including the commas between them. Every slice but the last extends to the start
- * of the next candidate, so it ends with the comma it needs.
- */
+/** Adjacent candidates form one slice with the commas between them. All slices but the last end with a comma. */
 function acceptedSlices(candidates: Candidates, codes: Uint8Array): Buffer[] {
   const { body, count } = candidates;
   let last = count - 1;

@@ -14,14 +14,12 @@ import {
 /** etcd's limit for an object. It also bounds how long JSON.parse may block the event loop. */
 const MAX_POD_BYTES = 1.5 * 1024 * 1024;
 
-/** A request of kube-scheduler: a pod and the nodes to filter or score for it. */
 export interface ExtenderRequest {
   /** Any JSON object: its contents are not validated here. */
   readonly pod: unknown;
   readonly candidates: Candidates;
 }
 
-/** Reads a request without building objects of its nodes. Throws a RequestError if the request is malformed. */
 export function readRequest(body: Buffer, options?: ScanOptions): ExtenderRequest {
   const scan = new RequestScan(body, options);
   return { pod: podOf(body, scan.found.pod), candidates: candidatesOf(body, scan) };
@@ -31,7 +29,6 @@ export function readRequest(body: Buffer, options?: ScanOptions): ExtenderReques
 export class RequestReader {
   readonly #options: ScanOptions;
 
-  /** `labels` are the label keys to read from whole Nodes. */
   constructor(labels: LabelKeys) {
     this.#options = { knownNodes: new KnownNodes(), tables: createCandidateTables(), labels: labelBytes(labels) };
   }

@@ -27,13 +27,11 @@ const METADATA = Buffer.from("metadata");
 const NAME = Buffer.from("name");
 const LABELS = Buffer.from("labels");
 
-/** The node labels to read from whole Nodes. */
 export interface LabelKeys {
   readonly powerProfile: string;
   readonly draining: string;
 }
 
-/** Label keys as bytes of a request. */
 export interface LabelBytes {
   readonly powerProfile: Buffer;
   readonly draining: Buffer;
@@ -61,13 +59,9 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
   return field && { field, bytes: Buffer.from(field) };
 });
 
-/** All optional. */
 export interface ScanOptions {
-  /** Skips Nodes that an earlier request contained. */
   readonly knownNodes?: KnownNodes | undefined;
-  /** Tables to reuse; the candidates of the earlier request become invalid. */
   readonly tables?: CandidateTables | undefined;
-  /** Default: Joulie's own label keys. */
   readonly labels?: LabelBytes | undefined;
 }
 
@@ -76,16 +70,12 @@ interface CandidateTables {
   readonly names: RowTable;
 }
 
-/** Tables for the candidates of one request, reusable for the next. */
 export const createCandidateTables = (): CandidateTables => ({
   nodes: new RowTable(NODE_ROW),
   names: new RowTable(NAME_ROW),
 });
 
-/**
- * One pass over a request, which records positions. Of a repeated key the last one counts, as with JSON.parse. Keys with escapes,
- * which no encoder writes for these names, are unknown keys.
- */
+/** One pass that records positions. Of a repeated key the last counts; keys with escapes are unknown keys. */
 export class RequestScan {
   readonly found: Record<Field, FieldLocation> = { pod: absent, nodes: absent, nodenames: absent };
   items: FieldLocation = absent;

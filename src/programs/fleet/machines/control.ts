@@ -3,11 +3,9 @@ import { packageCapFloor } from "../../../core/inventory/index.ts";
 import { formatWatts, type Percent, percent, type Watts, watts } from "../../../core/units/index.ts";
 import type { SimulatedMachine } from "./simulated-machine.ts";
 
-/** Response of POST /control/{node}. */
 export interface ControlOutcome {
   readonly result: "applied" | "blocked" | "error";
   readonly message: string;
-  /** Commands are never carried out after newer ones of the same action. */
   readonly ordered?: true;
   /** Of a command that came too late: the time stamp of the newest one. */
   readonly newest?: string;

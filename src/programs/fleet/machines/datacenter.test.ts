@@ -13,7 +13,7 @@ import {
 import type { Clock } from "../../../platform/clock/index.ts";
 import { VirtualClock } from "../../../platform/clock/testing/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
-import { readFacilityMeters } from "../pages/facility.ts";
+import { readFacilityMeters } from "../pages/fleet-metrics.ts";
 import type { PodJob } from "../pods/pod-job.ts";
 import { Datacenter } from "./datacenter.ts";
 import { generateMachines } from "./machine-specs.ts";

@@ -27,20 +27,14 @@ export interface DatacenterOptions {
   /** Of the site at the start, in seconds after midnight; by default that of the clock. */
   readonly timeOfDay?: Seconds | undefined;
   readonly level: PerformanceLevel;
-  /** Called when a job finishes. `at` may lie slightly in the past. */
   readonly onFinished: (job: PodJob, at: Instant) => void;
-  /** Called when the power state of a node has changed. */
   readonly onSwitched?: (node: string, power: NodePowerState) => void;
-  /** Whether the next boot fails. */
   readonly bootFails?: () => boolean;
 }
 
-/** What the switch of a machine can be asked for. */
 export type PowerAction = "on" | "shutdown" | "forceOff";
 
-/** Totals over all nodes. */
 export interface DatacenterTotals {
-  /** Simulated seconds since the start. */
   readonly seconds: Seconds;
   readonly watts: Watts;
   /** Exact: power is constant between events. */
@@ -52,15 +46,11 @@ export interface DatacenterTotals {
   readonly pods: number;
   readonly performancePods: number;
   readonly capChanges: number;
-  /** Nodes that are not on. */
-  readonly notOn: number;
 }
 
-/** Performance pods that ran under caps below the performance level. */
 export interface CapViolations {
   readonly pods: number;
   readonly podSeconds: number;
-  /** The first violations. */
   readonly first: readonly CapViolation[];
 }
 
@@ -69,16 +59,12 @@ const DAY = 24 * 3600;
 /** Update interval of the inlet temperature, in simulated time: about the time it takes to change by 0.1 °C. */
 const AIR_EVERY = milliseconds(60_000);
 
-/**
- * All simulated nodes and the facility around them, in simulated time. Nothing changes between events, so a node is
- * advanced only when it is read, changed, or has an event due.
- */
+/** All simulated nodes and the facility. A node is advanced only when it is read, changed, or has an event due. */
 export class Datacenter {
   readonly #options: DatacenterOptions;
   readonly #machines: ReadonlyMap<string, SimulatedMachine>;
   readonly #timers = new Map<SimulatedMachine, { readonly due: Seconds; readonly timer: Timer }>();
   readonly #begun: MonotonicInstant;
-  /** Time of day at the start, in seconds after midnight. */
   readonly #midnight: Seconds;
   readonly #offences: CapViolation[] = [];
   #offencesCount = 0;
@@ -105,7 +91,6 @@ export class Datacenter {
     this.#machines = new Map(machines);
   }
 
-  /** Starts updating the inlet temperature over the day. */
   start(): void {
     this.#air = this.#options.clock.after(AIR_EVERY, () => {
       const inlet = this.#inlet();
@@ -120,7 +105,6 @@ export class Datacenter {
     this.#timers.clear();
   }
 
-  /** Simulated seconds since the start. */
   get now(): Seconds {
     return inSeconds(elapsed(this.#begun, this.#options.clock.monotonic()));
   }
@@ -133,14 +117,12 @@ export class Datacenter {
     return this.#machines.has(name);
   }
 
-  /** Returns the node, advanced to the present. */
   machine(name: string): SimulatedMachine | undefined {
     const machine = this.#machines.get(name);
     if (machine !== undefined) this.#bring(machine);
     return machine;
   }
 
-  /** Returns all nodes, advanced to the present. */
   *machines(): IterableIterator<SimulatedMachine> {
     for (const machine of this.#machines.values()) {
       this.#bring(machine);
@@ -148,7 +130,6 @@ export class Datacenter {
     }
   }
 
-  /** Applies a change to a node at the present time. */
   change<Result>(machine: SimulatedMachine, act: () => Result): Result {
     machine.advance(this.now);
     const result = act();
@@ -169,7 +150,7 @@ export class Datacenter {
   }
 
   get totals(): DatacenterTotals {
-    const sum = { watts: 0, joules: 0, pods: 0, performancePods: 0, capChanges: 0, notOn: 0 };
+    const sum = { watts: 0, joules: 0, pods: 0, performancePods: 0, capChanges: 0 };
     const wall = { watts: 0, joules: 0 };
     const alwaysOn = { watts: 0, joules: 0 };
     // One point in time for all: on a busy machine this loop may take a while.
@@ -178,7 +159,6 @@ export class Datacenter {
       this.#bring(machine, now);
       sum.watts += machine.watts;
       sum.joules += machine.physics.joules;
-      if (machine.power !== "on") sum.notOn++;
       sum.pods += machine.physics.jobCount;
       sum.performancePods += machine.performanceJobs;
       sum.capChanges += machine.capChanges;
@@ -203,7 +183,6 @@ export class Datacenter {
     return { pods: this.#offencesCount, podSeconds, first: this.#offences };
   }
 
-  /** Facility power for the given nodes, by default for all. */
   facility(machines: Iterable<SimulatedMachine> = this.machines()): FacilityOutput {
     let [it, rated] = [0, 0];
     for (const machine of machines) {
@@ -213,7 +192,6 @@ export class Datacenter {
     return facilityAt(defaultFacility, this.timeOfDay, watts(it), watts(rated));
   }
 
-  /** Calendar time of a simulation time. */
   #calendar(at: Seconds): Instant {
     return after(this.#options.clock.now(), milliseconds(1000 * (at - this.now)));
   }
@@ -234,7 +212,6 @@ export class Datacenter {
     if (machine.physics.nextAt !== due) this.#arm(machine);
   }
 
-  /** Sets the timer for the node's next event. */
   #arm(machine: SimulatedMachine): void {
     const due = machine.physics.nextAt;
     const armed = this.#timers.get(machine);

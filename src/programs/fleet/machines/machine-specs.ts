@@ -4,9 +4,7 @@ import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { RandomSource, Seconds } from "../../../core/units/index.ts";
 import { fleetLabels as own } from "../names.ts";
 
-/** A kind of machine, as purchased in one batch. */
 interface MachineKind {
-  /** Share of all nodes. */
   readonly share: number;
   /** As a label value, without blanks or plus signs. All machines have two sockets. */
   readonly cpu: string;
@@ -38,7 +36,6 @@ const SOCKETS = 2;
 const NODES_PER_RACK = 10;
 const RACKS_PER_ZONE = 2;
 
-/** Description of one node. Nodes of one kind share hardware and model. */
 export interface MachineSpec {
   readonly name: string;
   readonly labels: Labels;
@@ -56,9 +53,7 @@ export interface MachineSpec {
   };
 }
 
-/** How the nodes can be switched off and on. */
 export interface SwitchTimes {
-  /** By default as the model of the hardware says. */
   readonly bootTime?: Seconds | undefined;
   readonly shutdownTime?: Seconds | undefined;
   readonly maySleep?: boolean | undefined;

@@ -22,7 +22,6 @@ export interface MachineEvents {
   readonly level: PerformanceLevel;
   finished(job: PodJob, at: Seconds): void;
   offended(offence: CapViolation): void;
-  /** A shutdown or a boot has ended, at any time up to now. */
   switched(power: NodePowerState): void;
 }
 
@@ -31,12 +30,9 @@ type PhysicsChange = "advance" | "start" | "stop" | "setCaps" | "setAmbient" | "
 const TOLERANCE = 0.5;
 const NONE: readonly PodJob[] = [];
 
-/**
- * A simulated node with records: cap changes, and performance pods under caps below the performance level. Callers advance it to the present before they read or change it.
- */
+/** A simulated node with records of caps and of violations. Callers advance it before they read or change it. */
 export class SimulatedMachine {
   readonly spec: MachineSpec;
-  /** The time stamp of the newest control command, by action. */
   readonly newestCommands = new Map<string, number>();
   readonly #physics: SimulatedNode<PodJob>;
   /** The same jobs on the same hardware without caps and always on: what the machine would draw without Joulie. */
@@ -93,7 +89,6 @@ export class SimulatedMachine {
     return this.#physics.rateOf(job.id) !== undefined;
   }
 
-  /** Returns whether the job was running here. */
   stop(job: PodJob): boolean {
     if (this.#physics.stop(job.id) === undefined) return false;
     this.#alwaysOn.stop(job.id);
@@ -105,7 +100,6 @@ export class SimulatedMachine {
     return this.#physics.power;
   }
 
-  /** Starts to shut down. What runs on it stops at once. */
   shutDown(): void {
     this.#lose(this.#physics.shutDown());
   }
@@ -128,7 +122,6 @@ export class SimulatedMachine {
     this.#setCaps({});
   }
 
-  /** Changes the given caps and keeps the others. */
   cap(change: Caps): void {
     this.#setCaps({ ...this.#physics.caps, ...change });
   }
@@ -153,7 +146,6 @@ export class SimulatedMachine {
     return this.#capChanges;
   }
 
-  /** Total pod-seconds of performance pods below the performance level. */
   get heldSeconds(): number {
     return this.#heldSeconds;
   }
@@ -178,7 +170,6 @@ export class SimulatedMachine {
     this.#events.offended({ at: now, node: this.spec.name, pod: key, caps });
   }
 
-  /** Performance pods running while caps are below the performance level. */
   #held(): readonly PodJob[] {
     if (this.#performanceJobs === 0 || !this.#isBelow()) return NONE;
     return [...this.#physics.jobs()].filter((job) => job.performance);

@@ -23,13 +23,11 @@ const SPREAD = 0.2;
 /** Every sixth heartbeat also rewrites the status, so a node marked NotReady recovers within about a minute. */
 const BEATS_PER_STATUS = 6;
 
-/** Registers nodes, sends their heartbeats and deletes them. */
 export class NodeRegistrar {
   readonly #options: RegistrarOptions;
   readonly #writer: NodeWriter;
   readonly #fleet: ReadonlyMap<string, MachineSpec>;
   readonly #nodes = new Map<string, RegisteredNode>();
-  /** Lease uids by node name. */
   readonly #leases = new Map<string, string>();
   /** Nodes whose last heartbeat failed or whose machine has booted: they are registered again. */
   readonly #suspects = new Set<string>();
@@ -58,12 +56,10 @@ export class NodeRegistrar {
     });
   }
 
-  /** Number of nodes known to be registered, with their leases. */
   get registered(): number {
     return this.#leases.size;
   }
 
-  /** Whether the Node of this name is known to be ours. */
   owns(name: string): boolean {
     return this.#nodes.has(name);
   }

@@ -16,10 +16,8 @@ export interface NodeWriterOptions {
   readonly heartbeat: Milliseconds;
 }
 
-/** A Node owned by this fleet. */
 export interface RegisteredNode {
   readonly uid: string;
-  /** When it became ready. */
   readonly since: Instant;
 }
 
@@ -79,7 +77,6 @@ export class NodeWriter {
     }
   }
 
-  /** Returns the uid of the Lease. */
   async ensureLease(name: string, uid: string, signal: AbortSignal): Promise<string> {
     const { client, ioClock, heartbeat } = this.#options;
     const length = Math.ceil((LEASE_LENGTH * heartbeat) / 1000);
@@ -107,7 +104,6 @@ export class NodeWriter {
     if (uid !== undefined) await deleteIfUnchanged(this.#options.client, resources.nodes, { name }, { uid, signal });
   }
 
-  /** Finds a node whose create request had no response. */
   async #lookUp(name: string, signal: AbortSignal): Promise<string | undefined> {
     try {
       const { metadata } = await this.#options.client.get(resources.nodes, { name }, { signal, lean: true });
@@ -145,7 +141,6 @@ const CONDITIONS = [
 /** Of a kubelet that shuts down with its machine. */
 const SHUTTING_DOWN = { status: "False", reason: "KubeletNotReady", message: "node is shutting down" };
 
-/** Node status as a kubelet writes it; `since` is the last transition time. */
 function nodeStatus({ name, cores, memoryGi, gpus }: MachineSpec, at: Instant, since = at, isReady = true) {
   const capacity = {
     cpu: String(cores),
@@ -186,7 +181,6 @@ interface Taint {
   readonly effect: string;
 }
 
-/** A Node that existed before registration. */
 interface ExistingNode extends KubeObject {
   readonly spec?: { readonly taints?: readonly Taint[] };
 }
@@ -203,7 +197,6 @@ export const nodeManifest = (spec: MachineSpec, at: Instant, tainted: boolean) =
   status: nodeStatus(spec, at),
 });
 
-/** The node's Lease, owned by the Node and deleted with it. */
 const leaseManifest = (name: string, uid: string, renewTime: string, seconds: number) => ({
   metadata: {
     name,

@@ -1,5 +1,5 @@
 import { annotations, isWakeProven, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { isoTime, milliseconds, type RandomSource } from "../../../core/units/index.ts";
 import { type Backoff, backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../../platform/concurrency/index.ts";
@@ -13,7 +13,6 @@ export interface PowerEndpointsOptions {
   readonly nodes: readonly string[];
   /** Where `joulie power` reaches the Redfish service of this fleet. */
   readonly address: string;
-  /** The Secret with the user name and password; undefined if the service needs none. */
   readonly secret: string | undefined;
   readonly onFailed: (error: unknown) => void;
 }
@@ -26,7 +25,6 @@ const SPREAD = 0.5;
 
 const readEndpoint = readAs(powerEndpointKind);
 
-/** The PowerEndpoints of the simulated nodes. */
 export class PowerEndpoints {
   readonly #options: PowerEndpointsOptions;
   readonly #created = new Map<string, PowerEndpoint>();
@@ -56,15 +54,12 @@ export class PowerEndpoints {
     };
   }
 
-  /**
-   * Asks the power program to test the wake of every node that has none proven, and waits until it has: each machine is switched
-   * off and on once. A test that fails leaves its node awake.
-   */
+  /** Waits until the power program has tested the wake of every node that has none proven. A failed test leaves it awake. */
   async proveWakes(signal: AbortSignal): Promise<void> {
     const { client, ioClock, random } = this.#options;
     const unproven = Array.from(this.#created.values()).filter((endpoint) => !isWakeProven(endpoint));
     const asked = new Set<string>();
-    const value = new Date(ioClock.now()).toISOString();
+    const value = isoTime(ioClock.now());
     const patch = { metadata: { annotations: { [annotations.testPower]: value } } };
     await this.#untilDone(
       unproven.map(({ metadata }) => metadata.name),
@@ -85,7 +80,6 @@ export class PowerEndpoints {
     }
   }
 
-  /** Returns the errors. */
   async removeAll(signal: AbortSignal): Promise<readonly unknown[]> {
     const { client } = this.#options;
     return forEachConcurrently(Array.from(this.#created.keys()), WRITES_AT_ONCE, async (name) => {

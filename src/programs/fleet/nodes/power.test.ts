@@ -67,7 +67,7 @@ describe("a simulated node over Redfish", () => {
     expect(await renewedAt()).toBe(renewed);
     expect(await readyOf()).toBe("False");
     expect((await ask(`/control/${NODE}`, { method: "POST", body: "{}" })).status).toBe(503);
-    expect((await ask(`/state/${NODE}`)).body).toMatchObject({ power: "off", watts: 0 });
+    expect(machine().watts).toBe(0);
     await press("on");
     await harness.pass(60);
     expect([machine().power, await stateOf(), await readyOf()]).toEqual(["waking", "on", "False"]);
@@ -149,8 +149,8 @@ describe("a simulated node over Redfish", () => {
       "/redfish/v1/Systems/a/b",
     ])
       expect((await ask(path, { headers })).status).toBe(404);
-    expect((await ask(reset, { headers })).status).toBe(405);
-    expect((await ask("/redfish/v1/Systems", { method: "POST", headers })).status).toBe(405);
+    expect((await ask(reset, { headers })).status).toBe(404);
+    expect((await ask("/redfish/v1/Systems", { method: "POST", headers })).status).toBe(404);
     const [endpoint] = (await harness.hand.listAll(resources.powerEndpoints)).items;
     expect(endpoint).toMatchObject({ spec: { redfish: { credentialsSecretRef: { name: "bmc" } } } });
   });

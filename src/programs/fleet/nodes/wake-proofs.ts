@@ -4,7 +4,6 @@ import type { Clock } from "../../../platform/clock/index.ts";
 import { forEachConcurrently } from "../../../platform/concurrency/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 
-/** The fields of a simulated node that matter here. */
 interface ProvableNode {
   readonly spec: { readonly name: string; readonly model: { readonly states: { readonly bootTime: Seconds } } };
 }
@@ -23,7 +22,6 @@ export interface WakeProofOptions {
   readonly now: Instant;
 }
 
-/** Gives each node the status of one whose wake `joulie power test` has proven the day before. */
 export async function recordWakeProofs(
   nodes: Iterable<ProvableNode>,
   { client, ioClock, now }: WakeProofOptions,

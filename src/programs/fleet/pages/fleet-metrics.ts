@@ -1,28 +1,20 @@
 import type { FacilityOutput } from "../../../core/physics/index.ts";
-import { type ApiErrorKind, isApiError } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import type { ProgramMetrics } from "../../../platform/metrics/index.ts";
 import type { CapViolations, Datacenter, DatacenterTotals } from "../machines/datacenter.ts";
-import type { PodWrite } from "../pods/kubelet.ts";
-import { readFacilityMeters } from "./facility.ts";
 import { definitions } from "./metrics.ts";
 
 export interface FleetMetricsSources {
   readonly datacenter: Datacenter;
   readonly registered: () => number;
-  readonly behind: () => number;
-  readonly submitted: () => number;
-  readonly withheld: () => number;
 }
 
 /** Prometheus metrics of the fleet. Node values are read at scrape time. */
 export class FleetMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #datacenter: Datacenter;
-  readonly #nodes;
+  readonly #nodePower;
   readonly #zones;
   readonly #rackPower;
-  readonly #podWrites;
   readonly #writeErrors;
   /** Totals over all nodes, computed once per scrape. */
   #seen:
@@ -33,54 +25,30 @@ export class FleetMetrics {
     const { datacenter } = facts;
     this.#metrics = metrics;
     this.#datacenter = datacenter;
-    const column = (of: "nodePower" | "nodeEnergy" | "nodeTemperature" | "nodePods" | "cpuCap" | "gpuCap") =>
-      metrics.nodes.gauge(definitions[of]).column();
-    this.#nodes = {
-      power: column("nodePower"),
-      energy: column("nodeEnergy"),
-      temperature: column("nodeTemperature"),
-      pods: column("nodePods"),
-      cpuCap: column("cpuCap"),
-      gpuCap: column("gpuCap"),
-    };
+    this.#nodePower = metrics.nodes.gauge(definitions.nodePower).column();
     this.#zones = {
       ambient: metrics.gauge(definitions.zoneAmbient),
       it: metrics.gauge(definitions.zoneItPower),
       cooling: metrics.gauge(definitions.zoneCoolingPower),
     };
     this.#rackPower = metrics.gauge(definitions.rackPower);
-    this.#podWrites = metrics.counter(definitions.podWrites);
     this.#writeErrors = metrics.counter(definitions.writeErrors);
     metrics.reading(definitions.ambient, () => this.#seen?.site.inlet);
     metrics.reading(definitions.outside, () => this.#seen?.site.outside);
     metrics.reading(definitions.itPower, () => this.#seen?.site.it);
     metrics.reading(definitions.coolingPower, () => this.#seen?.site.cooling);
     metrics.reading(definitions.energy, () => this.#seen?.totals.joules);
-    metrics.reading(definitions.seconds, () => this.#seen?.totals.seconds);
-    metrics.reading(definitions.capChanges, () => this.#seen?.totals.capChanges);
     metrics.reading(definitions.heldPods, () => this.#seen?.offences.pods);
-    metrics.reading(definitions.heldSeconds, () => this.#seen?.offences.podSeconds);
     metrics.reading(definitions.registered, facts.registered);
-    metrics.reading(definitions.behind, facts.behind);
-    metrics.reading(definitions.submitted, facts.submitted);
-    metrics.reading(definitions.withheld, facts.withheld);
   }
 
   get contentType(): string {
     return this.#metrics.contentType;
   }
 
-  /** Renders the metrics page with current node values. */
   text(): AsyncIterable<string> {
-    for (const { spec, physics, watts } of this.#datacenter.machines()) {
-      const row = this.#metrics.nodes.join(spec.name);
-      this.#nodes.power.set(row, watts);
-      this.#nodes.energy.set(row, physics.joules);
-      this.#nodes.temperature.set(row, physics.temperature);
-      this.#nodes.pods.set(row, physics.jobCount);
-      this.#nodes.cpuCap.set(row, physics.caps.cpuWattsPerPackage);
-      this.#nodes.gpuCap.set(row, physics.caps.gpuWattsPerBoard);
-    }
+    for (const { spec, watts } of this.#datacenter.machines())
+      this.#nodePower.set(this.#metrics.nodes.join(spec.name), watts);
     const { site, zones, racks } = readFacilityMeters(this.#datacenter);
     const { totals, offences } = this.#datacenter;
     this.#seen = { site, totals, offences };
@@ -93,10 +61,6 @@ export class FleetMetrics {
     return this.#metrics.text();
   }
 
-  wrote(what: PodWrite): void {
-    this.#podWrites.inc({ what });
-  }
-
   failed(kind: WriteTarget): void {
     this.#writeErrors.inc({ kind });
   }
@@ -105,23 +69,31 @@ export class FleetMetrics {
 /** Kinds of writes: nodes with leases, pod status, and jobs. */
 export type WriteTarget = "node" | "pod" | "job" | "power endpoint";
 
-/** Permanent errors: missing permission or namespace, or an object the server rejects. */
-const LASTING: readonly ApiErrorKind[] = ["unauthorized", "forbidden", "notFound", "badRequest", "invalid"];
+export interface FacilityMeters {
+  readonly site: FacilityOutput;
+  readonly zones: ReadonlyMap<string, FacilityOutput>;
+  readonly racks: ReadonlyMap<string, number>;
+}
 
-/** Logs permanent rejections once per kind of write and error. The write is retried, but a user must act. */
-export class RejectedWriteLog {
-  readonly #log: Logger;
-  readonly #said = new Set<string>();
+export function readFacilityMeters(datacenter: Datacenter): FacilityMeters {
+  const machines = [...datacenter.machines()];
+  const racks = new Map<string, number>();
+  for (const { spec, watts } of machines) racks.set(spec.rack, (racks.get(spec.rack) ?? 0) + watts);
+  const zones = Map.groupBy(machines, ({ spec }) => spec.zone);
+  return {
+    site: datacenter.facility(machines),
+    zones: new Map(Array.from(zones, ([zone, own]) => [zone, datacenter.facility(own)])),
+    racks,
+  };
+}
 
-  constructor(log: Logger) {
-    this.#log = log;
-  }
-
-  record(written: WriteTarget, err: unknown): void {
-    if (!isApiError(err, ...LASTING)) return;
-    const which = `${written} ${err.kind}`;
-    if (this.#said.has(which)) return;
-    this.#said.add(which);
-    this.#log.warn({ written, err }, "the API server rejects writes; retrying, further rejections are not logged");
-  }
+export function siteMetric(datacenter: Datacenter, name: string): number | undefined {
+  const { inlet, outside, it, cooling } = datacenter.facility();
+  const values: Readonly<Record<string, number>> = {
+    [definitions.ambient.name]: inlet,
+    [definitions.outside.name]: outside,
+    [definitions.itPower.name]: it,
+    [definitions.coolingPower.name]: cooling,
+  };
+  return Object.hasOwn(values, name) ? values[name] : undefined;
 }

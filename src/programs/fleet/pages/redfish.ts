@@ -26,10 +26,7 @@ const actions: Readonly<Record<string, PowerAction>> = {
 /** As BMCs say: a machine that shuts down, boots or hangs has power. */
 const powerStateOf = (power: NodePowerState): "On" | "Off" => (power === "off" ? "Off" : "On");
 
-/**
- * The BMCs of all simulated machines as one Redfish service, with a ComputerSystem for each node. A reset is accepted at once and
- * takes the machine's time.
- */
+/** The BMCs of all simulated machines. A reset is accepted at once and takes the machine's time. */
 export class RedfishService {
   readonly #datacenter: Datacenter;
   readonly #expected: Buffer | undefined;
@@ -45,15 +42,14 @@ export class RedfishService {
 
   answer({ method, path: given, authorization, body }: RedfishRequest): Reply {
     const path = given.replace(/\/$/, "");
-    const reads = method === "GET" || method === "HEAD";
-    if (path === ROOT) return reads ? json(200, serviceRoot) : refused(405, "GET");
+    const isPost = method === "POST";
+    if (path === ROOT) return json(200, serviceRoot);
     if (!this.#isAllowed(authorization)) return error(401, "the user name or the password is wrong");
-    if (path === SYSTEMS) return reads ? json(200, this.#collection()) : refused(405, "GET");
+    if (path === SYSTEMS && !isPost) return json(200, this.#collection());
     const isReset = path.endsWith(RESET);
     const machine = this.#machineAt(isReset ? path.slice(0, -RESET.length) : path);
-    if (machine === undefined) return error(404, "there is no such resource");
-    if (isReset) return method === "POST" ? this.#reset(machine, body) : refused(405, "POST");
-    return reads ? json(200, systemOf(machine)) : refused(405, "GET");
+    if (machine === undefined || isReset !== isPost) return error(404, "there is no such resource");
+    return isReset ? this.#reset(machine, body) : json(200, systemOf(machine));
   }
 
   #isAllowed(authorization: string | undefined): boolean {
@@ -145,7 +141,3 @@ const json = (status: number, value: unknown): Reply => ({
 });
 const error = (status: number, message: string): Reply =>
   json(status, { error: { code: "Base.1.0.GeneralError", message } });
-const refused = (status: number, allow: string): Reply => ({
-  ...error(status, `only ${allow} is possible here`),
-  headers: { allow, "odata-version": "4.0" },
-});

@@ -1,11 +1,10 @@
-import { packageCapFloor } from "../../../core/inventory/index.ts";
 import type { Instant } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import type { Reply } from "../../../platform/serve/index.ts";
 import { applyControlCommand } from "../machines/control.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
 import type { SimulatedMachine } from "../machines/simulated-machine.ts";
-import { siteMetric } from "./facility.ts";
+import { siteMetric } from "./fleet-metrics.ts";
 
 const json = (status: number, value: unknown): Reply => ({
   status,
@@ -13,7 +12,6 @@ const json = (status: number, value: unknown): Reply => ({
   body: `${JSON.stringify(value)}\n`,
 });
 
-/** A machine that is not on answers nothing; in its place the network answers. */
 const unreachable = ({ spec, power }: SimulatedMachine): Reply =>
   json(503, { error: `the node ${spec.name} does not answer: it is ${power}` });
 
@@ -36,12 +34,6 @@ export class NodeRoutes {
     return json(200, telemetryOf(machine, this.#clock.now()));
   }
 
-  state(node: string): Reply {
-    const machine = this.#datacenter.machine(node);
-    if (machine === undefined) return json(404, { error: unknownNode(node) });
-    return json(200, stateOf(machine, this.#clock.now()));
-  }
-
   control(node: string, body: string): Reply {
     const machine = this.#datacenter.machine(node);
     if (machine === undefined) return json(404, { result: "error", message: unknownNode(node) });
@@ -51,7 +43,6 @@ export class NodeRoutes {
     return json(status, { ...outcome, state: telemetryOf(machine, this.#clock.now()) });
   }
 
-  /** Responds as Prometheus does to an instant query for one of the site's metrics. */
   query(expression: string | null): Reply {
     const name = expression?.trim() ?? "";
     if (!/^[a-zA-Z_:][\w:]*$/.test(name)) {
@@ -75,10 +66,7 @@ function parsed(body: string): unknown {
 
 const iso = (at: Instant): string => new Date(at).toISOString();
 
-/**
- * Body of GET /telemetry/{node}. The top-level power is the node's including GPUs. Caps are per package or board, and
- * absent if unset.
- */
+/** The top-level power is the node's including GPUs. Caps are per package or board, and absent if unset. */
 function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
   const { operation, caps, temperature, throttled } = physics;
   const { gpus, model, hardware } = spec;
@@ -112,45 +100,5 @@ function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
             capWattsPerGpuTarget: caps.gpuWattsPerBoard,
           },
     pods: physics.jobCount,
-  };
-}
-
-/** Body of GET /state/{node}: the complete state, for users and checks. */
-function stateOf(machine: SimulatedMachine, at: Instant) {
-  const { spec, physics, capChanges, heldSeconds, performanceJobs } = machine;
-  const { cpu, gpu } = spec.hardware;
-  return {
-    node: spec.name,
-    ts: iso(at),
-    seconds: physics.now,
-    power: physics.power,
-    rack: spec.rack,
-    zone: spec.zone,
-    caps: physics.caps,
-    capRanges: {
-      cpuWattsPerPackage: { min: packageCapFloor(cpu), max: cpu.maxWattsPerSocket },
-      ...(gpu && { gpuWattsPerBoard: { min: gpu.minWatts, max: gpu.maxWatts } }),
-    },
-    capChanges,
-    watts: machine.watts,
-    wallWatts: physics.wallWatts,
-    operation: physics.operation,
-    temperatureC: physics.temperature,
-    ambientC: physics.ambient,
-    throttled: physics.throttled,
-    joules: physics.joules,
-    cpuJoules: physics.cpuJoules,
-    gpuJoules: physics.gpuJoules,
-    wallJoules: physics.wallJoules,
-    performancePods: performanceJobs,
-    heldPodSeconds: heldSeconds,
-    pods: Array.from(physics.jobs(), ({ id, key, performance, cores, gpus, work }) => ({
-      pod: key,
-      performance,
-      cores,
-      gpus,
-      rate: physics.rateOf(id),
-      ...(Number.isFinite(work) && { workSeconds: work, leftSeconds: physics.leftOf(id) }),
-    })),
   };
 }

@@ -10,7 +10,6 @@ import type { NodeRoutes } from "./routes.ts";
 export interface NodeServerOptions {
   readonly address: Address;
   readonly routes: NodeRoutes;
-  /** Absent if the nodes have no power switches. */
   readonly redfish?: RedfishService | undefined;
   readonly log: Logger;
   /** Real time. */
@@ -33,7 +32,6 @@ const LIMITS = {
   bodyBytes: 1_048_576,
 } as const;
 
-/** Serves the simulated nodes over HTTP. */
 export async function serveNodes(options: NodeServerOptions): Promise<NodeServer> {
   const { address, clock, log } = options;
   let closing: Promise<void> | undefined;
@@ -75,46 +73,31 @@ export async function serveNodes(options: NodeServerOptions): Promise<NodeServer
   };
 }
 
-const NODE_PATH = /^\/(telemetry|control|state)\/([^/]+)$/;
-const PAGES = "/telemetry/{node}, /control/{node}, /state/{node}, /api/v1/query";
+const NODE_PATH = /^\/(telemetry|control)\/([^/]+)$/;
+const PAGES = "GET /telemetry/{node}, POST /control/{node}, /api/v1/query";
 
 async function answer({ routes, redfish }: NodeServerOptions, request: IncomingMessage): Promise<Reply> {
-  const { method = "", url = "" } = request;
-  const [path = ""] = url.split("?", 1);
-  const reads = method === "GET" || method === "HEAD";
-  const [, what, escaped = ""] = NODE_PATH.exec(path) ?? [];
-  if (what !== undefined) {
-    const node = unescaped(escaped);
-    if (node === undefined) return refusal(400, `${path} is no path: its escapes cannot be read`);
-    if (what === "control") {
-      if (method !== "POST") return refusal(405, "commands are sent with POST", "POST");
-      const body = await bodyOf(request);
-      return body === undefined ? tooLarge : routes.control(node, body);
-    }
-    if (!reads) return refusal(405, `${path} can only be read: use GET`, "GET, HEAD");
-    return what === "telemetry" ? routes.telemetry(node) : routes.state(node);
-  }
-  if (redfish?.serves(path)) {
-    const body = await bodyOf(request);
-    return body === undefined
-      ? tooLarge
-      : redfish.answer({ method, path, authorization: request.headers.authorization, body });
-  }
-  if (path === "/api/v1/query") {
-    if (reads) return routes.query(new URLSearchParams(url.slice(path.length)).get("query"));
-    if (method !== "POST") return refusal(405, "queries are sent with GET or POST", "GET, HEAD, POST");
-    const body = await bodyOf(request);
-    return body === undefined ? tooLarge : routes.query(new URLSearchParams(body).get("query"));
-  }
+  const { method = "", url = "", headers } = request;
+  const [path = "", query = ""] = url.split("?", 2);
+  const body = await bodyOf(request);
+  if (body === undefined) return tooLarge;
+  const isPost = method === "POST";
+  const [, page, escaped = ""] = NODE_PATH.exec(path) ?? [];
+  const node = unescaped(escaped);
+  if (node === undefined) return refusal(400, `${path} is no path: its escapes cannot be read`);
+  if (page === "control" && isPost) return routes.control(node, body);
+  if (page === "telemetry" && !isPost) return routes.telemetry(node);
+  if (redfish?.serves(path)) return redfish.answer({ method, path, authorization: headers.authorization, body });
+  if (path === "/api/v1/query") return routes.query(new URLSearchParams(isPost ? body : query).get("query"));
   return refusal(404, `there is no such page here; there are ${PAGES}`);
 }
 
-const refusal = (status: number, error: string, allow?: string): Reply => ({
+const refusal = (status: number, error: string): Reply => ({
   status,
   type: "application/json",
   body: `${JSON.stringify({ error })}\n`,
   // Closes the connection, because an unread body may follow.
-  headers: { connection: "close", ...(allow !== undefined && { allow }) },
+  headers: { connection: "close" },
 });
 const tooLarge = refusal(413, `the request is larger than ${LIMITS.bodyBytes} bytes`);
 

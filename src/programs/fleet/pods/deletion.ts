@@ -1,15 +1,10 @@
 import { isApiError, type KubeClient, type ObjectName, type Resource } from "../../../platform/kube/index.ts";
 
-/**
- * The API server rejects a patch with a different uid as an attempt to change it: another object has that name now.
- */
+/** The API server rejects a patch with another uid: another object has that name now. */
 export const isUidConflict = (error: unknown): boolean =>
   isApiError(error, "invalid") && error.message.includes("metadata.uid");
 
-/**
- * Deletes an object if its uid still matches. Succeeds if it is gone or was replaced. With a grace period of 0 it confirms the
- * termination of a pod, as its kubelet does.
- */
+/** Deletes an object if its uid still matches. A grace period of 0 confirms the termination of a pod. */
 export async function deleteIfUnchanged(
   client: KubeClient,
   resource: Resource,

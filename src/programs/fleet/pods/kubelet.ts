@@ -4,62 +4,43 @@ import {
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
-  type RandomSource,
 } from "../../../core/units/index.ts";
 import type { Clock, Timer } from "../../../platform/clock/index.ts";
-import { type Change, isApiError, type KubeClient, resources, WorkQueue } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type Change, isApiError, type KubeIo, resources, WorkQueue } from "../../../platform/kube/index.ts";
 import type { Datacenter } from "../machines/datacenter.ts";
 import type { SimulatedMachine } from "../machines/simulated-machine.ts";
 import { deleteIfUnchanged, isUidConflict } from "./deletion.ts";
 import { type FleetPod, jobOf, type PodJob } from "./pod-job.ts";
 import { type PodTimes, podStatus } from "./pod-status.ts";
 
-export interface KubeletOptions {
-  readonly client: KubeClient;
+export interface KubeletOptions extends KubeIo {
   /** Simulated time. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly datacenter: Datacenter;
   /** From binding to the start of work, in simulated time. */
   readonly podStart: Milliseconds;
-  /** The pod as last seen in the API. */
   readonly pod: (key: string) => FleetPod | undefined;
-  /** Whether the fleet currently owns the Node of that name. */
   readonly owns: (node: string) => boolean;
-  readonly onWritten?: (what: PodWrite) => void;
   readonly onFailed?: (error: unknown) => void;
 }
 
-/** Status changes that the kubelet writes. */
-export type PodWrite = "running" | "succeeded" | "failed" | "deleted";
-
-/** A pod on one of our nodes. */
 interface HostedPod extends PodTimes {
   readonly uid: string;
   readonly machine: SimulatedMachine;
   readonly job: PodJob;
   startedAt: Instant;
-  /** Runs until the work starts. */
   starting?: Timer | undefined;
   end?: PodTimes["end"];
-  /** The phase last written to the API. */
   writtenPhase?: "Running" | "Succeeded" | "Failed";
-  /** Set when termination was requested: when the pod ends. */
   ending?: { readonly due: MonotonicInstant; readonly timer: Timer };
-  /** Termination has completed. */
   over?: boolean;
 }
 
 const WRITES_AT_ONCE = 64;
 const TERMINAL = new Set(["Succeeded", "Failed"]);
 
-/**
- * Acts as the kubelet of every simulated node. Work starts some time after binding, as containers do, and stops as
- * soon as a watch event or the physics requires it. Status writes follow through a work queue, per pod, with retries.
- */
+/** The kubelet of every simulated node. Status writes follow through a work queue, per pod, with retries. */
 export class SimulatedKubelet {
   readonly #options: KubeletOptions;
   readonly #stays = new Map<string, HostedPod>();
@@ -77,22 +58,11 @@ export class SimulatedKubelet {
     });
   }
 
-  /** Number of pods with pending status writes. */
-  get behind(): number {
-    return this.#queue.size;
-  }
-
-  get pods(): number {
-    return this.#stays.size;
-  }
-
-  /** Handles a watch event. */
   observe(change: Change<FleetPod>): void {
     if (change.type === "deleted") this.#leave(change.key, change.old.uid);
     else this.#see(change.new);
   }
 
-  /** Handles a job finished by the physics. */
   finished({ key, id }: PodJob, at: Instant): void {
     const stay = this.#stays.get(key);
     if (stay?.uid !== id) return;
@@ -110,7 +80,6 @@ export class SimulatedKubelet {
     for (const pod of pods) this.#see(pod);
   }
 
-  /** Cancels timers and pending status writes. */
   async stop(): Promise<void> {
     for (const { starting, ending } of this.#stays.values()) {
       starting?.cancel();
@@ -203,7 +172,7 @@ export class SimulatedKubelet {
     const stay = this.#stays.get(key);
     const pod = this.#options.pod(key);
     if (stay === undefined || pod === undefined || pod.uid !== stay.uid) return;
-    const { client, owns, onWritten, onFailed } = this.#options;
+    const { client, owns, onFailed } = this.#options;
     const { name, namespace, uid } = pod;
     const node = stay.machine.spec.name;
     // The status waits until the node is registered again. If the name belongs to another Node, the pod is not ours.
@@ -212,7 +181,6 @@ export class SimulatedKubelet {
       await this.#writeStatus(pod, stay, signal);
       if (stay.over !== true) return;
       await deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, gracePeriodSeconds: 0, signal });
-      onWritten?.("deleted");
     } catch (error) {
       if (!signal.aborted) onFailed?.(error);
       throw error;
@@ -222,7 +190,7 @@ export class SimulatedKubelet {
   async #writeStatus(pod: FleetPod, stay: HostedPod, signal: AbortSignal): Promise<void> {
     const phase = stay.end?.phase ?? "Running";
     if (stay.writtenPhase === phase) return;
-    const { client, onWritten } = this.#options;
+    const { client } = this.#options;
     const { name, namespace, uid } = pod;
     const patch = { metadata: { uid }, status: podStatus(pod, stay) };
     try {
@@ -237,8 +205,5 @@ export class SimulatedKubelet {
       throw error;
     }
     stay.writtenPhase = phase;
-    onWritten?.(WRITES[phase]);
   }
 }
-
-const WRITES = { Running: "running", Succeeded: "succeeded", Failed: "failed" } as const;

@@ -7,7 +7,6 @@ import type { KubeObject } from "../../../platform/kube/index.ts";
 import type { MachineSpec } from "../machines/machine-specs.ts";
 import { fleetAnnotations, fleetLabels } from "../names.ts";
 
-/** The fields of a pod that the kubelet needs. */
 export interface FleetPod {
   readonly key: string;
   readonly uid: string;
@@ -15,11 +14,9 @@ export interface FleetPod {
   readonly namespace: string;
   readonly node: string | undefined;
   readonly phase: string;
-  /** When a kubelet first saw it; undefined if none did. */
   readonly startTime: Instant | undefined;
   /** Conditions written by us and by other controllers. */
   readonly conditions: readonly PodCondition[];
-  /** Whether this fleet submitted it. */
   readonly submittedHere: boolean;
   /** Grace period in seconds after deletion was requested. */
   readonly grace: Seconds | undefined;
@@ -33,7 +30,6 @@ interface PodCondition {
   readonly [field: string]: unknown;
 }
 
-/** Simulated work of the pod. */
 interface PodWork {
   readonly cores: number;
   readonly gpus: ReadonlyMap<string, number>;
@@ -44,9 +40,7 @@ interface PodWork {
   readonly stopSeconds: Seconds;
 }
 
-/** A pod running on a node. */
 export interface PodJob extends SimulatedJob {
-  /** Namespace and name of the pod. */
   readonly key: string;
   readonly performance: boolean;
 }
@@ -69,7 +63,7 @@ interface FullPod extends Omit<Pod, "spec" | "status"> {
   };
 }
 
-const FOR_EVER = seconds(Number.POSITIVE_INFINITY);
+const FOR_EVER = seconds(Infinity);
 /** Typical exit time after SIGTERM of a process without state. */
 const DEFAULT_STOP = 1;
 
@@ -136,7 +130,6 @@ function numberIn(text: string | undefined): number | undefined {
 const boardsOn = ({ count, model, devicesPerBoard }: GpuView, gpus: PodWork["gpus"], labels: Labels): number =>
   gpuBoardsOn(gpus, { boards: count, labels, model, devicesPerBoard });
 
-/** The job that a pod runs on this machine. */
 export function jobOf({ uid, key, work, workloadClass }: FleetPod, spec: MachineSpec): PodJob {
   const { cpuShare, gpuShare } = WORK_KINDS[work.kind];
   const { gpu } = spec.hardware;

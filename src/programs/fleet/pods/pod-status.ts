@@ -1,13 +1,11 @@
 import type { Instant } from "../../../core/units/index.ts";
 import type { FleetPod } from "./pod-job.ts";
 
-/** How a pod ended: it completed, or it was terminated before. */
 interface PodEnd {
   readonly phase: "Succeeded" | "Failed";
   readonly at: Instant;
 }
 
-/** Start and end of a pod as recorded by its kubelet. */
 export interface PodTimes {
   readonly startedAt: Instant;
   readonly end?: PodEnd | undefined;
@@ -21,7 +19,6 @@ const LEFT = {
   Succeeded: { exitCode: 0, reason: "Completed" },
   Failed: { exitCode: 143, reason: "Error" },
 } as const;
-/** Reason of the Ready condition of an ended pod. */
 const WHY = { Succeeded: "PodCompleted", Failed: "PodFailed" } as const;
 
 /** The full status that a kubelet would write: a merge patch replaces lists. */

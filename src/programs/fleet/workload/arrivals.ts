@@ -2,14 +2,11 @@ import type { WORK_KINDS } from "../../../core/physics/index.ts";
 import { type RandomSource, type Seconds, seconds } from "../../../core/units/index.ts";
 import type { MachineSpec } from "../machines/machine-specs.ts";
 
-/** A kind of job with its typical sizes and duration. */
 interface JobKind {
   readonly kind: keyof typeof WORK_KINDS;
-  /** Share of the jobs in its stream. */
   readonly weight: number;
   /** Sizes with equal probability: cores, or boards for GPU jobs. */
   readonly sizes: readonly number[];
-  /** Mean duration at full speed. */
   readonly minutes: number;
 }
 
@@ -25,7 +22,6 @@ const GPU_JOBS: readonly JobKind[] = [
   { kind: "decode", weight: 0.3, sizes: [1], minutes: 30 },
 ];
 
-/** Cores requested per GPU. */
 const CORES_PER_GPU = 6;
 
 /** Relative arrival rate for each hour of the day (UTC), with mean 1: low at night, high during working hours. */
@@ -39,14 +35,11 @@ function normalised(hours: readonly number[]): readonly number[] {
   return hours.map((hour) => hour / mean);
 }
 
-/** A job submitted to the cluster. */
 export interface JobArrival {
-  /** Seconds since the workload started. */
   readonly at: Seconds;
   readonly kind: JobKind["kind"];
   readonly cores: number;
   readonly gpus?: { readonly resource: string; readonly count: number };
-  /** Duration at full speed. */
   readonly work: Seconds;
   readonly performance: boolean;
 }
@@ -62,13 +55,10 @@ export interface ArrivalOptions {
   readonly random: RandomSource;
 }
 
-/** Jobs that compete for the same resource: cores, or one vendor's GPUs. */
 interface Stream {
   readonly jobs: readonly JobKind[];
   readonly resource?: string;
-  /** All cores or GPUs that its jobs compete for. */
   readonly capacity: number;
-  /** Average jobs per second over a day. */
   readonly rate: number;
 }
 
@@ -78,11 +68,7 @@ const SHORTEST = 30;
 const MAX_MEANS = 6;
 const PEAK = Math.max(...DAY_SHAPE);
 
-/**
- * Generates an endless series of jobs in time order. It starts with the jobs that would be running at that time of
- * day, because a cluster that fills up from empty for an hour does not show a typical day. Job durations are
- * exponential, so the remaining time of a running job has the same distribution as the whole.
- */
+/** An endless series of jobs in time order, beginning with those that would be running at that time of day. */
 export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, never, undefined> {
   const { random, timeOfDay } = options;
   const streams = streamsOf(options);
@@ -112,7 +98,6 @@ export function* jobArrivals(options: ArrivalOptions): Generator<JobArrival, nev
   }
 }
 
-/** Jobs that one user submits at once. */
 function* batchOf(stream: Stream, at: Seconds, options: ArrivalOptions): Generator<JobArrival> {
   const wanted = (options.batchShare ?? 0) * stream.capacity;
   const [kind] = stream.jobs;

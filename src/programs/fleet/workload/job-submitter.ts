@@ -1,33 +1,27 @@
 import { annotations as joulie } from "../../../core/api/index.ts";
-import { elapsed, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { elapsed, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
-  type KubeClient,
+  type KubeIo,
   type Manifest,
   resources,
   WorkQueue,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import { fleetAnnotations, fleetLabels } from "../names.ts";
 import { deleteIfUnchanged } from "../pods/deletion.ts";
 import type { FleetPod } from "../pods/pod-job.ts";
 import type { JobArrival } from "./arrivals.ts";
 
-export interface SubmitterOptions {
-  readonly client: KubeClient;
+export interface SubmitterOptions extends KubeIo {
   /** Simulated time, used for arrivals. */
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly namespace: string;
-  /** Node prefix that identifies this fleet's pods. */
   readonly prefix: string;
   readonly scheduler: string;
   readonly maxPods: number;
-  /** How long a finished pod is retained. */
   readonly finishedPodRetention: Milliseconds;
   readonly onFailed?: (error: unknown) => void;
 }
@@ -36,18 +30,11 @@ const WRITES_AT_ONCE = 16;
 const RUN_LETTERS = 5;
 /** Jobs submitted before yielding to the event loop; otherwise a fast clock would starve other tasks. */
 const JOBS_IN_A_ROW = 200;
-/** A created pod that no watch event shows within this time was deleted in between. */
-const MAX_TIME_UNSEEN = milliseconds(300_000);
 
-/** Submits jobs as pods at their arrival time and deletes finished pods. */
 export class JobSubmitter {
   readonly #options: SubmitterOptions;
-  /** Distinguishes this run's pods from those of an earlier run. */
   readonly #run: string;
-  /** Our pods that are in the cluster or being created. */
   readonly #present = new Set<string>();
-  /** The pods of these that no watch event has shown yet. */
-  readonly #unseen = new Set<string>();
   readonly #waiting = new Map<string, Manifest>();
   readonly #finished = new Map<string, FleetPod>();
   readonly #creations: WorkQueue;
@@ -67,7 +54,6 @@ export class JobSubmitter {
     this.#removals = new WorkQueue({ ...base, work: async (key, signal) => this.#remove(key, signal) });
   }
 
-  /** Jobs created in the cluster. */
   get submitted(): number {
     return this.#submitted;
   }
@@ -76,7 +62,6 @@ export class JobSubmitter {
     return this.#withheld;
   }
 
-  /** Jobs that are due but not created yet. */
   get behind(): number {
     return this.#waiting.size;
   }
@@ -84,7 +69,6 @@ export class JobSubmitter {
   observe(change: Change<FleetPod>): void {
     const pod = change.type === "deleted" ? change.old : change.new;
     if (!pod.submittedHere) return;
-    if (this.#unseen.delete(pod.key)) this.#removals.forget(pod.key);
     if (change.type === "deleted") {
       this.#present.delete(pod.key);
       this.#finished.delete(pod.key);
@@ -128,7 +112,6 @@ export class JobSubmitter {
     const name = `${job.kind}-${this.#run}-${++this.#named}`;
     const key = `${namespace}/${name}`;
     this.#present.add(key);
-    this.#unseen.add(key);
     this.#waiting.set(name, podManifest(name, job, this.#options));
     this.#creations.add(name);
   }
@@ -148,16 +131,11 @@ export class JobSubmitter {
     }
     this.#waiting.delete(name);
     this.#submitted++;
-    const key = `${namespace}/${name}`;
-    if (this.#unseen.has(key)) this.#removals.addAfter(key, MAX_TIME_UNSEEN);
   }
 
   async #remove(key: string, signal: AbortSignal): Promise<void> {
     const pod = this.#finished.get(key);
-    if (pod === undefined) {
-      if (this.#unseen.delete(key)) this.#present.delete(key);
-      return;
-    }
+    if (pod === undefined) return;
     const { name, namespace, uid } = pod;
     const { client, onFailed } = this.#options;
     try {
@@ -169,9 +147,7 @@ export class JobSubmitter {
   }
 }
 
-/**
- * A pod whose annotations describe its work. It selects simulated nodes only, because a real node could not run it.
- */
+/** Selects simulated nodes only: a real node could not run it. */
 function podManifest(
   name: string,
   { kind, cores, gpus, work, performance }: JobArrival,

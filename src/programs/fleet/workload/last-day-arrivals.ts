@@ -15,10 +15,7 @@ export interface LastDayOptions {
   readonly timeOfDay: Seconds;
 }
 
-/**
- * The ConfigMap of an operator that has watched the jobs of the last day. Without it the operator would take the jobs that are
- * there at the start, which all arrive at once, for a usual minute, and would keep room for as many.
- */
+/** As if an operator had watched the last day: else it would keep room for as many jobs as arrive at the start. */
 export function lastDayArrivals({ now, ...options }: LastDayOptions): ReturnType<typeof storedArrivals> {
   return storedArrivals(podsOf({ ...options, performanceShare: 0 }, now), now);
 }

@@ -174,20 +174,6 @@ describe("the workload in a cluster", () => {
     await harness.until(() => harness.simulator.jobs.submitted === 10);
   });
 
-  it("forgets a pod that was created and deleted between watches", async () => {
-    harness = new FleetTestHarness();
-    const submitter = new JobSubmitter(alone());
-    const twice = async () => submitter.run([job, job], new AbortController().signal);
-    await twice();
-    await harness.until(() => submitter.submitted === 1);
-    expect(submitter.withheld).toBe(1);
-    // No watch event shows the pod.
-    await harness.pass(301);
-    await twice();
-    await harness.until(() => submitter.submitted === 2);
-    await submitter.stop();
-  });
-
   it("is submitted once per job in spite of failed calls", async () => {
     harness = new FleetTestHarness();
     harness.api.faults.add({

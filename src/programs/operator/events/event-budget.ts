@@ -4,9 +4,8 @@ import { type Instant, instant } from "../../../core/units/index.ts";
 const MAX_PER_MINUTE = 50;
 const MINUTE = 60_000;
 
-/** Limits the Events about pods for one reason. */
 export class EventBudget {
-  #since: Instant = instant(Number.NEGATIVE_INFINITY);
+  #since: Instant = instant(-Infinity);
   #count = 0;
 
   take(now: Instant): boolean {

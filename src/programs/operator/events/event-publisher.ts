@@ -19,10 +19,8 @@ const countOf = (pods: number): string => (pods === 1 ? "1 performance pod" : `$
 /** Bounds the Events about one node, because thousands of pods may wait. */
 const MAX_PODS_PER_NODE = 5;
 
-/** Publishes Kubernetes Events about nodes, one per occurrence. */
 export class EventPublisher {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** Nodes with a reported performance pod on eco. */
   readonly #reported = new Set<string>();
 
   constructor(recorder: Pick<EventRecorder, "record">) {

@@ -4,11 +4,9 @@ import type { Instant } from "../../../core/units/index.ts";
 import type { EventRecorder } from "../../../platform/kube/index.ts";
 import { EventBudget } from "./event-budget.ts";
 
-/** Publishes Events about nodes that sleep or wake, and on pods that wait for a wake. */
 export class SleepEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
   readonly #recommends: boolean;
-  /** The node in the last Event about each waiting pod, by uid. */
   readonly #reported = new Map<string, string>();
   readonly #budget = new EventBudget();
 

@@ -5,19 +5,16 @@ import type { EventRecorder } from "../../../platform/kube/index.ts";
 import { printable } from "../../../platform/log/index.ts";
 import { EventBudget } from "./event-budget.ts";
 
-/** A pod with an invalid class annotation. */
 export interface PodOfUnknownClass {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The value of the annotation, shortened. */
   readonly text: string;
 }
 
 /** Publishes a warning Event on each Pod with an invalid class annotation, once per pod and value. */
 export class UnknownClassEvents {
   readonly #recorder: Pick<EventRecorder, "record">;
-  /** The reported value of each pod, by uid. */
   readonly #reported = new Map<string, string>();
   readonly #budget = new EventBudget();
 

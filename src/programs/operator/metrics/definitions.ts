@@ -43,7 +43,7 @@ export const definitions = {
   ),
   energy: counter(
     "joulie_operator_node_energy_joules_total",
-    "Energy of a node at the wall in joules: its power in each planning pass times the time since the pass before. The power is that of a meter of the whole server, else that of packages and boards and a model of the rest of the server. A gap of more than ten minutes is not counted.",
+    "Energy of a node at the wall, in joules: read by a meter of the whole server, else modelled. Gaps of more than ten minutes are not counted.",
     ["node"],
   ),
   intruders: gauge(
@@ -53,14 +53,10 @@ export const definitions = {
   ),
   pendingPods: gauge(
     "joulie_operator_pending_performance_pods",
-    "Pending performance pods by what fit_aware_v1 has for them: room on a performance node, a node that it promotes, or no node. Absent with other policies.",
+    "Pending performance pods by what fit_aware_v1 has for them; absent with other policies.",
     ["fit"],
   ),
-  nodesAsleep: gauge(
-    "joulie_operator_nodes_asleep",
-    "Managed nodes that are not on, by NodeTwin.status.power: asleep, on their way there, waking or failed.",
-    [],
-  ),
+  nodesAsleep: gauge("joulie_operator_nodes_asleep", "Managed nodes that are not on, by NodeTwin.status.power.", []),
   writeErrors: counter("joulie_operator_write_errors_total", "Failed writes, by kind.", ["kind"]),
   writes: counter(
     "joulie_operator_writes_total",
@@ -81,18 +77,18 @@ export const definitions = {
   }),
   placed: counter(
     "joulie_operator_pods_placed_total",
-    "Pods that a scheduler bound to a managed node while this replica watched, without those of DaemonSets. The alert JoulieExtenderNotAsked compares it with the extender's requests.",
+    "Pods that a scheduler bound to a managed node, for the alert JoulieExtenderNotAsked.",
     [],
   ),
   stopped: gauge(
     "joulie_operator_stopped",
-    "1 if the annotation joulie.io/stop on the namespace stops Joulie, else 0. Then NodeTwins are not refreshed.",
+    "1 if the annotation joulie.io/stop on the namespace stops Joulie, else 0.",
     [],
   ),
   leading: gauge("joulie_operator_leading", "1 if this replica is the leader, which plans and writes, else 0.", []),
   podsReadable: gauge(
     "joulie_operator_pods_readable",
-    "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded. Not part of /readyz: a replica that cannot read pods still serves and still promotes nodes.",
+    "1 if the replica's data about pods, nodes, twins and NodePowerProfiles is current. At 0 no node is downgraded.",
     [],
   ),
 } as const;

@@ -10,7 +10,6 @@ import { definitions } from "./definitions.ts";
 /** What happened in a longer gap is unknown. */
 const MAX_GAP = milliseconds(10 * 60_000);
 
-/** The operator's Prometheus metrics, updated by passes and writes. */
 export class OperatorMetrics {
   readonly #metrics: ProgramMetrics;
   readonly #series;

@@ -12,7 +12,6 @@ export interface ArrivalStoreOptions {
   readonly namespace: string;
   readonly arrivals: ArrivalHistory;
   readonly mayWrite: () => boolean;
-  /** Called with the time since when arrivals are known. */
   readonly onRestored?: (since: Instant) => void;
 }
 

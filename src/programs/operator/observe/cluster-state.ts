@@ -11,18 +11,17 @@ import {
 import { isPlacedBy, type PodReference, PodShapes, type PodSummary, podSummaryOf } from "../../../core/demand/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "../../../core/planning/index.ts";
 import { ArrivalHistory, isTwinOf } from "../../../core/policy/index.ts";
-import { elapsed, type MonotonicInstant, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { elapsed, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import { type Clock, withTimeLimit } from "../../../platform/clock/index.ts";
 import {
   type Change,
-  type KubeClient,
+  type KubeIo,
   type KubeObject,
   Reflector,
   type ReflectorOptions,
   resources,
   unreadOf,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import type { PodOfUnknownClass } from "../events/unknown-class-events.ts";
 import { LatestObjects } from "./latest-objects.ts";
 import { clusterNodeOf } from "./projection.ts";
@@ -35,34 +34,25 @@ import {
   podChangeMatters,
   twinChangeMatters,
 } from "./relevant-changes.ts";
-import { SleepState } from "./sleep-state.ts";
-import { isCurrent } from "./staleness.ts";
+import { isCurrent, SleepState } from "./sleep-state.ts";
 
-export interface ClusterStateOptions {
-  readonly client: KubeClient;
+export interface ClusterStateOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly powerProfileLabel: string;
-  /** Whether to watch what sleep decisions need. */
   readonly sleeps?: boolean;
   /** The schedulers whose pods keep nodes awake; undefined = all. */
   readonly sleepSchedulers?: readonly string[] | undefined;
   /** Whether to read the requests, constraints and waits of pods. */
   readonly readsShapes: boolean;
-  /** Called for changes that may change a plan. */
   readonly onRelevantChange: () => void;
   /** Called for changes that pods wait for: a new pending performance pod, if shapes are read, or an agent that confirms caps. */
   readonly onUrgentChange: () => void;
-  /** Called when a scheduler has bound a pod to the node. */
   readonly onPlacedPod: (node: string) => void;
-  /** Called when a pod's class annotation is neither performance nor standard. */
   readonly onUnknownClass: (text: string) => void;
 }
 
 /** An object without a Node counts as orphaned after this time, which is longer than the Node watch may lag. */
 const ORPHANED_AFTER = milliseconds(180_000);
-/** How long the first pass waits for the optional lists. */
 const OPTIONAL_LISTS_TIMEOUT = milliseconds(15_000);
 
 /** The name of a pod is stored only if an Event may be about it. */
@@ -181,10 +171,7 @@ export class ClusterState implements ClusterSnapshot {
     await Promise.all([...stopping, this.sleep?.stop()]);
   }
 
-  /**
-   * Waits for nodes, twins and pins without a limit. Waits for pods and hardware for a limited time: without pods no node is
-   * downgraded, and without NodeHardware the labels describe the hardware.
-   */
+  /** Waits for nodes, twins and pins, and for a limited time for pods and hardware, without which it can plan. */
   async synced(signal: AbortSignal): Promise<void> {
     const { nodes, twins, profiles, pods, hardware } = this.#reflected;
     await Promise.all([nodes, twins, profiles].map(async (reflector) => reflector.synced(signal)));
@@ -251,13 +238,11 @@ export class ClusterState implements ClusterSnapshot {
     return this.#reflected.pods.store.by("node", node);
   }
 
-  /** Pending performance pods, for Events about them. */
   *waitingPerformancePods(): Iterable<PodReference> {
     for (const { active, node, performanceSensitive, reference } of this.#reflected.pods.store.values())
       if (active && node === undefined && performanceSensitive && reference !== undefined) yield reference;
   }
 
-  /** Pods with an invalid class annotation. */
   *podsOfUnknownClass(): Iterable<PodOfUnknownClass> {
     for (const { invalidClass } of this.#reflected.pods.store.by("invalidClass", "any"))
       if (invalidClass !== undefined) yield invalidClass;

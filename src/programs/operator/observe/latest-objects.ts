@@ -9,10 +9,7 @@ interface Versioned {
 /** By then the watch has reported a created object, or the object was deleted again. */
 const FORGET_UNSEEN_AFTER = 60_000;
 
-/**
- * A watch's store, overlaid with the responses to this replica's writes until the watch has caught up. Without them, a pass soon
- * after a write would use outdated objects.
- */
+/** A watch's store, overlaid with the responses to this replica's writes until the watch has caught up. */
 export class LatestObjects<Value extends Versioned> {
   readonly #watched: StoreView<Value>;
   readonly #clock: Clock;

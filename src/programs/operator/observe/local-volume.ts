@@ -21,16 +21,10 @@ interface Requirement {
   readonly values?: readonly string[];
 }
 
-/**
- * Labels that identify one node: `kubernetes.io/hostname` for volumes of type `local` and `hostPath`, and those of CSI drivers for
- * local disks, such as `topology.topolvm.io/node` and `topology.cstor.openebs.io/nodeName`.
- */
+/** Labels that identify one node: the hostname for local volumes, and those of CSI drivers for local disks. */
 const NODE_KEY = /(?:^|\/)(?:hostname|node|nodename|node-name|nodeid)$/i;
 
-/**
- * The nodes that a volume is bound to, whatever its type. Undefined for volumes of the network, of zones, and for `hostPath` volumes
- * that name no node: their data may be anywhere.
- */
+/** Undefined for volumes of the network, of zones, and for `hostPath` volumes that name no node. */
 export function localVolumeOf(object: KubeObject): LocalVolume | undefined {
   const { spec = {} } = object as KubeObject & { readonly spec?: VolumeSpec };
   const nodes = new Set<string>();

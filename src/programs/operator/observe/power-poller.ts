@@ -27,7 +27,6 @@ export interface PowerPollerOptions {
   readonly clock: Clock;
   readonly ioClock: Clock;
   readonly random: RandomSource;
-  /** The managed nodes, and their cooling zones and racks. */
   readonly nodes: () => readonly string[];
   readonly places: () => { readonly zones: Iterable<string>; readonly racks: Iterable<string> };
   readonly onDropped: (source: string, dropped: ReadonlyMap<string, number>) => void;
@@ -126,7 +125,6 @@ export class PowerPoller {
     await Promise.all([this.#external?.close(), this.#facilityPrometheus.close()]);
   }
 
-  /** Polls every configured source once. */
   async #read(signal: AbortSignal): Promise<void> {
     const { nodes, onDropped, onProblem, config } = this.#options;
     if (this.#external !== undefined) {

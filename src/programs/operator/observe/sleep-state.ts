@@ -1,12 +1,17 @@
 import { maySwitchOff, type PowerEndpoint, powerEndpointKind, readAs } from "../../../core/api/index.ts";
 import { type SelectedNode, selectedNodeOf } from "../../../core/demand/index.ts";
 import type { SleepObservations } from "../../../core/planning/index.ts";
-import { type Change, Reflector, type ReflectorOptions, resources } from "../../../platform/kube/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
+import type { Clock } from "../../../platform/clock/index.ts";
+import { type Change, type KubeIo, Reflector, resources } from "../../../platform/kube/index.ts";
 import { sleepArrivals } from "./arrival-store.ts";
 import { type LocalVolume, localVolumeOf } from "./local-volume.ts";
-import { isCurrent } from "./staleness.ts";
 
-type Watching = Pick<ReflectorOptions<unknown, never>, "client" | "clock" | "random" | "log">;
+/** By then a silent watch was replaced, after 135 s: its first bookmark may take two minutes. */
+const STALE_AFTER = milliseconds(150_000);
+
+export const isCurrent = ({ hasSynced, silence }: Pick<Reflector<unknown>, "hasSynced" | "silence">): boolean =>
+  hasSynced && silence !== undefined && silence <= STALE_AFTER;
 
 /** What sleep decisions need besides the cluster state. It is watched only while SLEEP_MODE is not off. */
 export class SleepState implements SleepObservations {
@@ -17,7 +22,7 @@ export class SleepState implements SleepObservations {
   /** How many volumes are on the disks of each node, by the node's name or a label. */
   readonly #volumesOn = new Map<string, number>();
 
-  constructor(watching: Watching, onRelevantChange: () => void) {
+  constructor(watching: KubeIo & { readonly clock: Clock }, onRelevantChange: () => void) {
     this.#endpoints = new Reflector<PowerEndpoint>({
       ...watching,
       resource: resources.powerEndpoints,

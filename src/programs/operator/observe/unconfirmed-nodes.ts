@@ -9,21 +9,15 @@ const RETRY_AFTER = milliseconds(300_000);
 
 interface Unconfirmed {
   readonly since: MonotonicInstant;
-  /** The agent's last report when the time was over; absent before. */
   readonly overdue?: { readonly lastReport: string } | undefined;
 }
 
 interface OverdueChange {
-  /** Nodes whose time is over since the last plan. */
   readonly newlyOverdue: readonly NodePlan[];
-  /** Whether other nodes are overdue than before. */
   readonly hasChanged: boolean;
 }
 
-/**
- * Promoted nodes whose agent has not confirmed the raised caps, and for how long. It counts real time, because agents answer
- * in real time. A restart only starts the count again.
- */
+/** Promoted nodes without the agent's receipt, and since when, in real time. A restart starts the count again. */
 export class UnconfirmedNodes {
   readonly #clock: Clock;
   readonly #onOverdue: () => void;
@@ -31,7 +25,6 @@ export class UnconfirmedNodes {
   #overdue: ReadonlySet<string> = new Set();
   #timer: Timer | undefined;
 
-  /** `onOverdue` is called when the time of a node is over. */
   constructor(ioClock: Clock, onOverdue: () => void) {
     this.#clock = ioClock;
     this.#onOverdue = onOverdue;
@@ -42,7 +35,6 @@ export class UnconfirmedNodes {
     return this.#overdue;
   }
 
-  /** Takes note of a new plan. */
   update({ nodes }: ClusterPlan): OverdueChange {
     const now = this.#clock.monotonic();
     const newlyOverdue: NodePlan[] = [];
@@ -70,7 +62,6 @@ export class UnconfirmedNodes {
     this.#publish();
   }
 
-  /** Returns whether the names of overdue nodes changed. */
   #publish(): boolean {
     const names = Array.from(this.#nodes).flatMap(([name, { overdue }]) => (overdue === undefined ? [] : [name]));
     const hasChanged = names.length !== this.#overdue.size || names.some((name) => !this.#overdue.has(name));
@@ -78,11 +69,10 @@ export class UnconfirmedNodes {
     return hasChanged;
   }
 
-  /** Wakes the planning loop when the next time is over. */
   #arm(now: MonotonicInstant): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    let wait = Number.POSITIVE_INFINITY;
+    let wait = Infinity;
     for (const { since, overdue } of this.#nodes.values())
       if (overdue === undefined) wait = Math.min(wait, CONFIRM_WITHIN - elapsed(since, now));
     if (wait < Infinity) this.#timer = this.#clock.after(milliseconds(wait), this.#onOverdue);

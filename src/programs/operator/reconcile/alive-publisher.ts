@@ -11,21 +11,16 @@ export interface AlivePublisherOptions {
   readonly namespace: string;
   /** The settings that other programs need, as text by variable. */
   readonly shared: Readonly<Record<string, string>>;
-  /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
 
 const INTERVAL = milliseconds(60_000);
-/** Agents copy a time when their own heartbeat is due, every three minutes. */
 const MAX_PAUSE = milliseconds(180_000);
 const CALL = { timeout: milliseconds(10_000), retries: 0, force: true } as const;
 /** Agents write a time at most five minutes after it was published. */
 const REMEMBERED = 10;
 
-/**
- * Publishes the settings that other programs need, and when all twins were as decided. Agents copy that time to their twins with their own heartbeats, so the operator
- * needs none for these twins (docs/design/0014-heartbeats-at-rest.md).
- */
+/** Publishes shared settings, and when all twins were as decided (docs/design/0014-heartbeats-at-rest.md). */
 export class AlivePublisher {
   readonly #options: AlivePublisherOptions;
   readonly #published: string[] = [];

@@ -121,7 +121,6 @@ export class ApiWriter {
     throw new Error(`NodeTwin ${name}: another writer keeps re-adding fields to the spec: ${JSON.stringify(spec)}`);
   }
 
-  /** Counts the node's performance pods on the API server, because a silent watch may be behind. */
   async performancePodsOn(name: string, signal: AbortSignal): Promise<number> {
     const selection = { fieldSelector: `spec.nodeName=${name}` };
     const { items } = await this.#client.listAll(resources.pods, selection, { ...CALL, signal });
@@ -145,7 +144,6 @@ export class ApiWriter {
     if (leftovers.twin !== undefined) this.#state.recordTwinDeletion(name);
   }
 
-  /** Patches only Joulie's labels. */
   async #label(name: string, wanted: Readonly<Record<string, string | null>>, sending: SendOptions) {
     return this.#client.mergePatch<KubeObject>(
       resources.nodes,
@@ -194,7 +192,6 @@ export class ApiWriter {
 
 const specIn = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec;
 
-/** A merge patch that removes the fields that are not wanted; undefined if there are none. */
 function surplusOf(present: unknown, wanted: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isFields(present) || !isFields(wanted)) return undefined;
   const surplus = Object.entries(present).flatMap(([key, value]): [string, unknown][] => {

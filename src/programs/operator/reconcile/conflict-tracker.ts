@@ -6,7 +6,6 @@ type Labels = Readonly<Record<string, string>>;
 interface LabelWrite {
   readonly labels: Labels;
   readonly at: MonotonicInstant;
-  /** How many times in a row the same labels were written again. */
   readonly repeated: number;
 }
 
@@ -26,7 +25,6 @@ export class ConflictTracker {
     return milliseconds(Math.max(0, backoff - elapsed(last.at, now)));
   }
 
-  /** Returns how many times in a row the same labels were written again. */
   recordWrite(node: string, labels: Labels, now: MonotonicInstant): number {
     const last = this.#writes.get(node);
     const repeated = last !== undefined && isRepetition(last, labels, now) ? last.repeated + 1 : 0;

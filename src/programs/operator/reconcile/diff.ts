@@ -12,7 +12,6 @@ export type WriteStep =
       readonly kind: "spec";
       readonly spec: NodeTwinSpec;
       readonly nodeUid: string;
-      /** If given, the write applies only to this version of the twin. */
       readonly resourceVersion?: string | undefined;
     }
   | { readonly kind: "status"; readonly status: NodeTwinStatus; readonly heartbeat: boolean }
@@ -21,7 +20,6 @@ export type WriteStep =
       readonly kind: "mirror";
       readonly spec: NodePowerProfileSpec;
       readonly nodeUid: string;
-      /** Absent if there is no NodePowerProfile yet. */
       readonly resourceVersion?: string | undefined;
     }
   | { readonly kind: "unmirror"; readonly uid: string };
@@ -41,9 +39,7 @@ export interface NodeDiff {
 export interface DiffContext {
   readonly now: Instant;
   readonly settings: OperatorSettings;
-  /** Whether an unchanged twin must be refreshed. */
   readonly heartbeatDue: boolean;
-  /** The last write failure of the node. */
   readonly failure: { readonly step: string; readonly message: string } | undefined;
 }
 
@@ -95,10 +91,7 @@ export function diffNode(plan: NodePlan, snapshot: ClusterSnapshot, context: Dif
   };
 }
 
-/**
- * A spec of an older operator has no `caps`. It gets them with its next heartbeat: an older CRD drops the field again, and then no
- * pass may write it.
- */
+/** An older operator's spec gets `caps` with its next heartbeat: an older CRD drops them again. */
 function isSameSpec(published: NodeTwinSpec, wanted: NodeTwinSpec, { heartbeatDue }: DiffContext): boolean {
   if (published.caps !== undefined || heartbeatDue) return isDeepStrictEqual(published, wanted);
   const { caps: _, ...rest } = wanted;

@@ -1,9 +1,8 @@
 import { fieldManagers } from "../../../core/api/index.ts";
-import { milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import { backoffDelay } from "../../../platform/backoff/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { isApiError, type KubeClient, type KubeObject, resources } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { isApiError, type KubeIo, type KubeObject, resources } from "../../../platform/kube/index.ts";
 
 interface ManagedFields {
   readonly manager?: string;
@@ -17,10 +16,7 @@ interface LabelledNode extends KubeObject {
   };
 }
 
-/**
- * Labels that an earlier operator set under another POWER_PROFILE_LABEL or DRAINING_LABEL. The API server records which manager
- * set a field, so the operator needs no memory. A label that another manager also owns stays.
- */
+/** Labels under former keys that `managedFields` attributes to the operator alone. */
 function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>): string[] {
   const managers = (metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => ({
     isOurs: manager === fieldManagers.operator,
@@ -32,13 +28,9 @@ function formerLabels({ metadata }: LabelledNode, current: ReadonlySet<string>):
   });
 }
 
-export interface FormerLabelsOptions {
-  readonly client: KubeClient;
+export interface FormerLabelsOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly current: ReadonlySet<string>;
-  /** Checked right before each write. */
   readonly mayWrite: () => boolean;
 }
 
@@ -47,10 +39,7 @@ const PAGE_SIZE = 100;
 const BACKOFF = { first: milliseconds(5000), longest: milliseconds(600_000), jitter: 0.2 };
 const CALL = { timeout: milliseconds(30_000), retries: 0 } as const;
 
-/**
- * Removes former labels from all nodes, once per term of leadership. Failures are retried with backoff. Settings change only with
- * a restart, so one successful run is enough.
- */
+/** Once per term of leadership, with retries. Settings change only with a restart. */
 export async function removeFormerLabels(options: FormerLabelsOptions, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {

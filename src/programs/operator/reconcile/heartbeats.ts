@@ -1,6 +1,5 @@
 import { type Instant, instant, type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 
-/** A twin that the operator may refresh. */
 export interface PublishedTwin {
   readonly name: string;
   readonly lastUpdated: string;
@@ -10,22 +9,16 @@ export interface PublishedTwin {
 
 interface Known extends PublishedTwin {
   readonly at: Instant;
-  /** Writes for other reasons since the last refresh. */
   readonly changes: number;
-  /** When its refresh was requested last. */
   chosenAt: Instant | undefined;
 }
 
 /** A twin that changed this often without a refresh in between will change again before it needs one. */
 const CHANGES_OF_A_BUSY_NODE = 4;
 const MAX_CHECK = 5000;
-/**
- * A refresh is requested again after this share of the interval if the twin was not written: a request is lost, for example,
- * if the stop annotation comes before its turn.
- */
+/** A request is repeated after this share of the interval, because it is lost if the stop annotation comes first. */
 const RETRY_AFTER = 0.1;
 
-/** How often the operator looks for due heartbeats. */
 export const heartbeatCheck = (interval: Milliseconds): Milliseconds =>
   milliseconds(Math.min(MAX_CHECK, interval / 10));
 
@@ -33,7 +26,6 @@ export interface HeartbeatOptions {
   readonly interval: Milliseconds;
   /** For twins whose agents refresh them: the operator steps in when an agent is late. */
   readonly agentInterval: Milliseconds;
-  /** Whether an agent wrote this time. */
   readonly isFromAgent: (lastUpdated: string) => boolean;
 }
 
@@ -44,7 +36,6 @@ export interface HeartbeatOptions {
  */
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
-  /** How often `choose` is called. */
   readonly #checkInterval: Milliseconds;
   readonly #known = new Map<string, Known>();
 
@@ -61,7 +52,6 @@ export class Heartbeats {
     return isChosen || this.#isOverdue({ lastUpdated, at }, now);
   }
 
-  /** Names the twins to refresh now. */
   choose(twins: readonly PublishedTwin[], now: Instant): string[] {
     const candidates: Known[] = [];
     const waiting = new Set<string>();

@@ -12,10 +12,7 @@ import { ConflictTracker } from "./conflict-tracker.ts";
 import type { NodeDiff, WriteStep } from "./diff.ts";
 import { mayHaveSucceeded } from "./write-failures.ts";
 
-/**
- * Writes that were sent but not confirmed, by node. They outlive the leader's term: a server that hung may still execute them
- * long after.
- */
+/** Writes that were sent but not confirmed, by node. They outlive the term: a server that hung may still execute them. */
 export class PendingWrites {
   /** Eco caps, with the resourceVersion of the twin that they were sent for. The server rejects them for any other version. */
   readonly ecoCaps = new Map<string, string>();
@@ -25,7 +22,6 @@ export class PendingWrites {
 
 export interface PlanWriterOptions {
   readonly api: ApiWriter;
-  /** Compares a plan with the cluster as it is now. */
   readonly diff: (plan: NodePlan) => NodeDiff;
   readonly clock: Clock;
   readonly state: ClusterState;
@@ -33,7 +29,6 @@ export interface PlanWriterOptions {
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Requests another planning pass: for example, eco caps follow once the node publishes eco. */
   readonly requestPass: () => void;
 }
 
@@ -56,7 +51,6 @@ export class PlanWriter {
     return this.#options.pending.ecoCaps.has(name);
   }
 
-  /** For each new plan: reports pending transitions that took place, and forgets nodes that are no longer planned. */
   settlePending({ nodes }: ClusterPlan): void {
     const { ecoCaps, transitions } = this.#options.pending;
     for (const [name, plan] of transitions) {

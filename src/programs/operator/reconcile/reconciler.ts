@@ -1,8 +1,6 @@
 import { type ClusterPlan, leftoversOf, type NodePlan } from "../../../core/planning/index.ts";
-import type { RandomSource } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
-import { type KubeClient, WorkQueue } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
+import { type KubeIo, WorkQueue } from "../../../platform/kube/index.ts";
 import type { EventPublisher } from "../events/event-publisher.ts";
 import type { OperatorMetrics } from "../metrics/operator-metrics.ts";
 import type { ClusterState } from "../observe/cluster-state.ts";
@@ -14,20 +12,15 @@ import { Heartbeats, type PublishedTwin } from "./heartbeats.ts";
 import { type PendingWrites, PlanWriter } from "./plan-writer.ts";
 import { WriteFailures } from "./write-failures.ts";
 
-export interface ReconcilerOptions {
-  readonly client: KubeClient;
+export interface ReconcilerOptions extends KubeIo {
   readonly clock: Clock;
   readonly ioClock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly state: ClusterState;
   readonly settings: OperatorSettings;
   readonly metrics: OperatorMetrics;
   readonly events: EventPublisher;
   readonly pending: PendingWrites;
-  /** Namespace of the installation. */
   readonly namespace: string;
-  /** The settings that other programs need, as text by variable. */
   readonly shared: Readonly<Record<string, string>>;
   /** Checked right before each write: a replica that lost its lease or was stopped writes nothing more. */
   readonly mayWrite: () => boolean;
@@ -39,10 +32,7 @@ const CONCURRENCY = 16;
 /** A prime, so that the first node of a pass differs for usual cluster sizes. */
 const STRIDE = 997;
 
-/**
- * Writes the newest plan to the cluster, node by node. A worker reads the plan and the cluster when it starts a node. A node
- * whose write fails is retried with backoff and does not delay the others.
- */
+/** Writes the newest plan, node by node. A node whose write fails is retried with backoff and delays no other. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #queue: WorkQueue;
@@ -77,12 +67,10 @@ export class Reconciler {
     });
   }
 
-  /** Why the plan of a node is not written yet. */
   failureOf(name: string): string | undefined {
     return this.#failures.get(name)?.message;
   }
 
-  /** Replaces the plan and queues the nodes that differ from it. */
   submit(plan: ClusterPlan): void {
     this.#plan = plan;
     this.#planWriter.settlePending(plan);
@@ -121,7 +109,6 @@ export class Reconciler {
     for (const name of this.#heartbeats.choose(twins, clock.now())) this.#queue.add(name);
   }
 
-  /** Tells other programs the settings that they share, and agents that all twins are as decided, if they are. */
   publishState(passesSucceed: boolean): void {
     if (!this.#options.mayWrite()) return;
     this.#alive.publish(passesSucceed && this.#plan !== undefined && this.#queue.size === 0);

@@ -1,4 +1,4 @@
-import { JoulieError } from "../../../core/api/index.ts";
+import { errorMessageOf, JoulieError } from "../../../core/api/index.ts";
 import type { Transition } from "../../../core/policy/index.ts";
 import { ApiError, isApiError } from "../../../platform/kube/index.ts";
 import type { Logger } from "../../../platform/log/index.ts";
@@ -11,9 +11,7 @@ export interface WriteFailure {
   readonly message: string;
   /** The API server is unreachable or overloaded. This is not about one node, and reporting it on 5,000 nodes adds load. */
   readonly transient: boolean;
-  /** Consecutive conflicts with other writers. */
   readonly conflicts: number;
-  /** The planned transition of the node when the write failed. */
   readonly transition: Transition["name"] | undefined;
 }
 
@@ -52,7 +50,6 @@ export class WriteFailures {
     this.#byNode.delete(name);
   }
 
-  /** The failure to report in the node's Published condition. */
   reportable(name: string): WriteFailure | undefined {
     const failure = this.#byNode.get(name);
     return failure?.transient === false ? failure : undefined;
@@ -60,7 +57,7 @@ export class WriteFailures {
 
   add(name: string, step: string, error: unknown, transition: WriteFailure["transition"]): void {
     const { metrics, events, state, log } = this.#options;
-    const message = `${step}: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `${step}: ${errorMessageOf(error)}`;
     metrics.countWriteError(step);
     const last = this.#byNode.get(name);
     const conflicts = isApiError(error, "conflict") ? (last?.conflicts ?? 0) + 1 : 0;

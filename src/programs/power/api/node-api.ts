@@ -42,7 +42,6 @@ const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
 type Tainted = KubeObject & { readonly spec?: { readonly taints?: readonly { key: string; effect: string }[] } };
 type CountedPod = KubeObject & Pod;
 
-/** Nodes are needed while more pods than this wait. It also limits what one check reads. */
 const MAX_PENDING = 10_000;
 const PAGE = 500;
 /** Claims of more namespaces than this are read with one list of all. */
@@ -54,11 +53,9 @@ interface PendingPod {
   readonly promise: PodPromise;
 }
 
-/** What keeps a machine on. */
 export interface PodsOnNode {
   /** Names of the pods that would be lost: all except finished pods, DaemonSet pods and mirror pods. */
   readonly lost: readonly string[];
-  /** The name of a static pod of the control plane. */
   readonly controlPlane: string | undefined;
 }
 
@@ -66,11 +63,9 @@ export interface NodeApiOptions {
   readonly client: KubeClient;
   /** Checked right before each write: a replica that lost its lease writes nothing more. */
   readonly mayWrite: () => boolean;
-  /** Whose annotation joulie.io/stop wakes every node. */
   readonly namespace: string;
 }
 
-/** The calls of the power program to the Kubernetes API. */
 export class NodeApi {
   readonly #client: KubeClient;
   readonly #mayWrite: () => boolean;
@@ -203,7 +198,6 @@ export class NodeApi {
     throw new Error(`more than ${MAX_PENDING} pods are pending: no machine is switched off`);
   }
 
-  /** The node that each claim of these pods has selected, by `namespace/name`. */
   async #selectedNodes(pods: readonly PendingPod[], signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const withClaims = pods.filter(({ promise }) => promise.claims.length > 0);
     const namespaces = Array.from(new Set(withClaims.map(({ namespace }) => namespace)));
@@ -222,7 +216,6 @@ export class NodeApi {
     return selected;
   }
 
-  /** Why everything is stopped, as the API server knows it now; undefined if it is not, or may not be read. */
   async stopReason(signal: AbortSignal): Promise<string | undefined> {
     const selection = { fieldSelector: `metadata.name=${this.#namespace}` };
     try {
@@ -235,7 +228,6 @@ export class NodeApi {
     }
   }
 
-  /** The PowerEndpoint as the API server knows it now. */
   async endpoint(name: string, signal: AbortSignal): Promise<PowerEndpoint | undefined> {
     const found = await this.#find(resources.powerEndpoints, name, signal);
     return found && readEndpoint(found);

@@ -15,10 +15,7 @@ import type { NodeApi } from "./node-api.ts";
 /** A user may edit the object meanwhile, but hardly twice. */
 const ATTEMPTS = 3;
 
-/**
- * Writes the status of PowerEndpoints and NodeTwins. Every step is written before or right after it is taken, so that another
- * process can continue. It remembers its own writes until the watch shows them.
- */
+/** Writes the status before or right after each step, so that another process can continue. */
 export class StatusWriter {
   readonly #api: NodeApi;
   readonly #written = new Map<string, PowerEndpoint>();
@@ -41,7 +38,6 @@ export class StatusWriter {
     return written === undefined ? view : { ...view, endpoint: written };
   }
 
-  /** The status including the writes of this pass. */
   latest({ endpoint }: NodeCase): PowerEndpointStatus {
     return this.#newerWrite(endpoint)?.status ?? endpoint.status;
   }
@@ -105,7 +101,6 @@ export class StatusWriter {
     return this.write(nodeCase, { operation: { ...operation, ...changes, ...stepAt } });
   }
 
-  /** Writes the state to the NodeTwin, if it is another one. */
   async publish({ name, twin, signal, now }: NodeCase, state: NodePowerState): Promise<void> {
     if (twin === undefined) return;
     const own = this.#published.get(name);

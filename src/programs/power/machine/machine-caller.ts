@@ -53,10 +53,7 @@ export class MachineCaller {
     await this.#call(nodeCase, async (machine) => machine.on(nodeCase.signal, async () => this.#expectLeading()));
   }
 
-  /**
-   * Rejects with NotEmpty, before anything was sent, if the machine must keep its power. `onSending` is called directly before the
-   * request, and with false if a later check forbids it.
-   */
+  /** Rejects with NotEmpty before anything was sent. `onSending` is called directly before the request, or with false. */
   async takePower(nodeCase: NodeCase, how: PowerCut, onSending?: (isSending: boolean) => void): Promise<void> {
     await this.#call(nodeCase, async (machine) => {
       // Logs in and finds the system, so that the switch only has to send its request after the guard.
@@ -106,10 +103,7 @@ export class MachineCaller {
     return this.untilRefresh(name);
   }
 
-  /**
-   * As `read`, but not urgent: undefined while many other switches are read. Many dead ones, each with its time limit, must not
-   * take all workers from sleeps and wakes.
-   */
+  /** Undefined while many switches are read: dead ones must not take all workers from sleeps and wakes. */
   async readIfSlotFree(nodeCase: NodeCase): Promise<SwitchState | undefined> {
     if (this.#refreshing >= Math.ceil(this.#options.settings.concurrency / 2)) return undefined;
     this.#refreshing++;
@@ -192,10 +186,7 @@ function expectSameMachine(nodeCase: NodeCase, facts: MachineFacts | undefined):
   if (identity?.holds === false) throw new WrongMachine(identity);
 }
 
-/**
- * Whether the switch belongs to the machine of the node; undefined if one of them does not say. The boot ID of the node then shows
- * with each wake whether it has restarted.
- */
+/** Whether the switch belongs to the machine of the node; undefined if one of them does not say. */
 function identityOf({ name, node }: NodeCase, { systemUuid, host }: MachineFacts = {}): ConditionText | undefined {
   const isSameUuid = isSameSystem(systemUuid, node?.systemUuid);
   const holds = host === undefined ? isSameUuid : isHostOf(host, node?.providerId);
@@ -216,7 +207,6 @@ const contradicted = {
   message: "the switch says off, but the node is Ready: the PowerEndpoint may belong to another machine",
 };
 
-/** What a call that succeeded says. */
 function* conditionsOf(
   nodeCase: NodeCase,
   state: SwitchState,

@@ -17,13 +17,11 @@ export interface SwitchOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly timeout: Milliseconds;
-  /** Where the Secrets are. */
   readonly namespace: string;
   /** SWITCH_ALLOWED_ENDPOINTS: switches that may receive every Secret. */
   readonly allowed: readonly EndpointRange[];
 }
 
-/** Opens the switch of a node. Secrets are read each time, so that a changed password needs no restart. */
 export type OpenSwitch = (endpoint: PowerEndpoint, signal: AbortSignal) => Promise<PowerSwitch>;
 
 export function switchesOf(options: SwitchOptions): OpenSwitch {
@@ -64,7 +62,6 @@ type SecretReference = NonNullable<RedfishEndpoint["caSecretRef"]>;
 
 interface SwitchSecret {
   readonly title: string;
-  /** The value of the annotation joulie.io/hosts. */
   readonly hosts?: string | undefined;
   readonly data?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -86,10 +83,7 @@ async function readSecret(
   }
 }
 
-/**
- * Rejects unless the Secret names the host. The author of a PowerEndpoint chooses the address, and may not be allowed to read the
- * Secret.
- */
+/** The author of a PowerEndpoint chooses the address, and may not be allowed to read the Secret. */
 function expectHost({ title, hosts }: SwitchSecret, url: URL, node: string): void {
   const ranges = hosts === undefined ? [] : hostRanges(hosts);
   if (ranges === undefined)

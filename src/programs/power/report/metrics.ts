@@ -9,13 +9,11 @@ export const definitions = {
     labels: ["node", "state"],
     states: nodePowerStates,
   }),
-  sleeps: counter("joulie_power_sleeps_total", "Sleeps that ended, by result; a failed sleep leaves the node on.", [
-    "result",
-  ]),
+  sleeps: counter("joulie_power_sleeps_total", "Sleeps that ended, by result.", ["result"]),
   wakes: counter("joulie_power_wakes_total", "Wakes that ended, by result.", ["result"]),
   wakeSeconds: metric({
     name: "joulie_power_wake_duration_seconds",
-    help: "Duration of successful wakes of machines that were off, from the decision until pods may run, in seconds.",
+    help: "Duration of wakes, from the decision until pods may run, in seconds.",
     type: "histogram",
     labels: [],
     buckets: [30, 60, 120, 180, 240, 300, 420, 600, 900, 1800],

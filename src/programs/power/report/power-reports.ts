@@ -16,7 +16,6 @@ export interface PowerReportsOptions {
   readonly leading: () => boolean;
 }
 
-/** Events, log lines and metrics about sleeps and wakes. */
 export class PowerReports {
   readonly #options: PowerReportsOptions;
   readonly #state;

@@ -9,8 +9,8 @@ import { type Instant, instant, isoTime } from "../../../core/units/index.ts";
 export function phaseOf(status: PowerEndpointStatus | undefined, tainted: boolean): NodePowerState {
   const { operation, lastSleep, lastWake } = status ?? {};
   if (operation !== undefined) return operation.type === "sleep" ? "stopping" : "waking";
-  const slept = lastSleep?.result === "succeeded" ? Date.parse(lastSleep.at) : Number.NEGATIVE_INFINITY;
-  const woke = lastWake === undefined ? Number.NEGATIVE_INFINITY : Date.parse(lastWake.at);
+  const slept = lastSleep?.result === "succeeded" ? Date.parse(lastSleep.at) : -Infinity;
+  const woke = lastWake === undefined ? -Infinity : Date.parse(lastWake.at);
   if (slept > woke) return "off";
   if (lastWake?.result === "failed") return "failed";
   return tainted ? "off" : "on";
@@ -20,7 +20,6 @@ export function phaseOf(status: PowerEndpointStatus | undefined, tainted: boolea
 export const endAfter = (before: PowerOutcome | undefined, now: Instant): string =>
   isoTime(instant(Math.max(now, (Date.parse(before?.at ?? "") || 0) + 1)));
 
-/** The conditions of a PowerEndpoint. */
 export type PowerConditionType =
   /** Whether the switch answered the last call. */
   | "Reachable"
@@ -30,7 +29,6 @@ export type PowerConditionType =
   | "MaySwitchOff"
   /** Whether a wake has succeeded and none has failed since. */
   | "WakeProven"
-  /** The result of the last `joulie power test`. */
   | "Tested";
 
 export interface ConditionText {
@@ -59,7 +57,6 @@ export function withConditions(
   return conditions;
 }
 
-/** Undefined without the condition. */
 export function conditionStatus(
   status: PowerEndpointStatus | undefined,
   wanted: PowerConditionType,

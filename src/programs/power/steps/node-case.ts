@@ -20,7 +20,6 @@ import type { OpenSwitch } from "../machine/switches.ts";
 import type { PowerReports } from "../report/power-reports.ts";
 import type { NodeView, Wanted } from "../watch/cluster-view.ts";
 
-/** What all steps of sleeps and wakes need. */
 export interface NodeReconcilerOptions {
   readonly api: NodeApi;
   readonly openSwitch: OpenSwitch;
@@ -30,34 +29,27 @@ export interface NodeReconcilerOptions {
   readonly reports: PowerReports;
   /** Of this process, not of a term: a clock that is set forward ends the term. */
   readonly stepTimes: StepTimes;
-  /** What the watches say. */
   readonly view: (name: string) => NodeView;
-  /** Why everything must wake; undefined if it need not. */
   readonly stopped: () => string | undefined;
-  /** Whether this replica may switch machines. */
   readonly leads: () => boolean;
 }
 
-/** When to look at the node again. */
 export type Next = Milliseconds;
 export const NOW: Next = milliseconds(0);
 
 type Endpoint = PowerEndpoint & { readonly status: PowerEndpointStatus };
 
-/** A node with a PowerEndpoint, and what is wanted of it. */
 export interface NodeCase extends NodeView {
   readonly endpoint: Endpoint;
   readonly wanted: Wanted;
   readonly signal: AbortSignal;
   readonly now: Instant;
-  /** Since the current step of the operation began. */
   readonly sinceStep: Milliseconds;
 }
 
 export const isTest = ({ metadata }: PowerEndpoint): boolean =>
   metadata.annotations?.[annotations.testPower] !== undefined;
 
-/** Seconds since the operation began. */
 export const sinceStart = ({ now }: NodeCase, operation: PowerOperation | undefined): number =>
   Math.max(0, now - Date.parse(operation?.startedAt ?? isoTime(now))) / 1000;
 

@@ -35,7 +35,6 @@ export class NodeReconciler {
     this.#sleep = new SleepSteps(options, { status, machines, test, wake });
   }
 
-  /** Takes the next step of the node, and returns when to look again. */
   async reconcile(name: string, signal: AbortSignal): Promise<Next> {
     const { view: viewOf, api, stopped, clock, reports, settings, stepTimes } = this.#options;
     const watched = this.#status.withOwnWrites(viewOf(name));

@@ -19,7 +19,6 @@ export interface SleepParts {
   readonly wake: WakeSteps;
 }
 
-/** Takes the steps of sleeps that `nextSleepMove` chooses. */
 export class SleepSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: SleepParts;
@@ -197,15 +196,11 @@ export class SleepSteps {
 }
 
 interface Requests {
-  /** The sleep to which they belong. */
   readonly startedAt: string | undefined;
   readonly sent: Readonly<Record<PowerCut, Sent>>;
 }
 
-/**
- * What this process has sent to switches in each sleep. After a restart it does not know: then the machine may still go down, and
- * nothing else happens until it is off or the time is over.
- */
+/** What this process has sent to switches in each sleep. After a restart it is unknown: the machine may still go down. */
 class PowerRequests {
   readonly #requests = new Map<string, Requests>();
 

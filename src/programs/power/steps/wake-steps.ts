@@ -15,7 +15,6 @@ export interface WakeParts {
   readonly test: WakeTest;
 }
 
-/** Takes the steps of wakes that `nextWakeMove` chooses. */
 export class WakeSteps {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "settings" | "reports">;
   readonly #parts: WakeParts;
@@ -175,10 +174,7 @@ export class WakeSteps {
   }
 }
 
-/**
- * What a wake needs to prove something. It proves nothing about a node that is Ready before it, except shortly after a sleep. A
- * webhook may switch less than the machine, so that the boot remains the same.
- */
+/** A wake proves nothing about a node that is Ready before it. A webhook may switch less than the machine. */
 const proofOf = ({ node, endpoint: { metadata, spec } }: NodeCase): Partial<PowerOperation> => ({
   proves: true,
   ...(metadata.generation !== undefined && { generation: metadata.generation }),

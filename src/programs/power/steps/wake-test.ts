@@ -3,7 +3,6 @@ import type { StatusWriter } from "../api/status-writer.ts";
 import { type ConditionText, withConditions } from "./endpoint-status.ts";
 import { type Next, NOW, type NodeCase, type NodeReconcilerOptions } from "./node-case.ts";
 
-/** Ends the tests of wakes that `joulie power test` asks for. */
 export class WakeTest {
   readonly #options: Pick<NodeReconcilerOptions, "api" | "reports">;
   readonly #status: StatusWriter;

@@ -13,7 +13,6 @@ import { isTwinOf } from "../../../core/policy/index.ts";
 import { hasControlPlaneRole } from "../../../core/sleep/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
-/** The parts of a Node that the power program reads. */
 export interface ObservedNode {
   readonly name: string;
   readonly uid: string;
@@ -23,7 +22,6 @@ export interface ObservedNode {
   /** The last heartbeat of the kubelet in the condition Ready. */
   readonly heartbeat: string | undefined;
   readonly maySleep: boolean;
-  /** By its labels. */
   readonly controlPlane: boolean;
   /** Another one after each start of the operating system; undefined if the kubelet reports none. */
   readonly bootId: string | undefined;
@@ -81,7 +79,6 @@ const firmwareUuid = ({ systemUUID, machineID }: NodeInfo = {}): string | undefi
 export const readTwin = readAs(nodeTwinKind);
 export const readEndpoint = readAs(powerEndpointKind);
 
-/** Everything that the API says about one node. */
 export interface NodeView {
   readonly name: string;
   readonly endpoint: PowerEndpoint | undefined;
@@ -97,7 +94,6 @@ export const ownTwin = (node: ObservedNode | undefined, twin: NodeTwin | undefin
 export const countsAsAsleep = ({ node, twin }: NodeView): boolean =>
   node !== undefined && (node.tainted || (twin?.status?.power?.state ?? "on") !== "on");
 
-/** The time of the agent's last report; undefined if it never reported. */
 export function lastReport(twin: NodeTwin | undefined): string | undefined {
   const { cpu, gpu } = twin?.status?.controlStatus ?? {};
   return cpu?.updatedAt ?? gpu?.updatedAt;
@@ -105,7 +101,6 @@ export function lastReport(twin: NodeTwin | undefined): string | undefined {
 
 export interface Wanted {
   readonly state: "on" | "off";
-  /** Switch off and on once, because a user asked for a test. */
   readonly test: boolean;
   /** A user asked explicitly: stop, keep awake, wake or a test. A node whose wake failed or whose switch says off is then woken. */
   readonly explicit: boolean;
@@ -114,10 +109,7 @@ export interface Wanted {
 
 const on = (reason: string, explicit = false): Wanted => ({ state: "on", test: false, explicit, reason });
 
-/**
- * What is wanted of a node. Off needs everything: the operator's word, the user's label, a proven wake and nothing that says
- * otherwise. Everything else means on.
- */
+/** Off needs everything: the operator's word, the user's label, a proven wake. Everything else means on. */
 export function wantedOf({ endpoint, node, twin }: NodeView, stopped: string | undefined): Wanted {
   if (stopped !== undefined) return on(stopped, true);
   const { annotations: given = {} } = endpoint?.metadata ?? {};

@@ -1,17 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import type { NodeTwin, PowerEndpoint } from "../../../core/api/index.ts";
-import type { Milliseconds, RandomSource } from "../../../core/units/index.ts";
+import type { Milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import {
   type Change,
   isApiError,
-  type KubeClient,
+  type KubeIo,
   Reflector,
   resources,
   unreadOf,
   WorkQueue,
 } from "../../../platform/kube/index.ts";
-import type { Logger } from "../../../platform/log/index.ts";
 import {
   countsAsAsleep,
   lastReport,
@@ -23,17 +22,12 @@ import {
   readTwin,
 } from "./cluster-view.ts";
 
-export interface PowerControllerOptions {
-  readonly client: KubeClient;
+export interface PowerControllerOptions extends KubeIo {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
 }
 
 export interface TermOptions {
   readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly log: Logger;
   readonly onError: (name: string, error: unknown) => void;
   readonly concurrency: number;
   readonly reconcile: (name: string, signal: AbortSignal) => Promise<Milliseconds>;
@@ -42,11 +36,12 @@ export interface TermOptions {
 
 /** Watches Nodes, NodeTwins and PowerEndpoints, and while this replica leads lets a reconciler work on what changed. */
 export class PowerController {
+  readonly #options: PowerControllerOptions;
   readonly #reflectors;
   #queue: WorkQueue | undefined;
 
-  constructor({ client, clock, random, log }: PowerControllerOptions) {
-    const io = { client, clock, random, log };
+  constructor(io: PowerControllerOptions) {
+    this.#options = io;
     this.#reflectors = {
       nodes: new Reflector<ObservedNode>({
         ...io,
@@ -69,7 +64,6 @@ export class PowerController {
     };
   }
 
-  /** Watches that have no data yet. */
   get missing(): string[] {
     return unreadOf(this.#reflectors);
   }
@@ -99,13 +93,11 @@ export class PowerController {
     for (const { name } of nodes.store.values()) if (countsAsAsleep(this.view(name))) this.#queue?.add(name);
   }
 
-  /** Works until the term ends. */
   async run(options: TermOptions, term: AbortSignal): Promise<void> {
-    const { clock, random, log, onError, concurrency, reconcile, forget } = options;
+    const { clock, onError, concurrency, reconcile, forget } = options;
     const queue: WorkQueue = new WorkQueue({
+      ...this.#options,
       clock,
-      random,
-      log,
       concurrency,
       work: async (name, signal) => {
         const view = this.view(name);

@@ -9,6 +9,5 @@ export function fillingPlacement(nodes: PlacementNodes, first: "most" | "least")
     const freeGpus = nodes.freeGpus[node] as number;
     return (cores - freeCores) / cores + (gpus > 0 ? (gpus - freeGpus) / gpus : 0);
   };
-  return (kind) =>
-    bestNode(nodes.count, (node) => (fits(nodes, node, kind) ? sign * filledShare(node) : Number.NEGATIVE_INFINITY));
+  return (kind) => bestNode(nodes.count, (node) => (fits(nodes, node, kind) ? sign * filledShare(node) : -Infinity));
 }

@@ -47,7 +47,7 @@ export class EnergyPlacement {
     if (found === 0) return -1;
     this.#kernel.scoreEnergy(this.#candidates.subarray(0, found), pod, workloadClass, this.#points);
     let best = -1;
-    let highest = Number.NEGATIVE_INFINITY;
+    let highest = -Infinity;
     for (let index = 0; index < found; index++) {
       const node = this.#nodes[index] as number;
       const { cores } = this.#site.shape(node);

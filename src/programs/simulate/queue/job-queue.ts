@@ -28,7 +28,7 @@ export class JobQueue {
   /** The kind of the earliest job that is not blocked; −1 = none. */
   next(): number {
     let next = -1;
-    let earliest = Number.POSITIVE_INFINITY;
+    let earliest = Infinity;
     for (const [kind, waiting] of this.#waiting.entries()) {
       const job = waiting[this.#heads[kind] as number];
       if (job === undefined || job >= earliest || this.#blocked.has(kind)) continue;

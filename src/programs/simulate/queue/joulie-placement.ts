@@ -19,7 +19,7 @@ export function jouliePlacement(site: SimulatedCluster, kernel: ScoringKernel, s
     kernel.scoreMany(slots, demand, workloadClass, points);
     return bestNode(site.count, (node) => {
       const isRejected = kernel.filter(slots[node] as number, workloadClass) !== 0;
-      if (isRejected || !fits(site, node, kind)) return Number.NEGATIVE_INFINITY;
+      if (isRejected || !fits(site, node, kind)) return -Infinity;
       const left = (site.freeCores[node] as number) - kind.cores;
       const leastAllocated = Math.floor((left * 100) / site.shape(node).cores);
       return EXTENDER_WEIGHT * (points[node] as number) + leastAllocated;

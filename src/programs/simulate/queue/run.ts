@@ -80,7 +80,7 @@ class Simulation {
   readonly #window: number[];
   #peakWatts = 0;
   #now = 0;
-  #triggeredPass = Number.POSITIVE_INFINITY;
+  #triggeredPass = Infinity;
   /** A node has become usable since the last try of all jobs. */
   #hasWoken = false;
   #done = 0;
@@ -150,13 +150,13 @@ class Simulation {
     const { submitSec, length } = this.#trace;
     let arrived = 0;
     let nextPass = 0;
-    let nextAgents = Number.POSITIVE_INFINITY;
-    let nextTry = Number.POSITIVE_INFINITY;
+    let nextAgents = Infinity;
+    let nextTry = Infinity;
     let busyAt = 0;
     let triesAll = false;
     while (arrived < length || this.#backlog.size > 0 || this.#site.running > 0) {
-      const arrival = arrived < length ? (submitSec[arrived] as number) : Number.POSITIVE_INFINITY;
-      const nextMark = this.#window[0] ?? Number.POSITIVE_INFINITY;
+      const arrival = arrived < length ? (submitSec[arrived] as number) : Infinity;
+      const nextMark = this.#window[0] ?? Infinity;
       this.#now = Math.min(
         arrival,
         this.#site.nextAt,
@@ -165,13 +165,13 @@ class Simulation {
         nextAgents,
         nextTry,
         nextMark,
-        this.#operator?.power?.nextAt ?? Number.POSITIVE_INFINITY,
+        this.#operator?.power?.nextAt ?? Infinity,
       );
       this.#settle();
       this.#operator?.power?.advance(this.#now);
       if (nextMark <= this.#now) this.#mark();
       if (nextAgents <= this.#now) {
-        nextAgents = Number.POSITIVE_INFINITY;
+        nextAgents = Infinity;
         this.#enforce();
         // Lifting caps may end a job at this moment.
         this.#settle();
@@ -180,7 +180,7 @@ class Simulation {
       for (; arrived < length && (submitSec[arrived] as number) <= this.#now; arrived++) this.#arrive(arrived);
       const isDue = nextPass <= this.#now;
       if (isDue || this.#triggeredPass <= this.#now) {
-        this.#triggeredPass = Number.POSITIVE_INFINITY;
+        this.#triggeredPass = Infinity;
         // An agent that is about to look at its target does not start again.
         nextAgents = Math.min(nextAgents, this.#now + AGENT_SEC);
         nextTry = this.#now + (this.#operator?.fitsPods === true ? RETRY_SEC : 0);
@@ -195,7 +195,7 @@ class Simulation {
         onProgress(this.#done / length);
       }
       if (nextTry <= this.#now) {
-        nextTry = Number.POSITIVE_INFINITY;
+        nextTry = Infinity;
         // Nodes may have become performance nodes.
         const all = triesAll;
         if (this.#operator !== undefined) this.#backlog.unblock(({ performance }) => all || performance);
@@ -206,7 +206,7 @@ class Simulation {
         this.#triggeredPass = Math.min(this.#triggeredPass, this.#now + TRIGGER_SEC);
       }
       this.#peakWatts = Math.max(this.#peakWatts, this.#site.totalWatts);
-      if (this.#site.nextAt < Number.POSITIVE_INFINITY || arrived < length) busyAt = this.#now;
+      if (this.#site.nextAt < Infinity || arrived < length) busyAt = this.#now;
       else if (this.#now - busyAt > STUCK_SEC) return;
     }
   }

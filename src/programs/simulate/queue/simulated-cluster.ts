@@ -63,7 +63,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
     this.performanceJobs = new Int32Array(this.count);
     this.tainted = sleeps ? new Uint8Array(this.count) : undefined;
-    this.#eventAt = new Float64Array(this.count).fill(Number.POSITIVE_INFINITY);
+    this.#eventAt = new Float64Array(this.count).fill(Infinity);
     this.#states = machines.map(() => "empty");
     this.#counted = new Float64Array(this.count);
   }
@@ -78,14 +78,14 @@ export class SimulatedCluster implements PlacementNodes {
 
   /** Time of the next event if no job starts and no cap changes; Infinity = none. */
   get nextAt(): number {
-    return this.#eventAt[this.#firstEvent()] ?? Number.POSITIVE_INFINITY;
+    return this.#eventAt[this.#firstEvent()] ?? Infinity;
   }
 
   /** Processes the next event. Returns the node, and the job if one ended, or its power if it was switched. */
   processNextEvent(): { node: number; ended?: TraceJob; switched?: NodePowerState } | undefined {
     const index = this.#firstEvent();
-    const at = seconds(this.#eventAt[index] ?? Number.POSITIVE_INFINITY);
-    if (at === Number.POSITIVE_INFINITY) return undefined;
+    const at = seconds(this.#eventAt[index] ?? Infinity);
+    if (at === Infinity) return undefined;
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const happening = node.advance(at);
     this.#refresh(index);
@@ -218,7 +218,7 @@ export class SimulatedCluster implements PlacementNodes {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     this.power[index] = node.watts;
     this.#draws[index] = this.#reportedWatts(node);
-    this.#eventAt[index] = node.nextAt ?? Number.POSITIVE_INFINITY;
+    this.#eventAt[index] = node.nextAt ?? Infinity;
   }
 }
 

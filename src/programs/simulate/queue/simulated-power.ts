@@ -70,7 +70,7 @@ export class SimulatedPowerProgram {
   /** Sleeps that reached off, and boots that failed. */
   sleeps = 0;
   failures = 0;
-  #nextAt = Number.POSITIVE_INFINITY;
+  #nextAt = Infinity;
 
   constructor(
     machines: readonly ClusterMachine[],
@@ -90,7 +90,7 @@ export class SimulatedPowerProgram {
       boots: seededRandom(streams.next()),
       wanted: "on",
       state: "on",
-      at: Number.POSITIVE_INFINITY,
+      at: Infinity,
       step: "taint",
       stepAt: 0,
       startedAt: 0,
@@ -129,7 +129,7 @@ export class SimulatedPowerProgram {
   /** Takes all steps that are due. */
   advance(now: number): void {
     for (const node of this.#nodes) if (node.at <= now) this.#look(node, now);
-    this.#nextAt = Number.POSITIVE_INFINITY;
+    this.#nextAt = Infinity;
     for (const { at } of this.#nodes) if (at < this.#nextAt) this.#nextAt = at;
   }
 
@@ -154,7 +154,7 @@ export class SimulatedPowerProgram {
   }
 
   #look(node: PoweredNode, now: number): void {
-    node.at = Number.POSITIVE_INFINITY;
+    node.at = Infinity;
     if (node.state === "on" && node.wanted === "off") {
       const rest = restBeforeSleep(node.endpoint.status ?? {}, instantAt(now), LIMITS);
       if (rest > 0) this.#lookAt(node, now + rest / 1000);

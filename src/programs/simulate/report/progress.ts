@@ -27,7 +27,7 @@ export class Progress {
     this.#output = output;
     this.#started = clock.monotonic();
     // A run of less than ten seconds prints no line.
-    this.#drawn = output?.isTerminal === true ? Number.NEGATIVE_INFINITY : this.#started;
+    this.#drawn = output?.isTerminal === true ? -Infinity : this.#started;
   }
 
   /** `done` is the completed share, 0–1. */
@@ -51,7 +51,7 @@ export class Progress {
   }
 
   end(): void {
-    if (this.#output?.isTerminal === true && this.#drawn !== Number.NEGATIVE_INFINITY) this.#output.write("\r\x1b[K");
+    if (this.#output?.isTerminal === true && this.#drawn !== -Infinity) this.#output.write("\r\x1b[K");
   }
 }
 
