@@ -116,7 +116,7 @@ export async function readClusterFacts(client: KubeClient, namespace: string): P
     installed,
     prometheus: operated && services && [...operated, ...services],
     bareMetalHosts,
-    unread,
+    unread: unread.toSorted(),
   };
 }
 

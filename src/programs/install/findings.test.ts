@@ -183,8 +183,9 @@ describe("planInstallation", () => {
   it("INS-09 names what a user may not read, and decides nothing from it", () => {
     const unread = { nodes: undefined, runtimeClasses: undefined, prometheus: undefined, bareMetalHosts: undefined };
     const plan = planOf({ ...mixed, ...unread, unread: ["nodes", "RuntimeClasses"] });
-    expect(plan.problem).toBe(
-      "you may not read nodes, RuntimeClasses: an administrator of the cluster has to install Joulie",
+    expect(plan.problem).toBe("you may not read nodes: an administrator of the cluster has to install Joulie");
+    expect(findingOf(plan, "not known")).toBe(
+      "you may not read nodes, RuntimeClasses: what depends on it is missing below",
     );
     expect(helmOf(plan)?.input).toEqual({ monitoring: { enabled: true } });
     expect(findingOf(plan, "GPUs")).toBeUndefined();

@@ -73,24 +73,24 @@ export function planInstallation(facts: ClusterFacts, kinds: NodeKinds, choices:
     managedPart(facts),
   ];
   const parts = [release, ...cluster];
-  const unread = facts.unread.length === 0 ? undefined : `you may not read ${facts.unread.join(", ")}`;
+  const unread: Finding[] =
+    facts.unread.length === 0
+      ? []
+      : [["not known", `you may not read ${facts.unread.join(", ")}: what depends on it is missing below`]];
   // An upgrade keeps the values of the release: an administrator may have chosen others.
   const valued = facts.installed ? [release] : parts;
   const helm = helmCommand(facts, choices, valued.map(({ values = {} }) => values).reduce(merge));
   const commands = [...parts.flatMap(({ before = [] }) => before), helm, ...parts.flatMap(({ after = [] }) => after)];
   return {
-    findings: [
-      ...parts.flatMap(({ findings = [] }) => findings),
-      ...(unread === undefined ? [] : [["not known", `${unread}: what depends on it is missing below`] as const]),
-    ],
+    findings: [...parts.flatMap(({ findings = [] }) => findings), ...unread],
     commands: commands.map((command) => onThisCluster(command, choices)),
     byHand: [...parts.flatMap(({ byHand = [] }) => byHand), { why: "Look at the result.", line: "joulie status" }],
-    problem: problemOf(facts, choices, unread),
+    problem: problemOf(facts, choices),
   };
 }
 
-function problemOf({ installed }: ClusterFacts, { namespace }: InstallChoices, unread: string | undefined) {
-  if (unread !== undefined) return `${unread}: an administrator of the cluster has to install Joulie`;
+function problemOf({ installed, unread }: ClusterFacts, { namespace }: InstallChoices): string | undefined {
+  if (unread.length > 0) return `you may not read ${unread[0]}: an administrator of the cluster has to install Joulie`;
   if (!installed || installed.release !== undefined) return undefined;
   return `Helm did not install the Joulie in ${namespace}: upgrade it as it was installed`;
 }
