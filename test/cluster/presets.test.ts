@@ -66,6 +66,7 @@ describe("presets on a real control plane", () => {
     await change("observe");
     await eventually(isAllAwake);
     await eventually(() => capped().length === 0);
+    expect(scene.off()).toEqual([]);
     await expectNoHarm();
   });
 
