@@ -184,7 +184,7 @@ const removed = programs.flatMap(({ name }) => removedFrom(name));
 const namesOfOldVersions: ReadonlySet<string> = new Set(["CHANGELOG.md", "charts/joulie/values.schema.json"]);
 const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
 /** Flags of `joulie wake` and `joulie uninstall`, which are no programs. */
-const commandFlags = ["--all", "--release", "--power-lease"];
+const commandFlags = ["--all", "--release", "--power-lease", "--image", "--client-kubeconfig"];
 
 describe("documentation pages", () => {
   const pages = globSync(readers, { cwd: root }).toSorted();

@@ -30,8 +30,8 @@ describe("presets on a real control plane", () => {
   const capped = () =>
     machines()
       .filter(({ spec: { hardware }, physics: { caps } }) => {
-        const cpu = caps.cpuWattsPerPackage ?? Number.POSITIVE_INFINITY;
-        const gpu = caps.gpuWattsPerBoard ?? Number.POSITIVE_INFINITY;
+        const cpu = caps.cpuWattsPerPackage ?? Infinity;
+        const gpu = caps.gpuWattsPerBoard ?? Infinity;
         return cpu < (hardware.cpu.maxWattsPerSocket ?? 0) || gpu < (hardware.gpu?.maxWatts ?? 0);
       })
       .map(({ spec }) => spec.name);
@@ -66,6 +66,7 @@ describe("presets on a real control plane", () => {
     await change("observe");
     await eventually(isAllAwake);
     await eventually(() => capped().length === 0);
+    expect(scene.off()).toEqual([]);
     await expectNoHarm();
   });
 

@@ -12,14 +12,13 @@ export interface CapIntent {
 export interface CapDevice {
   readonly min?: Watts | undefined;
   /** Where `min` comes from, for messages; the device by default. */
-  readonly minSource?: string | undefined;
+  readonly minSource?: string;
   readonly max?: Watts | undefined;
   /** The limit before Joulie's first write. A cap never exceeds it. */
   readonly original?: Watts | undefined;
   /** The largest value that the limit register can hold. A larger one would overflow: 4096 W would become 0 W. */
-  readonly registerLimit?: Watts | undefined;
-  /** The resolution of the limit. */
-  readonly step?: Watts | undefined;
+  readonly registerLimit?: Watts;
+  readonly step?: Watts;
 }
 
 /** RAPL's limit field has 15 bits of 1/8 W. Some newer parts have a wider field. */

@@ -66,10 +66,7 @@ export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly uppe
   lower: watts(target - settings.lowMargin),
 });
 
-/**
- * One tick of the DVFS fallback controller. `target` and `observed` are the power of all packages together. Without a
- * reading the state does not change.
- */
+/** One tick of the fallback controller. `target` and `observed` are of all packages. Without a reading nothing changes. */
 export function stepDvfs(
   state: DvfsState,
   observed: Watts | undefined,
@@ -92,7 +89,9 @@ function observe(state: DvfsState, observed: Watts, target: Watts, settings: Dvf
   // An average of NaN would never recover, so it starts over.
   const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;
   const { upper, lower } = dvfsBand(target, settings);
-  return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
+  const above = ema > upper ? state.above + 1 : 0;
+  const below = ema < lower ? state.below + 1 : 0;
+  return { ...state, ema, above, below };
 }
 
 /** A last action in the future means that the clock restarted, for example at a reboot: the cooldown starts over. */

@@ -13,7 +13,6 @@ import {
   watts,
 } from "../units/index.ts";
 
-/** One reading of an energy counter. */
 export interface EnergyCounterSample {
   readonly energy: Joules;
   /** Monotonic time: a step of 20 s on the wall clock would halve the watts of a tick. */
@@ -31,7 +30,7 @@ export interface EnergyCounter {
 }
 
 /** Why two samples give no reading. It is reported, so that a missing value has a reason and never becomes 0 W. */
-export type DroppedReading = "no time passed" | "unreadable" | "gap too long" | "counter reset" | "implausible";
+type DroppedReading = "no time passed" | "unreadable" | "gap too long" | "counter reset" | "implausible";
 
 export type EnergyReading =
   | { readonly power: Watts; readonly dropped?: never }
@@ -81,10 +80,7 @@ function maxPlausible(counter: EnergyCounter, time: Seconds, wentBack: boolean):
   return watts(mayGoRound ? SUSTAINED_TIMES_RATED * lasting : BRIEFLY_TIMES_RATED * highest);
 }
 
-/**
- * Mean power between two samples of a counter. In every case the later sample is the `previous` of the next call: a counter
- * that was reset continues from its current value.
- */
+/** Mean power between two samples. The later one is the `previous` of the next call, also after a reset. */
 export function powerBetween(
   previous: EnergyCounterSample,
   current: EnergyCounterSample,

@@ -34,10 +34,7 @@ class WaitRecorder {
 /** A queue counts for this long after its last pod was bound, so that caps do not follow every short queue. */
 const QUEUE_COUNTS_FOR = milliseconds(600_000);
 
-/**
- * A pool is queued while a pod has been waiting for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound.
- * Only times in the pods count, so a restart changes nothing. The same answer is the same object.
- */
+/** A pool is queued while a pod has waited for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound. */
 export function queuedPools({ cpu, gpu }: PoolWaits, now: Instant): QueuedPools {
   const index = (isQueued(cpu, now) ? 1 : 0) + (isQueued(gpu, now) ? 2 : 0);
   return answers[index] ?? noQueues;
@@ -83,16 +80,4 @@ export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
     if (node !== undefined) performancePodsByNode.set(node, (performancePodsByNode.get(node) ?? 0) + 1);
   }
   return { constraints, performancePods, performancePodsByNode, waits: recorder.waits };
-}
-
-/** The active pods of each node. */
-export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
-  const byNode = new Map<string, PodSummary[]>();
-  for (const pod of pods) {
-    if (!pod.active || pod.node === undefined) continue;
-    const there = byNode.get(pod.node);
-    if (there === undefined) byNode.set(pod.node, [pod]);
-    else there.push(pod);
-  }
-  return byNode;
 }

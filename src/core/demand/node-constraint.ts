@@ -23,7 +23,6 @@ export interface NodeConstraint {
   readonly tolerations?: readonly Toleration[];
 }
 
-/** The part of a node that constraints refer to. */
 export interface ConstrainedNode {
   readonly name: string;
   readonly labels?: Labels | undefined;

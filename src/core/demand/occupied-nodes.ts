@@ -86,10 +86,7 @@ const CONTROL_PLANE_PROGRAMS: ReadonlySet<string | undefined> = new Set([
   "cloud-controller-manager",
 ]);
 
-/**
- * A static pod of the control plane. RKE2 runs kube-proxy on every node as a static pod with `tier: control-plane`; that one does
- * not count.
- */
+/** A static pod of the control plane. RKE2's kube-proxy has `tier: control-plane` on every node and does not count. */
 export function isControlPlanePod(pod: Pod): boolean {
   if (!isMirror(pod)) return false;
   const { labels = {} } = pod.metadata ?? {};

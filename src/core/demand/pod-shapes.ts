@@ -19,10 +19,7 @@ export function podRequests(amounts: ResourceTotals): PodRequests {
 /** Beyond this many different shapes the table starts empty again. Objects in use stay valid; only the sharing is lost. */
 const MAX_SHAPES = 4096;
 
-/**
- * Lets pods with equal requests or equal constraints share one object. A cluster has thousands of pods but few different
- * shapes. It saves memory, and a plan can group pods by identity.
- */
+/** Lets pods with equal requests or constraints share one object: it saves memory, and plans group pods by identity. */
 export class PodShapes {
   /** Whether pods of all classes have an arrival: `nodes` and `createdAt`. Otherwise only performance-sensitive ones do. */
   readonly allClasses: boolean;
@@ -34,7 +31,7 @@ export class PodShapes {
   }
 
   requestsOf(pod: Pod): PodRequests {
-    const { requests } = fitRequests(pod);
+    const requests = fitRequests(pod);
     const key = Array.from(requests, ([resource, amount]) => `${resource}=${amount}`)
       .toSorted()
       .join(" ");

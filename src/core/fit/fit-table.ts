@@ -53,10 +53,7 @@ const MEMORY = "memory";
 const PODS = "pods";
 const GIB = 2 ** 30;
 
-/**
- * Free resources of all nodes, in columns. It answers where a pod fits best. All answers are deterministic: equal nodes are
- * taken in the given order.
- */
+/** Free resources of all nodes, in columns: where a pod fits best. Equal nodes are taken in the given order. */
 export class FitTable<Node extends FitNode = FitNode> {
   /** Which nodes a search considers. All nodes are excluded at first. */
   readonly tiers: Uint8Array;
@@ -194,7 +191,6 @@ export class FitTable<Node extends FitNode = FitNode> {
     return best;
   }
 
-  /** Whether the pod fits on the node when that is empty. */
   fitsWhenEmpty(index: number, requests: PodRequests, nodes: NodeConstraint): boolean {
     return this.#admittedBy(nodes)[index] === 1 && missingShare(index, this.#needsOf(requests)) < Infinity;
   }
@@ -250,10 +246,7 @@ export class FitTable<Node extends FitNode = FitNode> {
     return this.hasGpus(index) ? shares + 1e6 : shares;
   }
 
-  /**
-   * The watts that the use of a node costs, with the share of the devices in use once the pod runs. Pods without GPUs use nodes
-   * with GPUs last.
-   */
+  /** The watts that the use of a node costs once the pod runs. Pods without GPUs use nodes with GPUs last. */
   #useCost(index: number, { amounts, gpus }: PodRequests): number {
     const { fixed, cpu, gpu } = this.#costs[index] ?? FREE;
     const busyCpu = 1 - shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);

@@ -67,7 +67,6 @@ export function largestFirst<Group extends PodGroup>(groups: readonly Group[]): 
   return keyed.toSorted((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1)).map(({ group }) => group);
 }
 
-/** The names of all resources that the pods request. */
 export function resourcesOf(groups: readonly PodGroup[]): Set<string> {
   const names = new Set<string>();
   for (const { requests } of groups) for (const resource of requests.amounts.keys()) names.add(resource);

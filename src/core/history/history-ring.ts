@@ -42,10 +42,7 @@ export interface SavedHistory {
 /** Lateness of a sample, in buckets, that is not a clock set back. */
 const LATE = 2;
 
-/**
- * Series of means in buckets of several lengths, in a fixed amount of memory. A sample goes into every tier, so that no tier has to
- * be computed from another. Buckets without a sample are gaps.
- */
+/** Means in buckets of several lengths, in a fixed amount of memory. A bucket without a sample is a gap. */
 export class HistoryRing<const Series extends string> {
   readonly #series: readonly Series[];
   readonly #tiers: readonly Tier[];

@@ -4,7 +4,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 
-export { isLoopbackAddress, isLoopbackHost, sendsInTheClear } from "./loopback.ts";
+export { isLoopbackHost, sendsInTheClear } from "./loopback.ts";
 /**
  * The parts of undici that every program needs, imported by file. undici's index also loads fetch, caches, cookies, WebSockets,
  * proxies and mocks, which would take memory in the agent on every node. The version is pinned, and the tests of the clients in

@@ -47,7 +47,9 @@ export function parseContender(text: string): Contender | undefined {
   const sleeps = armText.endsWith(SLEEP);
   const name = sleeps ? armText.slice(0, -SLEEP.length) : armText;
   const arm = arms.find((candidate) => candidate === name);
-  const byDefault = arm === "joulie" ? DEFAULT_POLICY : arm === "energy" ? ENERGY_POLICY : "none";
+  let byDefault: PolicyName = "none";
+  if (arm === "joulie") byDefault = DEFAULT_POLICY;
+  if (arm === "energy") byDefault = ENERGY_POLICY;
   const policy = policyText === undefined ? byDefault : policies.find((candidate) => candidate === policyText);
   if (arm === undefined || policy === undefined || rest.length > 0) return undefined;
   return { arm, policy, ...(sleeps && { sleep: true }) };
