@@ -995,6 +995,11 @@ describe("the chart", () => {
     expect(await installed("--set", "preset=energy")).toContain("joulie-power");
     await plane.kubectl(["delete", "powerendpoint", "sleeper"]);
     expect(await installed()).not.toContain("joulie-power");
+    // A cluster whose CRDs were deleted has no switches either.
+    expect(await installed("--set", "power.enabled=true")).toContain("joulie-power");
+    await plane.kubectl(["delete", "crd", "powerendpoints.joulie.io"]);
+    expect(await installed()).not.toContain("joulie-power");
+    await plane.kubectl(["apply", "--filename", join(chart, "crds")]);
     await real("uninstall", "joulie", "--namespace", "joulie-system", "--no-hooks");
     await plane.kubectl(["delete", "node", "sleeper"]);
   });
