@@ -13,7 +13,7 @@ import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
 import { hostFacts } from "./host-facts.ts";
-import { HostDirectory } from "./host-files.ts";
+import { HostDirectory } from "./host-directory.ts";
 import { cpuList } from "./topology.ts";
 
 const EMPTY: HostTree = { files: {} };

@@ -6,7 +6,7 @@ import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { sapphireRapids } from "../testing/powercap-trees.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
 import { errorCode } from "./host-error.ts";
-import { HostDirectory } from "./host-files.ts";
+import { HostDirectory } from "./host-directory.ts";
 import { isWrittenFile, writtenFiles } from "./written-files.ts";
 
 const ZONE = "class/powercap/intel-rapl:0";
