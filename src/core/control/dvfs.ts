@@ -75,16 +75,16 @@ export function stepDvfs(
   settings: DvfsSettings,
 ): DvfsStep {
   if (!isNonNegative(observed)) return { state, ifWriteFails: state };
-  const seen = steadyClock(observe(state, observed, target, settings), now);
-  const action = decide(seen, now, settings);
-  if (action === undefined) return { state: seen, ifWriteFails: seen };
-  const { kind, throttlePct } = action;
-  const acted = { ...seen, throttlePct, lastActionAt: now };
-  return { state: { ...acted, [kind === "throttle_up" ? "above" : "below"]: 0 }, action, ifWriteFails: seen };
+  const counted = steadyClock(count(state, observed, target, settings), now);
+  const action = decide(counted, now, settings);
+  if (action === undefined) return { state: counted, ifWriteFails: counted };
+  const tripped = action.kind === "throttle_up" ? "above" : "below";
+  const acted = { ...counted, [tripped]: 0, throttlePct: action.throttlePct, lastActionAt: now };
+  return { state: acted, action, ifWriteFails: counted };
 }
 
-/** Smoothing and counting run every tick, also during the cooldown; only the action waits. */
-function observe(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
+/** Smooths the power and counts ticks outside the band. It runs during the cooldown too; only the action waits. */
+function count(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
   const { alpha } = settings;
   // An average of NaN would never recover, so it starts over.
   const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;

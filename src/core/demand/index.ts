@@ -19,18 +19,14 @@ export {
   untoleratedTaint,
 } from "./node-constraint.ts";
 export {
-  isControlPlanePod,
-  isFinished,
-  isLostWithNode,
-  isOfNode,
   occupiedNodes,
   type PodPromise,
   podPromiseOf,
   type SelectedNode,
   selectedNodeOf,
-  wouldBeLost,
 } from "./occupied-nodes.ts";
 export * from "./pod-annotations.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
+export { isControlPlanePod, isFinished, isLostWithNode, isOfNode, wouldBeLost } from "./pod-loss.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";

@@ -2,9 +2,10 @@ import type { Pod } from "../api/index.ts";
 import { type Instant, milliseconds, parseInstant } from "../units/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 import type { NodeConstraint } from "./node-constraint.ts";
-import { isControlPlanePod, isFinished, isOfNode, type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
+import { type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
 import { type WorkloadClass, workloadClassOf } from "./pod-annotations.ts";
 import { demandOf, type PodDemand } from "./pod-demand.ts";
+import { isControlPlanePod, isFinished, isOfNode } from "./pod-loss.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 import type { PodRequests, PodShapes } from "./pod-shapes.ts";
 

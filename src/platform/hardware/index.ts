@@ -1,8 +1,8 @@
 export { CpufreqBackend, type PolicyFrequency } from "./cpufreq/cpufreq-backend.ts";
 export { findGpuBackend } from "./gpu/gpu-backends.ts";
 export type { GpuCapBoard } from "./gpu/gpu-board.ts";
+export { HostDirectory } from "./host/host-directory.ts";
 export { type HostFacts, hostFacts } from "./host/host-facts.ts";
-export { HostDirectory } from "./host/host-files.ts";
 export { HsmpBackend } from "./hsmp/hsmp-backend.ts";
 export { HsmpDevice, type HsmpDeviceOptions } from "./hsmp/hsmp-device.ts";
 export { HttpCapBackend, type HttpDeviceInfo, HttpThrottleBackend } from "./http/http-backends.ts";
