@@ -91,9 +91,12 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
       await api.mergePatch(`${powerEndpoints}/${metadata.name}`, { metadata: { annotations: null } });
   }
   await run.until("jobs run", async () => (await pods()).some(({ status }) => status.phase === "Running"));
+  const seen = new Set<string>();
   await run.until("jobs end", async () => {
-    const page = await (await fetch(`${fleet?.metricsUrl}/metrics`)).text();
-    return /pod_writes_total\{what="succeeded"\} [1-9]/.test(page);
+    const names = (await pods()).map(({ metadata }) => metadata.name);
+    const hasEnded = [...seen].some((name) => !names.includes(name));
+    for (const name of names) seen.add(name);
+    return hasEnded;
   });
   const running = (await pods()).find(({ status }) => status.phase === "Running")?.metadata.name ?? "";
   await api.text("DELETE", `/api/v1/namespaces/${workloadNamespace}/pods/${running}`);
