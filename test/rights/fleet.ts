@@ -2,7 +2,7 @@
 import { apiVersion } from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
-import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
+import { runFleet } from "../../src/programs/fleet/start.ts";
 import { ensureNamespace } from "../controlplane/objects.ts";
 import type { ScenarioRun } from "./run.ts";
 
@@ -38,7 +38,6 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   const { workloadNamespace } = run.names;
   await ensureNamespace(api, workloadNamespace);
   const nodePrefix = `sim-${run.id}`;
-  let fleet: RunningFleet | undefined;
   const program = run.start(
     fleetConfig,
     {
@@ -50,7 +49,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
       WORKLOAD_NAMESPACE: workloadNamespace,
       ...(sleeps && { SLEEP: "true", PROVE_WAKES: "true" }),
     },
-    async (config, world, signal) => runFleet(config, { ...world, onServing: (running) => (fleet = running) }, signal),
+    async (config, world, signal) => runFleet(config, world, signal),
     new ScaledClock(systemClock, 60),
   );
   const ours = async () => {
